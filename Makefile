@@ -13,7 +13,7 @@ LDFLAGS  := -s -w -X github.com/docker-hostexec/hostexec/plugin/entry.Version=$(
 ARCHES   := amd64 arm64 arm 386 ppc64le s390x riscv64
 SHIMS    := $(ARCHES:%=plugin/inject/shims/linux-%.zst)
 SHELLS   := $(ARCHES:%=plugin/inject/shells/linux-%.zst)
-SHIMSRC  := go.mod $(filter-out %_test.go,$(wildcard cmd/hostexec/*.go shim/*.go shim/room/*.go shim/wire/*.go))
+SHIMSRC  := go.mod $(filter-out %_test.go,$(wildcard cmd/hostexec/*.go shim/*.go shim/initproc/*.go shim/wire/*.go))
 SHELLSRC := go.mod exec/shell/install.bash $(filter-out %_test.go,$(wildcard cmd/hostexec-shell/*.go \
 	$(patsubst %,exec/%/*.go,shell executor proctree dir limit names osenv)))
 

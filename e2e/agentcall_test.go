@@ -53,9 +53,9 @@ func TestIntegrationAgentStdin(t *testing.T) {
 	}
 }
 
-// TestIntegrationAgentCallsElsewhere calls a command that runs in a container of its own, which
+// TestIntegrationAgentCallsInContainer calls a command that runs in a container of its own, which
 // has the directory that the agent works in: its workspace in the state directory, too.
-func TestIntegrationAgentCallsElsewhere(t *testing.T) {
+func TestIntegrationAgentCallsInContainer(t *testing.T) {
 	eachMode(t, func(t *testing.T, h *Host, mode string) {
 		flags := append([]string{"--proxy", "csh=/bin/sh,where=container:" + image(t, "full")}, echo(t, mode)...)
 		a := h.Agent(t, agentArgs(t, mode, "busybox", flags...)...)

@@ -103,9 +103,9 @@ func TestIntegrationAgentStopped(t *testing.T) {
 	}
 }
 
-// TestIntegrationAgentCallCut kills the watcher in the middle of an agent's call: the command's
+// TestIntegrationAgentCallOfKilledWatcher kills the watcher in the middle of an agent's call: the command's
 // tree ends and so does the agent, and the client is told.
-func TestIntegrationAgentCallCut(t *testing.T) {
+func TestIntegrationAgentCallOfKilledWatcher(t *testing.T) {
 	eachMode(t, func(t *testing.T, h *Host, mode string) {
 		flags := append([]string{"--proxy", "hsh=/bin/sh"}, echo(t, mode)...)
 		a := h.Agent(t, agentArgs(t, mode, "busybox", flags...)...)

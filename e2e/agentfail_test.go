@@ -82,7 +82,7 @@ func agentFailure(t *testing.T, h *Host, kind, text string, code int, args ...st
 // know, and undone.
 func TestIntegrationAgentFails(t *testing.T) {
 	const daemon = "Cannot connect to Docker daemon. Is Docker running? Check: docker ps"
-	for _, shared := range anybody(t) {
+	for _, shared := range anyUser(t) {
 		h := newHost(t, shared.cred != nil)
 		contained := agentArgs(t, "container", "busybox")
 		front := func(t *testing.T, match string, answer func(w http.ResponseWriter, r *http.Request)) []string {

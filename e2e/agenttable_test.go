@@ -6,10 +6,10 @@ import "testing"
 
 // TestAgentTable holds the table of tables/agent.md to the tests that there are.
 func TestAgentTable(t *testing.T) {
-	if rows := holdTable(t, "agent.md", "What tests hold", "what"); rows < 20 {
+	if rows := checkTable(t, "agent.md", "What tests hold", "what"); rows < 20 {
 		t.Errorf("%d rows, want 20 at least", rows)
 	}
 }
 
 // TestAgentPromises holds the other table to having a row for every promise.
-func TestAgentPromises(t *testing.T) { holdPromises(t, "agent.md", "F003", 98) }
+func TestAgentPromises(t *testing.T) { checkPromises(t, "agent.md", "F003", 98) }

@@ -143,9 +143,9 @@ func TestIntegrationWithdraw(t *testing.T) {
 	}
 }
 
-// TestIntegrationAskedAlike asks the same twice: it is one question, whose one answer both
+// TestIntegrationIdenticalQuestions asks the same twice: it is one question, whose one answer both
 // callers get.
-func TestIntegrationAskedAlike(t *testing.T) {
+func TestIntegrationIdenticalQuestions(t *testing.T) {
 	h := dockerUsers(t)[0]
 	c := askingContainer(t, h)
 	calls := []*Call{c.Start(t, "hsh", "-c", "echo alike"), c.Start(t, "hsh", "-c", "echo alike")}

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// standing starts a container that docker run made, and hostexec knows nothing of.
-func (h *Host) standing(t testing.TB, args ...string) *Container {
+// startUnknown starts a container that docker run made, and hostexec knows nothing of.
+func (h *Host) startUnknown(t testing.TB, args ...string) *Container {
 	t.Helper()
 	args = append([]string{"run", "-d", "--label", runLabel, "-v", h.Work + ":/w", "-w", "/w"}, args...)
 	id := strings.TrimSpace(h.Must(t, append(args, image(t, "full"), "/probe", "hold")...))
@@ -24,7 +24,7 @@ func (h *Host) standing(t testing.TB, args ...string) *Container {
 func TestIntegrationAttach(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
-			c := h.standing(t)
+			c := h.startUnknown(t)
 			const look = `ls -A /run /usr/local/bin; cat /usr/local/bin/taken`
 			c.Sh(t, `mkdir -p /run /usr/local/bin; echo its own >/usr/local/bin/taken`)
 			before := c.Sh(t, look).Out
@@ -62,7 +62,7 @@ func TestIntegrationAttach(t *testing.T) {
 func TestIntegrationOneSession(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	h := newHost(t, os.Getuid() == 0)
-	c := h.standing(t, "--network", "none")
+	c := h.startUnknown(t, "--network", "none")
 	attach := []string{"hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", c.ID}
 	all := make([]Result, 4)
 	var wg sync.WaitGroup
@@ -109,7 +109,7 @@ func treeOfShell(t testing.TB, c *Container) (*Call, *Proc) {
 func TestIntegrationAttachInForeground(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
-			c := h.standing(t)
+			c := h.startUnknown(t)
 			m := h.term(t, "docker", "hostexec", "attach", "--proxy", "hsh=/bin/sh", c.ID)
 			m.Expect(t, "\r\n")
 			eventually(t, patience, "a call", func() bool { return c.Sh(t, "hsh -c 'echo called'").Out == "called\n" })
@@ -120,19 +120,19 @@ func TestIntegrationAttachInForeground(t *testing.T) {
 	}
 }
 
-// TestIntegrationUnattachable attaches what cannot be, and is told why and what to type.
-func TestIntegrationUnattachable(t *testing.T) {
+// TestIntegrationAttachRefused attaches what cannot be, and is told why and what to type.
+func TestIntegrationAttachRefused(t *testing.T) {
 	h := dockerUsers(t)[0]
-	stopped := h.standing(t)
+	stopped := h.startUnknown(t)
 	h.Must(t, "kill", stopped.ID)
-	paused := h.standing(t)
+	paused := h.startUnknown(t)
 	h.Must(t, "pause", paused.ID)
 	for _, tt := range []struct {
 		name, says string
 		c          *Container
 	}{
-		{"read-only", "is read-only: nothing can be put into it\nhostexec: hint: make it with docker hostexec run", h.standing(t, "--read-only")},
-		{"a tmpfs over /run", "has a mount over /run/hostexec: nothing can be copied there", h.standing(t, "--tmpfs", "/run")},
+		{"read-only", "is read-only: nothing can be put into it\nhostexec: hint: make it with docker hostexec run", h.startUnknown(t, "--read-only")},
+		{"a tmpfs over /run", "has a mount over /run/hostexec: nothing can be copied there", h.startUnknown(t, "--tmpfs", "/run")},
 		{"stopped", "does not run: it is exited\nhostexec: hint: docker start ", stopped},
 		{"paused", " is paused\nhostexec: hint: docker unpause ", paused},
 		{"made by run", " from the start\nhostexec: hint: it can call already; if its watcher has gone: docker hostexec resume ", h.Holding(t, "--proxy", "htrue=/bin/true")},
@@ -148,7 +148,7 @@ func TestIntegrationUnattachable(t *testing.T) {
 	r := h.Docker(t, "hostexec", "detach", own.ID)
 	want(t, "detach of what run made: code", r.Code, 1)
 	want(t, "detach of what run made", strings.Contains(r.Err, "was not attached: its container was made by run"), true)
-	bare := h.standing(t, "-e", "PATH=/bin:/usr/bin")
+	bare := h.startUnknown(t, "-e", "PATH=/bin:/usr/bin")
 	r = h.Docker(t, "hostexec", "detach", bare.ID)
 	want(t, "detach of what was never attached", r.String(), Result{Code: 1, Err: "hostexec: container " + bare.ID + " has no session\nhostexec: hint: docker hostexec status -a\n"}.String())
 	r = h.Docker(t, "hostexec", "attach", "--detach", "--proxy", "htrue=/bin/true", bare.ID)

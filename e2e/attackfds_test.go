@@ -72,7 +72,7 @@ func TestIntegrationAttackPrivilegedWrite(t *testing.T) {
 			t.Errorf("the container cannot open %s: %v", name, r)
 		}
 		for _, kind := range []wire.FD{wire.FDPipe, wire.FDSocket, wire.FDTTY} {
-			if started, exit := c.converse(t, name, passing(2, wire.FDNull, kind)); started || exit == nil || exit.Outcome != wire.Failed {
+			if started, exit := c.exchange(t, name, passing(2, wire.FDNull, kind)); started || exit == nil || exit.Outcome != wire.Failed {
 				t.Errorf("%s as %v: started %t, exit %+v", name, kind, started, exit)
 			}
 		}

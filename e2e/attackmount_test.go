@@ -106,11 +106,11 @@ func TestIntegrationAttackAlias(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackBelow lends the container a directory read-only, below which this host has
+// TestIntegrationAttackMountBelowPath lends the container a directory read-only, below which this host has
 // mounted a directory of its PATH. Many engines leave that one writable.
 //
 // Attack 62.
-func TestIntegrationAttackBelow(t *testing.T) {
+func TestIntegrationAttackMountBelowPath(t *testing.T) {
 	h, canary := hostWithCanary(t)
 	tools := h.sub(t, "tools")
 	h.Write(t, tools, "helper", "#!/bin/sh\necho mine\n", 0o755)

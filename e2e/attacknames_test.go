@@ -59,11 +59,11 @@ func TestIntegrationAttackNames(t *testing.T) {
 	want(t, "STARTs", len(h.Audit(t, "HOSTEXEC START")), 0)
 }
 
-// TestIntegrationAttackNameAgain gives a container the name of one that had a session, and what
+// TestIntegrationAttackReusedName gives a container the name of one that had a session, and what
 // a person has granted to that: it has neither, nor does the session that it gets later.
 //
 // Attack 150.
-func TestIntegrationAttackNameAgain(t *testing.T) {
+func TestIntegrationAttackReusedName(t *testing.T) {
 	h, _ := hostWithCanary(t)
 	h.Write(t, h.State, "config.yaml", "version: 1\napproval: {wait: always}\n", 0o600)
 	name := unique("again" + filepath.Base(h.Home))

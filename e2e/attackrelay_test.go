@@ -20,7 +20,7 @@ import (
 // Attack 165.
 func TestIntegrationRelayNoise(t *testing.T) {
 	h, _ := hostWithCanary(t)
-	c := h.standing(t)
+	c := h.startUnknown(t)
 	c.Session = strings.TrimSpace(h.Must(t, "hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", c.ID))
 	want(t, "a call", c.Exec(t, "hsh", "-c", "echo called").Out, "called\n") // its relay is there
 	const plant = `cd /run/hostexec/bin && cp hostexec keep && printf '%s' "$1" >new && chmod 755 new && mv new hostexec && kill -KILL "${@:2}"`
@@ -45,7 +45,7 @@ func TestIntegrationAttackRelayCalls(t *testing.T) {
 	for name, mode := range map[string]string{"it ends": "20000", "a few calls": "3", "a child stays": "20000 child", "a child stays, no calls": "0 child"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
-			c := h.standing(t)
+			c := h.startUnknown(t)
 			c.Session = strings.TrimSpace(h.Must(t, "hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", c.ID))
 			want(t, "a call", c.Exec(t, "hsh", "-c", "echo called").Out, "called\n")
 			const plant = `cd /run/hostexec/bin && mv hostexec keep && printf '#!/bin/sh\nmv /run/hostexec/bin/keep /run/hostexec/bin/hostexec; >/ran; exec /probe relay %s\n' "$1" >hostexec && chmod 755 hostexec && kill -KILL "${@:2}"`
@@ -83,7 +83,7 @@ func TestIntegrationAttackDetach(t *testing.T) {
 	for name, script := range map[string]string{"it never ends": "exec sleep 1000", "it speaks without end": "exec cat /dev/zero >&2", "it lies": "exit 0"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
-			c := h.standing(t)
+			c := h.startUnknown(t)
 			h.Must(t, "hostexec", "attach", "--detach", "--proxy", "htrue=/bin/true", c.ID)
 			want(t, "planted", c.Sh(t, `cd /run/hostexec/bin && cp hostexec shim && rm hostexec && printf '#!/bin/sh\n%s\n' "$1" >hostexec && chmod 755 hostexec`, script).Code, 0)
 			want(t, "detach", h.Must(t, "hostexec", "detach", c.ID), c.ID+"\n")
@@ -121,7 +121,7 @@ func TestIntegrationAttackRemoved(t *testing.T) {
 		"by another user": {"chmod 1777 /run", 1, "/run in the container can be written by others", "/run in the container can be written by others"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := h.standing(t)
+			c := h.startUnknown(t)
 			attach := []string{"hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", c.ID}
 			h.Must(t, attach...)
 			want(t, "a call", c.Exec(t, "hsh", "-c", "echo called").Out, "called\n") // its relay is there
@@ -151,7 +151,7 @@ func TestIntegrationAttackRemoved(t *testing.T) {
 // Attack 218.
 func TestIntegrationAttackAttachAgain(t *testing.T) {
 	h, _ := hostWithCanary(t)
-	c := h.standing(t)
+	c := h.startUnknown(t)
 	attach := []string{"hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", c.ID}
 	first := strings.TrimSpace(h.Must(t, attach...))
 	want(t, "a call", c.Exec(t, "hsh", "-c", "echo called").Out, "called\n")
@@ -170,7 +170,7 @@ func TestIntegrationAttackAttachAgain(t *testing.T) {
 	h.Must(t, "hostexec", "detach", c.ID)
 	want(t, "what is left", c.Sh(t, "ls -dA /hostexec* /run/hostexec /usr/local/bin/*").Out, "")
 
-	small := h.standing(t)
+	small := h.startUnknown(t)
 	h.Must(t, "hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", small.ID)
 	h.Must(t, "update", "--pids-limit", "1", small.ID)
 	r = h.Docker(t, "hostexec", "detach", small.ID)
@@ -191,7 +191,7 @@ func TestIntegrationAttackAttach(t *testing.T) {
 		"the state": {h.State + ":/state", "/bin/true", "covers hostexec's own state"},
 		"a program": {h.Work + ":/again", tool, "could change"},
 	} {
-		c := h.standing(t, "-v", tt.mount)
+		c := h.startUnknown(t, "-v", tt.mount)
 		r := h.Docker(t, "hostexec", "attach", "--detach", "--proxy", "x="+tt.path, c.ID)
 		want(t, name+": code", r.Code, 125)
 		want(t, name+": it says why", strings.Contains(r.Err, tt.says), true)
@@ -212,7 +212,7 @@ func TestIntegrationAttackOwner(t *testing.T) {
 		"a link":     {"mkdir -p /x && rm -rf /run && ln -s /x /run", "", "", "/run in the container is a symbolic link"},
 		"the root's": {"chmod 777 /", "", "", "/ in the container can be written by others"},
 	} {
-		c := h.standing(t)
+		c := h.startUnknown(t)
 		want(t, name+": planted", c.Sh(t, tt.plant).Code+c.As("1000").Sh(t, tt.other).Code+c.Sh(t, tt.end).Code, 0)
 		r := h.Docker(t, "hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", c.ID)
 		want(t, name+": code", r.Code, 125)
@@ -220,7 +220,7 @@ func TestIntegrationAttackOwner(t *testing.T) {
 			t.Errorf("%s: %v, want it to say %q", name, r, tt.says)
 		}
 	}
-	c := h.standing(t)
+	c := h.startUnknown(t)
 	c.Session = strings.TrimSpace(h.Must(t, "hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", c.ID))
 	want(t, "a call", c.Exec(t, "hsh", "-c", "echo called").Out, "called\n")
 	want(t, "opened", c.Sh(t, "chmod 777 /run /run/hostexec /run/hostexec/bin && kill -KILL \"$@\"", c.relays(t)...).Code, 0)

@@ -53,8 +53,8 @@ func TestIntegrationAuditFollow(t *testing.T) {
 	}
 }
 
-// TestIntegrationAuditWhole checks the log after whatever was called by now.
-func TestIntegrationAuditWhole(t *testing.T) {
+// TestIntegrationAuditComplete checks the log after whatever was called by now.
+func TestIntegrationAuditComplete(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		c := h.Shared(t, "socket")
 		c.Sh(t, "for i in 1 2 3 4 5 6 7 8; do hsh -c 'kill -9 $$' & hsh -c 'exit 3' & banned & done; wait")

@@ -132,17 +132,17 @@ func (tab *Tab) until(what, expr string) {
 	safe := "(() => { try { return Boolean(" + expr + ") } catch { return false } })()" // what is not there yet
 	eventually(tab.t, patience, what+": "+expr, func() bool {
 		ok, err := chromedp.Run(tab.ctx, chromedp.Evaluate[bool](safe))
-		if err != nil && !navigated(err) {
+		if err != nil && !navigationError(err) {
 			tab.t.Fatalf("%s: %v", safe, err)
 		}
 		return ok
 	})
 }
 
-// navigated tells whether err says that the document that was asked has made room for another: a
+// navigationError tells whether err says that the document that was asked has made room for another: a
 // page that opens the next one does so at any time.
-func navigated(err error) bool {
-	for _, part := range []string{"Inspected target navigated", "Execution context was destroyed", "Cannot find context"} {
+func navigationError(err error) bool {
+	for _, part := range []string{"Inspected target navigationError", "Execution context was destroyed", "Cannot find context"} {
 		if strings.Contains(err.Error(), part) {
 			return true
 		}
@@ -178,8 +178,8 @@ func (tab *Tab) keys(keys string) {
 	tab.do(chromedp.KeyEvent(keys))
 }
 
-// ripe waits until the card of a request can be approved.
-func (tab *Tab) ripe(id string) {
+// waitApprovable waits until the card of a request can be approved.
+func (tab *Tab) waitApprovable(id string) {
 	tab.t.Helper()
 	tab.until("it can be approved", "document.querySelector('"+card(id)+" .approve')?.disabled === false")
 }

@@ -32,7 +32,7 @@ func TestIntegrationCompletion(t *testing.T) {
 	h.Write(t, h.State, "config.yaml", "approval: {wait: always}\n", 0o600)
 	name := unique("completed")
 	c := h.Holding(t, "--network", "none", "--name", name, "--proxy", "hsh=/bin/sh", "--proxy", "asked=ask,path=/bin/true")
-	h.standing(t, "--network", "none", "--name", unique("completed-free"))
+	h.startUnknown(t, "--network", "none", "--name", unique("completed-free"))
 	job, _, _ := strings.Cut(c.Exec(t, "hostexec", "-d", "hsh", "-c", "exec sleep 1000").Out, " ")
 	h.Must(t, "hostexec", "shell", "create", name, "build")
 	for _, tt := range []struct {

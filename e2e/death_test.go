@@ -261,9 +261,9 @@ func TestIntegrationBackgroundTerminalChild(t *testing.T) {
 	})
 }
 
-// TestIntegrationRefusesNoCaller hangs up between request and answer again and again,
+// TestIntegrationHangUpRepeated hangs up between request and answer again and again,
 // after which the host has as many processes and descriptors as before.
-func TestIntegrationRefusesNoCaller(t *testing.T) {
+func TestIntegrationHangUpRepeated(t *testing.T) {
 	forEachUser(t, func(t *testing.T, c *Container) {
 		w := c.Host.Watcher(t, c.Session)
 		c.Exec(t, "hsh", "-c", ":") // everything that is opened once is open
@@ -278,7 +278,7 @@ func TestIntegrationRefusesNoCaller(t *testing.T) {
 // TestIntegrationWatcherStopped stops the watcher by a signal: a call ends in its time, status
 // says what has happened, and all goes on when the watcher does.
 func TestIntegrationWatcherStopped(t *testing.T) {
-	for _, h := range anybody(t) {
+	for _, h := range anyUser(t) {
 		c := h.Holding(t, "--network", "none", "--proxy", "hsh=/bin/sh")
 		w := h.Watcher(t, c.Session)
 		running := c.Start(t, "env", "HOSTEXEC_TIMEOUT=2s", "hsh", "-c", "echo $$; exec sleep 1000")

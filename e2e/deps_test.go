@@ -50,7 +50,7 @@ var allowedImports = map[string]string{
 	"exec/call/calltest": "exec/approval exec/audit exec/call exec/dir exec/executor exec/job exec/mount exec/policy exec/shell exec/verb shim/wire",
 
 	"shim":           "shim/wire",
-	"shim/room":      "shim/wire",
+	"shim/initproc":  "shim/wire",
 	"plugin/config":  "plugin/state exec/policy exec/limit exec/names exec/osenv",
 	"plugin/carrier": "shim/wire exec/dir exec/limit exec/names",
 
@@ -60,7 +60,7 @@ var allowedImports = map[string]string{
 	"plugin/carrier/files":  "plugin/carrier exec/dir exec/limit exec/names shim/wire",
 
 	"plugin/inject":    "plugin/state exec/names exec/osenv",
-	"plugin/container": "exec/executor exec/dir shim/wire shim/room",
+	"plugin/container": "exec/executor exec/dir shim/wire shim/initproc",
 	"plugin/control":   "plugin/state exec/proctree exec/policy exec/approval exec/audit exec/job exec/shell exec/names",
 	"plugin/page":      "plugin/state plugin/control exec/approval exec/audit exec/names exec/osenv",
 	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/carrier/files plugin/carrier/http plugin/carrier/relay plugin/carrier/socket plugin/control plugin/container plugin/notify exec/call exec/verb exec/proctree exec/names exec/osenv exec/sandbox",
@@ -106,7 +106,7 @@ var allowedImports = map[string]string{
 		"plugin/verb/policy plugin/verb/proxy plugin/verb/run plugin/verb/service plugin/verb/session " +
 		"plugin/verb/shell plugin/verb/with plugin/watch exec/job",
 
-	"cmd/hostexec":        "shim shim/room",
+	"cmd/hostexec":        "shim shim/initproc",
 	"cmd/hostexec-shell":  "exec/shell exec/proctree",
 	"cmd/docker-hostexec": "plugin shim exec/proctree", // it is a shim and a monitor too, by argv[0]
 

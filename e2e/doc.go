@@ -11,7 +11,7 @@
 //	container_test.go  Container: a session's container
 //	call_test.go       Call: a program running in one
 //	browser_test.go    Tab: a browser with somebody in front of it
-//	people_test.go     root and the ordinary user, with a container that tests share
+//	users_test.go      root and the ordinary user, with a container that tests share
 //	term_test.go       Term: a terminal with somebody typing
 //	image_test.go      images made of this machine's own programs, without a registry
 //	procs_test.go      which processes there are, and waiting for their end

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// holdTable compares the table of a section of e2e/tables/doc, which begins with the word
+// checkTable compares the table of a section of e2e/tables/doc, which begins with the word
 // head, with the tests that it names. It returns how many rows there are.
-func holdTable(t *testing.T, doc, section, head string) (rows int) {
+func checkTable(t *testing.T, doc, section, head string) (rows int) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("tables", doc))
 	if err != nil {

@@ -19,13 +19,13 @@ import (
 )
 
 // engine is a second Docker engine on this host, in a network of its own, which a test
-// may stop as it likes. Containers live on without it (--live-restore), unless mortal says no.
+// may stop as it likes. Containers live on without it (--live-restore), unless stopContainers says no.
 type engine struct {
-	dir    string
-	net    *os.File // the network namespace, the same after a restart
-	cmd    *exec.Cmd
-	own    bool // it has mounts of its own, too: what the tests change there nobody else sees
-	mortal bool // containers end with it, from its next start
+	dir            string
+	net            *os.File // the network namespace, the same after a restart
+	cmd            *exec.Cmd
+	own            bool // it has mounts of its own, too: what the tests change there nobody else sees
+	stopContainers bool // containers end with it, from its next start
 }
 
 const engineRef = "hostexec-e2e/second:latest"
@@ -43,7 +43,7 @@ func newEngineOf(t *testing.T, own bool) *engine {
 	// Neither the machine's settings nor its containers are this engine's.
 	check(t, os.WriteFile(filepath.Join(e.dir, "daemon.json"), []byte("{}\n"), 0o644))
 	e.net = newNetwork(t)
-	t.Cleanup(func() { e.dismantle(t) })
+	t.Cleanup(func() { e.removeAll(t) })
 	e.start(t)
 	h := newHost(t, false)
 	h.Env = e.env()
@@ -92,7 +92,7 @@ func (e *engine) start(t *testing.T) {
 	}
 	args = append(args, "dockerd", "--config-file", e.dir+"/daemon.json",
 		"--data-root", e.dir+"/data", "--exec-root", e.dir+"/exec", "--pidfile", e.dir+"/pid", "--host", "unix://"+e.socket(), "--group", group,
-		"--bridge", "none", "--iptables=false", "--live-restore="+strconv.FormatBool(!e.mortal), "--storage-driver", "vfs")
+		"--bridge", "none", "--iptables=false", "--live-restore="+strconv.FormatBool(!e.stopContainers), "--storage-driver", "vfs")
 	e.cmd = exec.Command("nsenter", args...)
 	e.cmd.Stdout, e.cmd.Stderr, e.cmd.ExtraFiles = log, log, []*os.File{e.net}
 	check(t, e.cmd.Start())
@@ -113,8 +113,8 @@ func (e *engine) stop(t *testing.T, sig syscall.Signal) {
 	eventually(t, patience, "its containerd has gone", func() bool { return syscall.Kill(containerd, 0) == syscall.ESRCH })
 }
 
-// dismantle removes all there is of the engine.
-func (e *engine) dismantle(t *testing.T) {
+// removeAll removes all there is of the engine.
+func (e *engine) removeAll(t *testing.T) {
 	if t.Failed() {
 		log := string(readFile(t, e.log()))
 		t.Logf("the second engine's log ends\n%s", log[max(0, len(log)-4000):])
@@ -160,8 +160,8 @@ func TestIntegrationEngineRestart(t *testing.T) {
 // callsGoOn restarts the engine below a session in both ways, and below two whose calls go
 // by it: a relay's end with it, and later ones are answered without anybody's doing.
 func callsGoOn(t *testing.T, h *Host, e *engine) {
-	m := newMailbox(t, h)
-	relays := map[string]*mailbox{"relay": newMailbox(t, h, "--carrier", "relay"), "attach": newAttached(t, h)}
+	m := newScriptedCalls(t, h)
+	relays := map[string]*scriptedCalls{"relay": newScriptedCalls(t, h, "--carrier", "relay"), "attach": newAttached(t, h)}
 	watcher, keeper := h.Watcher(t, m.c.Session), h.Keeper(t, m.c.Session)
 	long := hold(t, atoi(t, m.ask(t, "long")))
 	m.call(t, "before")
@@ -193,7 +193,7 @@ func callsGoOn(t *testing.T, h *Host, e *engine) {
 
 // endIsSeen ends the container while there is no engine that could tell.
 func endIsSeen(t *testing.T, h *Host, e *engine) {
-	m := newMailbox(t, h)
+	m := newScriptedCalls(t, h)
 	watcher, main := h.Watcher(t, m.c.Session), hold(t, m.c.PID(t))
 	long := hold(t, atoi(t, m.ask(t, "long")))
 	e.stop(t, syscall.SIGTERM)
@@ -211,12 +211,12 @@ func endIsSeen(t *testing.T, h *Host, e *engine) {
 // their restart policy.
 func containersComeBack(t *testing.T, h *Host, e *engine) {
 	e.stop(t, syscall.SIGTERM)
-	e.mortal = true
+	e.stopContainers = true
 	e.start(t)
-	defer func() { e.mortal = false }()
+	defer func() { e.stopContainers = false }()
 	again := []string{"--restart", "always", "--stop-signal", "KILL"}
-	boxes := map[string]*mailbox{
-		"socket": newMailbox(t, h, again...), "relay": newMailbox(t, h, append(again, "--carrier", "relay")...), "attach": newAttached(t, h, again...),
+	boxes := map[string]*scriptedCalls{
+		"socket": newScriptedCalls(t, h, again...), "relay": newScriptedCalls(t, h, append(again, "--carrier", "relay")...), "attach": newAttached(t, h, again...),
 	}
 	var commands []*Proc
 	for _, m := range boxes {

@@ -13,11 +13,11 @@ import (
 
 // TestFilesTable holds the table of tables/files.md to the tests that there are, and to having
 // a row for every promise.
-func TestFilesTable(t *testing.T) { holdPromises(t, "files.md", "F000", 107) }
+func TestFilesTable(t *testing.T) { checkPromises(t, "files.md", "F000", 107) }
 
-// holdPromises holds a table of e2e/tables to the tests that there are, and to having
+// checkPromises holds a table of e2e/tables to the tests that there are, and to having
 // a row for each of the promises of source, of which there are count.
-func holdPromises(t *testing.T, doc, source string, count int) {
+func checkPromises(t *testing.T, doc, source string, count int) {
 	t.Helper()
 	promised := regexp.MustCompile(`(?m)^\|[^|]+\| ` + source + `-(\d{3}) to (\d{3}) \| (.+) \|$`)
 	text, err := os.ReadFile(filepath.Join("tables", doc))

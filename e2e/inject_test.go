@@ -50,7 +50,7 @@ func TestIntegrationInjection(t *testing.T) {
 		{"timeout", "full", nil, []string{"timeout", "10", "hsh", "-c", "echo called"}},
 		{"script", "full", nil, []string{"script", "-qc", call, "/dev/null"}},
 	}
-	for _, h := range anybody(t) {
+	for _, h := range anyUser(t) {
 		for _, tt := range tests {
 			t.Run(h.Name+"/"+tt.name, func(t *testing.T) {
 				args := append([]string{"--rm", "--proxy", "hsh=/bin/sh"}, tt.flags...)
@@ -94,9 +94,9 @@ func TestIntegrationImageKeepsItsOwn(t *testing.T) {
 	h.quiet(t, soon)
 }
 
-// TestIntegrationLentVolume lends a container a volume where login shells look: nothing is
+// TestIntegrationVolumesFrom lends a container a volume where login shells look: nothing is
 // put into it, for it is another's.
-func TestIntegrationLentVolume(t *testing.T) {
+func TestIntegrationVolumesFrom(t *testing.T) {
 	h := dockerUsers(t)[0]
 	lender := strings.TrimSpace(h.Must(t, "create", "--label", runLabel, "-v", "/usr/local/bin", image(t, "full"), "true"))
 	t.Cleanup(func() { h.Docker(t, "rm", "-f", "-v", lender) })
@@ -111,7 +111,7 @@ func TestIntegrationLentVolume(t *testing.T) {
 // TestIntegrationNoProcessLeft: a shim that gets no thread, where the container may have no more
 // processes, says so in one line. It showed the stacks of Go's runtime.
 func TestIntegrationNoProcessLeft(t *testing.T) {
-	h := anybody(t)[0]
+	h := anyUser(t)[0]
 	r := h.Run(t, "--rm", "--pids-limit", "1", "--proxy", "hsh=/bin/sh", "--entrypoint", "/run/hostexec/bin/hsh", image(t, "empty"), "-c", "echo ran")
 	want(t, "it fails", r.String(), Result{Err: "hostexec: no process or thread is left here: see --pids-limit of docker run, ulimit -u\n", Code: 125}.String())
 }

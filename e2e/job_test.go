@@ -104,7 +104,7 @@ func TestIntegrationJobFollowed(t *testing.T) {
 // Attack 152.
 func TestIntegrationJobTree(t *testing.T) {
 	const script = `(setsid sleep 1000 & echo $!); ( (sleep 1000 & echo $!) ); trap '' HUP; sleep 1000 & echo $!; echo up; wait`
-	for _, h := range anybody(t) {
+	for _, h := range anyUser(t) {
 		for name, end := range map[string]func(c *Container, id string){
 			"kill":              func(c *Container, id string) { want(t, "kill", c.Exec(t, "hostexec", "kill", id).Code, 0) },
 			"kill --all":        func(c *Container, id string) { want(t, "kill", c.Exec(t, "hostexec", "kill", "--all").Code, 0) },
@@ -141,10 +141,10 @@ func TestIntegrationJobTree(t *testing.T) {
 	}
 }
 
-// TestIntegrationJobCut kills the watcher in the middle of a job that writes to both of its
+// TestIntegrationJobOfKilledWatcher kills the watcher in the middle of a job that writes to both of its
 // streams: nothing of it runs, what it wrote is there up to some point, and it is said why
 // there is no more.
-func TestIntegrationJobCut(t *testing.T) {
+func TestIntegrationJobOfKilledWatcher(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		c := h.Holding(t, "--proxy", "hsh=/bin/sh").As("1000")
 		id, p := c.Job(t, "--wait-for-log", "^1000$", "hsh", "-c", "i=0; while :; do i=$((i+1)); echo $i; echo e$i >&2; done")
@@ -207,10 +207,10 @@ func unusedPort(t *testing.T) string {
 	return ""
 }
 
-// TestIntegrationJobElsewhere wants a session to know its own jobs only.
+// TestIntegrationJobsOfOtherSessions wants a session to know its own jobs only.
 //
 // Attack 44.
-func TestIntegrationJobElsewhere(t *testing.T) {
+func TestIntegrationJobsOfOtherSessions(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		c, other := h.Holding(t, "--proxy", "hsh=/bin/sh"), h.Holding(t, "--proxy", "hsh=/bin/sh")
 		id, p := c.Job(t, "hsh", "-c", "exec sleep 1000")

@@ -60,7 +60,7 @@ func TestIntegrationJobKept(t *testing.T) {
 
 // TestIntegrationJobKeptRestart starts a container again whose session was kept by a job.
 func TestIntegrationJobKeptRestart(t *testing.T) {
-	for _, h := range anybody(t) {
+	for _, h := range anyUser(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.Holding(t, "--proxy", "hsh=/bin/sh,keep").As("1000")
 			id, p := c.Job(t, "--keep", "hsh", "-c", "exec sleep 1000")

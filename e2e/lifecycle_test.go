@@ -55,9 +55,9 @@ func TestIntegrationNothingStays(t *testing.T) {
 	}
 }
 
-// TestIntegrationUnbegun has docker make a container that it cannot start: the session ends
+// TestIntegrationStartFails has docker make a container that it cannot start: the session ends
 // as that of a stopped one.
-func TestIntegrationUnbegun(t *testing.T) {
+func TestIntegrationStartFails(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	h := newHost(t, false)
 	name := unique("unbegun")

@@ -11,12 +11,12 @@ import (
 	"testing"
 )
 
-// TestIntegrationInFlight has 5, 100 and 1000 calls in flight together, each of which is
+// TestIntegrationParallelCalls has 5, 100 and 1000 calls in flight together, each of which is
 // answered rightly, within the memory and threads that design.md section 9 allows. Then
 // all descriptors are back.
 //
 // Attack 145.
-func TestIntegrationInFlight(t *testing.T) {
+func TestIntegrationParallelCalls(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		for _, n := range []int{5, 100, 1000} {
 			t.Run(fmt.Sprintf("%s/%d", h.Name, n), func(t *testing.T) {
@@ -25,7 +25,7 @@ func TestIntegrationInFlight(t *testing.T) {
 				fds := countFDs(t, w.PID)
 				call := c.Start(t, "/probe", "burst", itoa(n), "hcat")
 				want(t, "line", call.Line(t), "flying")
-				frugal(t, w)
+				wantFewResources(t, w)
 				t.Logf("%d threads, %d KiB RssAnon, %d descriptors", statusNum(t, w.PID, "Threads"), statusNum(t, w.PID, "RssAnon"), countFDs(t, w.PID))
 				_, err := fmt.Fprintln(call.In, "land")
 				check(t, err)
@@ -37,10 +37,10 @@ func TestIntegrationInFlight(t *testing.T) {
 	}
 }
 
-// TestIntegrationInARow makes 2000 calls, one after the other, and wants nothing to be
+// TestIntegrationSequentialCalls makes 2000 calls, one after the other, and wants nothing to be
 // left of them: no descriptor, no zombie, no file.
-func TestIntegrationInARow(t *testing.T) {
-	for _, h := range anybody(t) {
+func TestIntegrationSequentialCalls(t *testing.T) {
+	for _, h := range anyUser(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.Shared(t, "socket").As("1000")
 			w := h.Watcher(t, c.Session)
@@ -55,8 +55,8 @@ func TestIntegrationInARow(t *testing.T) {
 	}
 }
 
-// frugal holds a watcher with many calls to the memory and threads of design.md section 9.
-func frugal(t testing.TB, w *Proc) {
+// wantFewResources holds a watcher with many calls to the memory and threads of design.md section 9.
+func wantFewResources(t testing.TB, w *Proc) {
 	t.Helper()
 	within(t, "threads of the watcher", statusNum(t, w.PID, "Threads"), 48)
 	within(t, "RssAnon of the watcher in bytes", statusNum(t, w.PID, "RssAnon")*1024, 24<<20)

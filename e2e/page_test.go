@@ -50,7 +50,7 @@ func TestIntegrationPage(t *testing.T) {
 					t.Errorf("the card lacks %q: %s", part, shown)
 				}
 			}
-			tab.ripe(id)
+			tab.waitApprovable(id)
 			tab.click(card(id) + " .approve")
 			r := call.Ended(t)
 			want(t, "stdout", r.Out, "approved first in "+h.Work+"\n")
@@ -62,7 +62,7 @@ func TestIntegrationPage(t *testing.T) {
 			want(t, "APPROVE in the audit log", len(h.Audit(t, id, "HOSTEXEC APPROVE", "user=")), 1)
 
 			call, id = tab.asked(t, c, "hsh", "-c", "echo ran", "hsh", "second")
-			tab.ripe(id)
+			tab.waitApprovable(id)
 			tab.click(card(id) + " .reason")
 			tab.keys("not <b>today</b>")
 			tab.click(card(id) + " .deny")
@@ -101,25 +101,25 @@ func TestIntegrationPageKeys(t *testing.T) {
 	one, id := tab.asked(t, c, "hsh", "-c", "echo one", "hsh", "one")
 	tab.until("the keys were pressed", "window.early === 1")
 	want(t, "the card, answered too early", eval[bool](tab, "document.querySelector('"+card(id)+"').matches('.live')"), true)
-	tab.ripe(id)
+	tab.waitApprovable(id)
 	tab.keys("\r ") // neither is an answer
 	two, id2 := tab.asked(t, c, "hsh", "-c", "echo two", "hsh", "two")
 	want(t, "cards", eval[int](tab, "document.querySelectorAll('.request.live').length"), 2)
 	want(t, "the focus", eval[string](tab, "document.activeElement.id"), "r-"+id)
 	tab.keys("j")
-	tab.ripe(id2)
+	tab.waitApprovable(id2)
 	want(t, "the focus after j", eval[string](tab, "document.activeElement.id"), "r-"+id2)
 	tab.keys("k")
 	want(t, "the focus after k", eval[string](tab, "document.activeElement.id"), "r-"+id)
 	// Somebody comes back to the window.
 	want(t, "enabled at once", eval[int](tab, "dispatchEvent(new Event('focus')), document.querySelectorAll('.answer button:enabled').length"), 0)
-	tab.ripe(id)
+	tab.waitApprovable(id)
 	tab.keys("a")
 	want(t, "stdout", one.Ended(t).Out, "one\n")
 	tab.until("the order is what it was", "document.querySelector('.request').id === 'r-"+id+"' && document.querySelector('.request:last-child').id === 'r-"+id2+"'")
 	tab.until("the focus goes to the only one left", "document.activeElement.id === 'r-"+id2+"'")
 	tab.until("the gap is closed", "document.querySelector('"+card(id)+"').offsetHeight < 100")
-	tab.ripe(id2)
+	tab.waitApprovable(id2)
 	tab.keys("r")
 	want(t, "the focus after r", eval[string](tab, "document.activeElement.className"), "reason")
 	// What drives the browser has typed the r there too, as nobody could.
@@ -143,8 +143,8 @@ func TestIntegrationPageTabs(t *testing.T) {
 	for range 5 {
 		call, id := tabs[0].asked(t, c, "hsh", "-c", "exit 7", "hsh", "raced")
 		tabs[1].until("the other tab shows it", "document.querySelector('"+card(id)+".live') !== null")
-		tabs[0].ripe(id)
-		tabs[1].ripe(id)
+		tabs[0].waitApprovable(id)
+		tabs[1].waitApprovable(id)
 		var both sync.WaitGroup
 		for i, verb := range []string{"approve", "deny"} {
 			// ends when the browser has clicked.
@@ -171,7 +171,7 @@ func TestIntegrationPageTabs(t *testing.T) {
 
 	tabs[0].again(t, h.ui(t))
 	_, id := tabs[0].asked(t, c, "hsh", "-c", "exit 7", "hsh", "anew")
-	tabs[0].ripe(id)
+	tabs[0].waitApprovable(id)
 	want(t, "the focus, with one that waits", eval[string](tabs[0], "document.activeElement.id"), "r-"+id)
 	tabs[0].keys("d")
 	tabs[0].until("its key answers", "document.querySelector('"+card(id)+"').matches('.settled.denied')")
@@ -225,7 +225,7 @@ func TestIntegrationPageHostile(t *testing.T) {
 	tab.keys("ja")
 	want(t, "its end is out of sight", eval[bool](tab, "document.querySelector('"+card(id)+" .approve').disabled"), true)
 	eval[any](tab, "document.querySelector('"+card(id)+" .end').scrollIntoView()")
-	tab.ripe(id)
+	tab.waitApprovable(id)
 	tab.keys("a")
 	want(t, "code", call.Ended(t).Code, 0)
 }
@@ -317,17 +317,17 @@ func (d screen) answer(t *testing.T, c *Container) (shown string) {
 	tab.until("it shows what waits", "document.querySelector('.request.live').innerText.includes('opened')")
 	id := eval[string](tab, "document.querySelector('.request.live').dataset.id")
 	shown = tab.text(card(id))
-	tab.ripe(id)
+	tab.waitApprovable(id)
 	tab.click(card(id) + " .approve")
 	want(t, "code", call.Ended(t).Code, 5)
 	return shown
 }
 
-// TestIntegrationPageStrangers is what the page tells who is no person of this host: another
+// TestIntegrationPageOtherOrigins is what the page tells who is no person of this host: another
 // origin's page, and a command that a container called.
 //
 // Attacks 104, 106, 115, 124.
-func TestIntegrationPageStrangers(t *testing.T) {
+func TestIntegrationPageOtherOrigins(t *testing.T) {
 	h := dockerUsers(t)[0]
 	c := h.Holding(t, "--proxy", "hsh=/bin/sh")
 	u := h.ui(t)

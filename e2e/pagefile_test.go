@@ -112,11 +112,11 @@ exec `+find(t, "chromium", "chromium-browser", "google-chrome")+` --headless --n
 	}
 }
 
-// TestIntegrationPageTwice has another program present the code before the browser does: the
+// TestIntegrationPageCodeUsedTwice has another program present the code before the browser does: the
 // browser says so, and what the other got is good for nothing any more.
 //
 // Attack 108.
-func TestIntegrationPageTwice(t *testing.T) {
+func TestIntegrationPageCodeUsedTwice(t *testing.T) {
 	h := newHost(t, false)
 	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh") // without a desktop, where it would start the page
 	u, browser := h.ui(t), newBrowser(t)
@@ -159,7 +159,7 @@ func TestIntegrationPageTwice(t *testing.T) {
 	for _, tab := range []*Tab{own, good} {
 		tab.until("another tab shows it still", "document.querySelector('"+card(id)+".live') !== null && document.querySelector('#state').textContent === 'live'")
 	}
-	good.ripe(id)
+	good.waitApprovable(id)
 	good.click(card(id) + " .approve")
 	want(t, "code", call.Ended(t).Code, 5)
 	if log := string(readFile(t, filepath.Join(h.State, "page.log"))); !strings.Contains(log, "used twice") || strings.Contains(log, code) {

@@ -28,7 +28,7 @@ func TestIntegrationPageGrants(t *testing.T) {
 			args := []string{"hsh", "-c", "echo granted", "hsh", tt.word}
 			call, id := tab.asked(t, c, args...)
 			tab.keys("j") // it goes there: what was clicked last is elsewhere on the page
-			tab.ripe(id)
+			tab.waitApprovable(id)
 			tab.keys("A\r")
 			tab.until("the menu is open, and nothing chosen", "document.activeElement.matches('"+card(id)+".live .menu')")
 			tab.keys("A")
@@ -50,7 +50,7 @@ func TestIntegrationPageGrants(t *testing.T) {
 			want(t, "grants of the session", len(c.grants(t)), 0)
 			call, id = tab.asked(t, c, args...)
 			tab.keys("j")
-			tab.ripe(id)
+			tab.waitApprovable(id)
 			tab.click(card(id) + " .deny")
 			want(t, "code once it is asked again", call.Ended(t).Code, 126)
 		})

@@ -103,9 +103,9 @@ func TestIntegrationPageResumes(t *testing.T) {
 	opened.answer(t, c)
 }
 
-// TestIntegrationPageTold has a page that opens no browser say on its terminal that a
+// TestIntegrationPageNoOpen has a page that opens no browser say on its terminal that a
 // request waits: whoever started it there can be asked.
-func TestIntegrationPageTold(t *testing.T) {
+func TestIntegrationPageNoOpen(t *testing.T) {
 	h := newHost(t, false)
 	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")
 	m := h.term(t, "docker", "hostexec", "ui", "--no-open")

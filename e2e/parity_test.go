@@ -35,9 +35,9 @@ func TestIntegrationParity(t *testing.T) {
 	}
 }
 
-// TestIntegrationParityIsWhole fails for a flag of docker run that no row has and that is
+// TestIntegrationParityComplete fails for a flag of docker run that no row has and that is
 // no known exception: docker may grow one.
-func TestIntegrationParityIsWhole(t *testing.T) {
+func TestIntegrationParityComplete(t *testing.T) {
 	known := helpFlags(dockerUsers(t)[0].Must(t, "run", "--help"))
 	used := map[string]bool{}
 	for _, row := range parityRows {

@@ -101,11 +101,11 @@ func TestIntegrationAttackFilesNames(t *testing.T) {
 	want(t, "what it says", p.errs.String(), "")
 }
 
-// TestIntegrationAttackFilesHalf writes a request in place, and slowly: no beginning of it
+// TestIntegrationAttackFilesPartial writes a request in place, and slowly: no beginning of it
 // is run.
 //
 // Attack 12.
-func TestIntegrationAttackFilesHalf(t *testing.T) {
+func TestIntegrationAttackFilesPartial(t *testing.T) {
 	h := newHost(t, false)
 	h.Proxy(t, h.args(t))
 	f, err := os.Create(filepath.Join(h.At("args"), "half.req"))
@@ -142,11 +142,11 @@ func TestIntegrationAttackFilesFlood(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackFilesTwice uses one name for two requests at once, and answers of
+// TestIntegrationAttackFilesReusedID uses one name for two requests at once, and answers of
 // others' in advance.
 //
 // Attack 21.
-func TestIntegrationAttackFilesTwice(t *testing.T) {
+func TestIntegrationAttackFilesReusedID(t *testing.T) {
 	h := newHost(t, false)
 	h.Proxy(t, "sh=/bin/sh")
 	Submit(t, h.At("sh"), "id", "", "-c", "echo first; until [ -e go ]; do sleep 0.05; done")
@@ -252,11 +252,11 @@ func TestIntegrationAttackFilesLong(t *testing.T) {
 	want(t, "code", p.Stop(t, syscall.SIGTERM), 0)
 }
 
-// TestIntegrationAttackFilesOthers has another user of the host call: where the directories are
+// TestIntegrationAttackFilesOtherUsers has another user of the host call: where the directories are
 // made, where they are there already, and by what it has left from when they were open.
 //
 // Attack 126.
-func TestIntegrationAttackFilesOthers(t *testing.T) {
+func TestIntegrationAttackFilesOtherUsers(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Fatal("only root can be another user: run the integration tests as root, or leave this one out by name")
 	}

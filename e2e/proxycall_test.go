@@ -112,9 +112,9 @@ func TestIntegrationProxyParallel(t *testing.T) {
 	}
 }
 
-// TestIntegrationProxyAgain uses one id again as soon as its answer is there and fetched: a
+// TestIntegrationProxyRepeated uses one id again as soon as its answer is there and fetched: a
 // caller may number its calls by its own process.
-func TestIntegrationProxyAgain(t *testing.T) {
+func TestIntegrationProxyRepeated(t *testing.T) {
 	h := newHost(t, false)
 	h.Proxy(t, "true=/bin/true")
 	at := filepath.Join(h.At("true"), "id.")

@@ -98,11 +98,11 @@ func TestIntegrationProxyWaiting(t *testing.T) {
 	}
 }
 
-// TestIntegrationProxyElsewhere begins a second proxy of a directory, whose locks lie in a
+// TestIntegrationProxySecondState begins a second proxy of a directory, whose locks lie in a
 // state directory of its own: it finds the first by its number, and leaves it alone.
 //
 // Attacks 23, 160.
-func TestIntegrationProxyElsewhere(t *testing.T) {
+func TestIntegrationProxySecondState(t *testing.T) {
 	h := newHost(t, false)
 	h.Proxy(t, "echo="+find(t, "echo"))
 	pid := strings.TrimSpace(string(readFile(t, h.At("echo")+"/echo.pid")))

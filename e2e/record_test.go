@@ -28,7 +28,7 @@ var recordDamages = map[string]func(path string) error{
 // TestIntegrationRecordDamaged damages a session's record, with its spare one and without: status
 // and stop know the session as before, and have the record rewritten.
 func TestIntegrationRecordDamaged(t *testing.T) {
-	for _, h := range anybody(t) {
+	for _, h := range anyUser(t) {
 		c := h.Holding(t, "--network", "none", "--proxy", "hsh=/bin/sh")
 		record := filepath.Join(h.State, "sessions", c.Session, "session.json")
 		for name, damage := range recordDamages {

@@ -27,14 +27,14 @@ func registry(t testing.TB, names ...string) string {
 	for _, name := range []string{"sh", "echo"} {
 		box.link("/bin/"+name, "busybox")
 	}
-	srv := httptest.NewServer(shelf(t, box, names))
+	srv := httptest.NewServer(registryHandler(t, box, names))
 	t.Cleanup(srv.Close)
 	return strings.TrimPrefix(srv.URL, "http://")
 }
 
-// shelf is the registry's handler. Images are made when the test begins: a handler cannot
+// registryHandler is the registry's handler. Images are made when the test begins: a handler cannot
 // fail a test.
-func shelf(t testing.TB, box *rootfs, names []string) http.Handler {
+func registryHandler(t testing.TB, box *rootfs, names []string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v2/{$}", func(http.ResponseWriter, *http.Request) {})
 	if len(names) == 0 {
@@ -46,13 +46,13 @@ func shelf(t testing.TB, box *rootfs, names []string) http.Handler {
 		}
 	}
 	for _, name := range names {
-		shelve(t, mux, box, name)
+		addImage(t, mux, box, name)
 	}
 	return mux
 }
 
-// shelve puts an image of one layer on the shelf.
-func shelve(t testing.TB, mux *http.ServeMux, box *rootfs, name string) {
+// addImage puts an image of one layer on the registryHandler.
+func addImage(t testing.TB, mux *http.ServeMux, box *rootfs, name string) {
 	t.Helper()
 	box.text("/etc/who", name)
 	tar := box.pack(t)

@@ -20,8 +20,8 @@ func TestIntegrationRelayStall(t *testing.T) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.Shared(t, "relay")
 			const fifo = `mkfifo /tmp/$$; exec 7<>/tmp/$$; rm /tmp/$$; echo stalled; `
-			mute := c.Start(t, "bash", "-c", fifo+`exec hsh -c 'exec cat /dev/zero' >&7`)
-			want(t, "line", mute.Line(t), "stalled")
+			stalled := c.Start(t, "bash", "-c", fifo+`exec hsh -c 'exec cat /dev/zero' >&7`)
+			want(t, "line", stalled.Line(t), "stalled")
 			deaf := c.Start(t, "bash", "-c", `hsh -c 'trap "echo got USR1; exit 3" USR1; echo ready; while :; do sleep 0.05; done' < <(exec cat /dev/zero) & wait -f $! || kill -USR1 $!; wait -f $!; echo $?`)
 			want(t, "line", deaf.Line(t), "ready")
 			for range 3 {
@@ -30,8 +30,8 @@ func TestIntegrationRelayStall(t *testing.T) {
 			r := c.Sh(t, `for p in /proc/[0-9]*; do tr '\0' ' ' <$p/cmdline 2>/dev/null | grep -q '^hsh -c trap' && kill -USR1 ${p#/proc/}; done; true`)
 			want(t, "kill", r.Code, 0)
 			want(t, "the command's answer", deaf.Line(t), "got USR1")
-			mute.Signal(t, "TERM")
-			want(t, "code", mute.Ended(t).Code, 143)
+			stalled.Signal(t, "TERM")
+			want(t, "code", stalled.Ended(t).Code, 143)
 		})
 	}
 }
@@ -42,9 +42,9 @@ func (c *Container) relays(t testing.TB) []string {
 	return strings.Fields(c.Sh(t, `for p in /proc/[0-9]*; do tr '\0' ' ' <$p/cmdline 2>/dev/null | grep -q '^/run/hostexec/bin/hostexec relay ' && echo ${p#/proc/}; done; true`).Out)
 }
 
-// TestIntegrationRelayAgain ends the relay in several ways: what was called over it ends,
+// TestIntegrationRelayRestart ends the relay in several ways: what was called over it ends,
 // and later calls are answered over another one.
-func TestIntegrationRelayAgain(t *testing.T) {
+func TestIntegrationRelayRestart(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting

@@ -44,7 +44,7 @@ func (h *Host) named(t *testing.T, how, name string) *Container {
 	if how == "run" {
 		return h.Holding(t, "--network", "none", "--name", name, "--proxy", "hsh=/bin/sh")
 	}
-	c := h.standing(t, "--network", "none", "--name", name)
+	c := h.startUnknown(t, "--network", "none", "--name", name)
 	c.Session = h.Must(t, "hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", name)[:12]
 	return c
 }

@@ -16,10 +16,10 @@ import (
 	"testing"
 )
 
-// TestIntegrationLeave has a rule let stay what its commands leave running: it does when the
+// TestIntegrationLeaveRunning has a rule let stay what its commands leave running: it does when the
 // session ends, in either way, and what other commands leave does not. When the watcher is
 // killed nothing does.
-func TestIntegrationLeave(t *testing.T) {
+func TestIntegrationLeaveRunning(t *testing.T) {
 	const text = `version: 1
 commands:
   stays: {exec: /bin/sh, leave: true}
@@ -91,8 +91,8 @@ commands:
 	})
 }
 
-// TestIntegrationPinned changes a program after its sha256 was written down.
-func TestIntegrationPinned(t *testing.T) {
+// TestIntegrationSHA256 changes a program after its sha256 was written down.
+func TestIntegrationSHA256(t *testing.T) {
 	forNewUsers(t, func(t *testing.T, h *Host) {
 		script := "#!/bin/sh\necho pinned\n"
 		prog := h.Write(t, h.Home, "prog", script, 0o755)

@@ -13,7 +13,7 @@ import (
 
 // TestIntegrationShellStream has output come while a text runs, in the shell and in a copy.
 func TestIntegrationShellStream(t *testing.T) {
-	grounds(t, func(t *testing.T, g ground) {
+	forEachShellBackend(t, func(t *testing.T, g shellBackend) {
 		g.make(t)
 		want(t, "a second shell", g.x(t, `create other; x 'mkfifo go'`).Code, 0)
 		for _, verb := range []string{"exec", "start"} {
@@ -29,7 +29,7 @@ func TestIntegrationShellStream(t *testing.T) {
 
 // TestIntegrationShellKill kills a copy with all that it started, and nothing else.
 func TestIntegrationShellKill(t *testing.T) {
-	grounds(t, func(t *testing.T, g ground) {
+	forEachShellBackend(t, func(t *testing.T, g shellBackend) {
 		g.make(t)
 		shell := g.x(t, `x 'sleep 4713 & echo $$'`).Out
 		call := g.Start(t, "hostexec", "session", "start", "s", "--",
@@ -56,7 +56,7 @@ func TestIntegrationShellKill(t *testing.T) {
 // TestIntegrationShellTimeout ends what a text started, whatever that minds, and keeps the
 // shell.
 func TestIntegrationShellTimeout(t *testing.T) {
-	grounds(t, func(t *testing.T, g ground) {
+	forEachShellBackend(t, func(t *testing.T, g shellBackend) {
 		g.make(t)
 		shell := g.x(t, `x 'kept=yes; cd /tmp; echo $$'`).Out
 		for _, text := range []string{
@@ -75,7 +75,7 @@ func TestIntegrationShellTimeout(t *testing.T) {
 
 // TestIntegrationShellDies kills a shell from outside, while it is idle and while it runs.
 func TestIntegrationShellDies(t *testing.T) {
-	grounds(t, func(t *testing.T, g ground) {
+	forEachShellBackend(t, func(t *testing.T, g shellBackend) {
 		g.make(t)
 		call := g.Start(t, "hostexec", "session", "exec", "s", "--", `sleep 4715 & echo on; exec sleep 4715`)
 		want(t, "it runs", call.Line(t), "on")
@@ -97,7 +97,7 @@ func TestIntegrationShellDies(t *testing.T) {
 func TestIntegrationShellEnds(t *testing.T) {
 	for _, how := range []string{"kill", "stop"} {
 		t.Run(how, func(t *testing.T) {
-			grounds(t, func(t *testing.T, g ground) {
+			forEachShellBackend(t, func(t *testing.T, g shellBackend) {
 				g.x(t, `for i in 1 2 3; do create s$i; hostexec session exec s$i -- 'sleep 4711 & setsid sleep 4711 & (setsid sleep 4711 &)'; done`)
 				running := g.Start(t, "hostexec", "session", "exec", "s1", "--", "echo on; sleep 4711")
 				want(t, "it runs", running.Line(t), "on")

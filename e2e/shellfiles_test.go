@@ -18,7 +18,7 @@ import (
 func TestIntegrationShellFiles(t *testing.T) {
 	needBash(t)
 	for _, h := range dockerUsers(t) {
-		g := ground{Container: h.Holding(t, "--proxy-shell")}.make(t)
+		g := shellBackend{Container: h.Holding(t, "--proxy-shell")}.make(t)
 		want(t, "a first command", g.x(t, `x :`).Code, 0)
 		dir := filepath.Join(h.State, "sessions", g.Session, "shells", "done")
 		w, err := fsnotify.NewWatcher()
@@ -48,7 +48,7 @@ func TestIntegrationShellPolled(t *testing.T) {
 	needBash(t)
 	h := dockerUsers(t)[0]
 	name := h.target(t, "full", nil, "/probe", "hold")
-	g := ground{h.Holding(t, "--proxy-shell=allow,in="+name), name}.make(t)
+	g := shellBackend{h.Holding(t, "--proxy-shell=allow,in="+name), name}.make(t)
 	unwatched := `d=$(echo /tmp/hostexec-output-*/shells); mv $d/done $d/gone && mkdir $d/done; V=1`
 	want(t, "without a watch", g.x(t, `x '`+unwatched+`'; x 'echo $V'`), Result{Out: "1\n"})
 	r := g.x(t, `hostexec session start s -- 'echo $V; exit 3'`)
@@ -66,7 +66,7 @@ func TestIntegrationShellInstalled(t *testing.T) {
 	for flags, tmp := range map[string]string{"--user 99": "/tmp", "--user 99 --read-only": "/dev/shm", "--user 0 --read-only --cap-drop ALL": "/dev/shm"} {
 		t.Run(flags, func(t *testing.T) {
 			name := h.target(t, "full", strings.Fields(flags), "/probe", "hold")
-			g := ground{h.Holding(t, "--proxy-shell=allow,in="+name), name}.make(t)
+			g := shellBackend{h.Holding(t, "--proxy-shell=allow,in="+name), name}.make(t)
 			want(t, "a command", g.x(t, `x 'V=1; (exit 3)'`).Code, 3)
 			r := g.x(t, `hostexec session start s -- 'echo $V; exit 4'`)
 			if r.Out != "1\n" || r.Code != 4 || !strings.Contains(r.Err, "pid ") {
@@ -85,7 +85,7 @@ func TestIntegrationShellInstalled(t *testing.T) {
 // TestIntegrationShellsAtOnce runs commands in many shells at once: no descriptor, file or
 // process is left of them.
 func TestIntegrationShellsAtOnce(t *testing.T) {
-	grounds(t, func(t *testing.T, g ground) {
+	forEachShellBackend(t, func(t *testing.T, g shellBackend) {
 		w := g.Host.Watcher(t, g.Session)
 		fds, shells := countFDs(t, w.PID), 100
 		if g.in != "" {

@@ -36,7 +36,7 @@ func TestIntegrationShellContainers(t *testing.T) {
 				h.Docker(t, "rm", "-f", target)
 				target = h.target(t, tt.image, tt.flags, "hold")
 			}
-			g := ground{h.Holding(t, "--proxy-shell=allow,in="+target), target}.make(t)
+			g := shellBackend{h.Holding(t, "--proxy-shell=allow,in="+target), target}.make(t)
 			r := g.x(t, `x 'echo $(id -u) $PWD $E; exit_() { return 4; }; exit_'`)
 			code := 4
 			if tt.err != "" {
@@ -74,7 +74,7 @@ func TestIntegrationShellReach(t *testing.T) {
 			t.Errorf("--in %s, which is no name: %v", in, r)
 		}
 	}
-	g := ground{c, named}.make(t)
+	g := shellBackend{c, named}.make(t)
 	want(t, "a command", g.x(t, `x 'X=1'`).Code, 0)
 	want(t, "audit", len(h.Audit(t, " START ", "shell --in "+named)), 1)
 	h.Must(t, "rm", "-f", named)
@@ -98,7 +98,7 @@ commands:
       - {id: here, do: allow, accept: host-code-execution, anywhere: true, argv: [{args: '.*'}]}
       - {id: there, do: allow, accept: host-code-execution, argv: ['--in', `+named+`, 'echo ruled']}
 `, 0o600)
-	g := ground{h.Holding(t, "--proxy", "true"), named}.make(t)
+	g := shellBackend{h.Holding(t, "--proxy", "true"), named}.make(t)
 	want(t, "what the rule says", g.x(t, `x 'echo ruled'`).Out, "ruled\n")
 	want(t, "anything else", g.x(t, `x 'echo other'`).Code, 126)
 	want(t, "with a variable", g.x(t, `x 'echo ruled' --env A=1`).Code, 126)

@@ -13,9 +13,9 @@ import (
 )
 
 // TestIntegrationShellJSON is F002-060 and F002-071.
-func TestIntegrationShellJSON(t *testing.T) { grounds(t, shellJSON) }
+func TestIntegrationShellJSON(t *testing.T) { forEachShellBackend(t, shellJSON) }
 
-func shellJSON(t *testing.T, g ground) {
+func shellJSON(t *testing.T, g shellBackend) {
 	g.make(t)
 	// In this order: a shell that a container has made is not started by the host.
 	t.Run("the container", func(t *testing.T) {

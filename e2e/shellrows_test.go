@@ -53,7 +53,7 @@ var shellRows = []struct {
 
 // TestIntegrationShells types them, into a shell on the host and one in a container.
 func TestIntegrationShells(t *testing.T) {
-	grounds(t, func(t *testing.T, g ground) {
+	forEachShellBackend(t, func(t *testing.T, g shellBackend) {
 		ran := len(g.Host.Audit(t, " START ", "echo ran"))
 		for _, tt := range shellRows {
 			r := g.x(t, tt.script)

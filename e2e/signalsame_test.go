@@ -56,7 +56,7 @@ try "USR1 of a command" "echo ready; exec sleep 1000" line USR1
 // TestIntegrationSignalsAsLocal sends signals to commands of the container, of the host, and of a
 // container of their own: each prints the same, and ends in the same way.
 func TestIntegrationSignalsAsLocal(t *testing.T) {
-	c := anybody(t)[0].Holding(t, places(t)...)
+	c := anyUser(t)[0].Holding(t, places(t)...)
 	local := c.Exec(t, "bash", "-c", signalDriver, "bash", "bash")
 	if local.Code != 0 || strings.Count(local.Out, "code ") != 9 {
 		t.Fatalf("locally: %v", local)
@@ -64,13 +64,13 @@ func TestIntegrationSignalsAsLocal(t *testing.T) {
 	for _, sh := range []string{"hbash", "cbash"} {
 		want(t, sh, c.Exec(t, "bash", "-c", signalDriver, "bash", sh).Out, local.Out)
 	}
-	c.roomless(t)
+	c.wantNoCallContainer(t)
 }
 
 // TestIntegrationKeysAsLocal types keys at a terminal while a command has a pipe for its stdout: the
 // terminal signals all that is in its foreground.
 func TestIntegrationKeysAsLocal(t *testing.T) {
-	c := anybody(t)[0].Shared(t, "socket")
+	c := anyUser(t)[0].Shared(t, "socket")
 	for key, script := range map[string]string{
 		"\x03": `X -c 'trap : INT; bash -c "trap \"exit 7\" INT; echo ready; read x"; echo child $?' | cat; echo end`,
 		"\x1c": `X -c 'trap : QUIT; bash -c "trap \"exit 7\" QUIT; echo ready; read x"; echo child $?' | cat; echo end`,

@@ -28,7 +28,7 @@ func TestShimSize(t *testing.T) { testSize(t, "shims", maxShim, maxShims) }
 // TestShellSize measures the programs of shells in containers.
 func TestShellSize(t *testing.T) { testSize(t, "shells", maxShell, maxShells) }
 
-func testSize(t *testing.T, kind string, most, mostTogether int) {
+func testSize(t *testing.T, kind string, most, maxTotal int) {
 	total := 0
 	for _, arch := range []string{"amd64", "arm64", "arm", "386", "ppc64le", "s390x", "riscv64"} {
 		file := filepath.Join("..", "plugin", "inject", kind, "linux-"+arch+".zst")
@@ -43,8 +43,8 @@ func testSize(t *testing.T, kind string, most, mostTogether int) {
 		}
 		total += packed
 	}
-	if total > mostTogether {
-		t.Errorf("the compressed %s have %d bytes together, the limit is %d", kind, total, mostTogether)
+	if total > maxTotal {
+		t.Errorf("the compressed %s have %d bytes together, the limit is %d", kind, total, maxTotal)
 	}
 }
 

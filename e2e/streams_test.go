@@ -71,9 +71,9 @@ var scripts = []struct {
 	{name: "command substitution", script: `a=$(hsh -c 'echo out; exit 5'); echo "$a $?"`, out: "out 5\n"},
 }
 
-// TestIntegrationScriptsAreTrue runs the scripts with local programs, without hostexec:
+// TestIntegrationScriptsLocally runs the scripts with local programs, without hostexec:
 // that is how a local process behaves, and what the next test wants of the host's.
-func TestIntegrationScriptsAreTrue(t *testing.T) {
+func TestIntegrationScriptsLocally(t *testing.T) {
 	h := newHost(t, false)
 	id := strings.TrimSpace(h.Must(t, "run", "-d", "--label", runLabel, "-e", "PATH="+local+":/bin", image(t, "full"), "/probe", "hold"))
 	c := &Container{Host: h, ID: id, User: "0"}

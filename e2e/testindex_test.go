@@ -40,12 +40,12 @@ func (x index) lacks(name string) string {
 }
 
 var (
-	isTest    = regexp.MustCompile(`^(Test|Fuzz)[A-Z0-9]`)
-	directive = regexp.MustCompile(`(?m)^Attacks? ([0-9]+(?:, [0-9]+)*)\.$`)
-	fails     = regexp.MustCompile(`\.(Error|Errorf|Fatal|Fatalf|Fail|FailNow)$`)
-	setsUp    = regexp.MustCompile(`^(harness|container|call|image|build|procs|people|proxy|browser|term|engine|registry|mailbox)_test\.go$`)
-	judges    = regexp.MustCompile(`^(want|within|eventually|until|Expect|Ends|Gone)$`)
-	skipping  = regexp.MustCompile(`\.(Skip|Skipf|SkipNow)$|^testing\.Short$`)
+	isTest     = regexp.MustCompile(`^(Test|Fuzz)[A-Z0-9]`)
+	directive  = regexp.MustCompile(`(?m)^Attacks? ([0-9]+(?:, [0-9]+)*)\.$`)
+	fails      = regexp.MustCompile(`\.(Error|Errorf|Fatal|Fatalf|Fail|FailNow)$`)
+	setupFiles = regexp.MustCompile(`^(harness|container|call|image|build|procs|users|proxy|browser|term|engine|registry|scriptedcalls)_test\.go$`)
+	judges     = regexp.MustCompile(`^(want|within|eventually|until|Expect|Ends|Gone)$`)
+	skipping   = regexp.MustCompile(`\.(Skip|Skipf|SkipNow)$|^testing\.Short$`)
 )
 
 var (
@@ -127,7 +127,7 @@ func (hs helpers) walk(f helper, home string, been map[*ast.FuncDecl]bool) (asse
 		return false, false
 	}
 	been[f.FuncDecl] = true
-	counts := f.file == home || judges.MatchString(f.Name.Name) || !setsUp.MatchString(f.file)
+	counts := f.file == home || judges.MatchString(f.Name.Name) || !setupFiles.MatchString(f.file)
 	ast.Inspect(f.Body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:

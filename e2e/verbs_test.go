@@ -70,10 +70,10 @@ func TestIntegrationList(t *testing.T) {
 	})
 }
 
-// TestIntegrationSecondDoor denies a command by every name and way that there is.
+// TestIntegrationDeniedByEveryName denies a command by every name and way that there is.
 //
 // Attack 46.
-func TestIntegrationSecondDoor(t *testing.T) {
+func TestIntegrationDeniedByEveryName(t *testing.T) {
 	forEachUser(t, func(t *testing.T, c *Container) {
 		for _, script := range []string{
 			`banned`, `hostexec banned`, `hostexec -- banned`, `/run/hostexec/bin/banned`, `/run/hostexec/bin/hostexec banned`,
@@ -259,8 +259,8 @@ func TestIntegrationAudit(t *testing.T) {
 	})
 }
 
-// TestIntegrationAuditOfTheDead has a caller die: COMPLETE is recorded all the same.
-func TestIntegrationAuditOfTheDead(t *testing.T) {
+// TestIntegrationAuditOfKilledCaller has a caller die: COMPLETE is recorded all the same.
+func TestIntegrationAuditOfKilledCaller(t *testing.T) {
 	forEachUser(t, func(t *testing.T, c *Container) {
 		mark := marked(t)
 		call := c.Start(t, "hsh", "-c", "echo $$; exec sleep 1000", mark)

@@ -70,7 +70,7 @@ func TestIntegrationWarnings(t *testing.T) {
 // Attack 120.
 func TestIntegrationWarningsAttached(t *testing.T) {
 	h := newHost(t, false)
-	c := h.standing(t, "--pid", "host")
+	c := h.startUnknown(t, "--pid", "host")
 	r := h.Docker(t, "hostexec", "attach", "--detach", "--proxy", "make=/bin/true", c.ID)
 	want(t, "attach: "+r.Err, r.Code, 0)
 	want(t, "attach's stderr", r.Err, "")

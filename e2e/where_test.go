@@ -52,10 +52,10 @@ var whereRows = []string{
 
 // TestIntegrationWhere runs every row in both places: the bytes and the codes are the same.
 func TestIntegrationWhere(t *testing.T) {
-	for _, h := range anybody(t) {
+	for _, h := range anyUser(t) {
 		c := h.Holding(t, places(t)...)
 		bothPlaces(t, c, whereRows)
-		c.roomless(t)
+		c.wantNoCallContainer(t)
 	}
 }
 
@@ -77,19 +77,19 @@ func bothPlaces(t *testing.T, c *Container, rows []string) {
 	})
 }
 
-// roomless wants no container of a command of the session's to be left.
-func (c *Container) roomless(t testing.TB) {
+// wantNoCallContainer wants no container of a command of the session's to be left.
+func (c *Container) wantNoCallContainer(t testing.TB) {
 	t.Helper()
-	eventually(t, grace, "no container of a command is left", func() bool { return len(c.rooms(t)) == 0 })
-	folder := filepath.Join(c.Host.State, "sessions", c.Session, "rooms")
-	eventually(t, grace, "no room is left", func() bool {
+	eventually(t, grace, "no container of a command is left", func() bool { return len(c.callContainers(t)) == 0 })
+	folder := filepath.Join(c.Host.State, "sessions", c.Session, "callcontainers")
+	eventually(t, grace, "no container of a command is left", func() bool {
 		list, _ := os.ReadDir(folder) // it may never have been made
 		return len(list) == 0
 	})
 }
 
-// rooms lists the containers of the session's commands.
-func (c *Container) rooms(t testing.TB) []string {
+// callContainers lists the containers of the session's commands.
+func (c *Container) callContainers(t testing.TB) []string {
 	t.Helper()
 	return strings.Fields(c.Host.Must(t, "ps", "-aq", "--filter", "label=io.hostexec.call="+c.Session))
 }
@@ -101,7 +101,7 @@ func TestIntegrationWhereTerminal(t *testing.T) {
 		for _, x := range []string{"h", "c"} {
 			t.Run(h.Name+"/"+x, func(t *testing.T) { useTerminal(t, c, x) })
 		}
-		c.roomless(t)
+		c.wantNoCallContainer(t)
 	}
 }
 
@@ -152,7 +152,7 @@ func TestIntegrationWhereSignals(t *testing.T) {
 			}
 			want(t, "code", call.Wait(t).Code, 4)
 		}
-		c.roomless(t)
+		c.wantNoCallContainer(t)
 	}
 }
 
@@ -161,33 +161,33 @@ func TestIntegrationWhereSignals(t *testing.T) {
 //
 // Attacks 208, 209.
 func TestIntegrationWhereNothingStays(t *testing.T) {
-	for _, h := range anybody(t) {
+	for _, h := range anyUser(t) {
 		c := h.Holding(t, places(t)...)
 		start := func() *Call {
 			call := c.Start(t, "cp", "tree")
 			for range 4 {
 				call.Line(t)
 			}
-			want(t, "containers", len(c.rooms(t)), 1)
+			want(t, "containers", len(c.callContainers(t)), 1)
 			return call
 		}
 		t.Run(h.Name+"/shim killed", func(t *testing.T) {
 			call := start()
 			call.Signal(t, "KILL")
 			want(t, "code", call.Ended(t).Code, 137)
-			c.roomless(t)
+			c.wantNoCallContainer(t)
 		})
 		t.Run(h.Name+"/its container removed", func(t *testing.T) {
 			call := start()
-			h.Must(t, "rm", "-f", c.rooms(t)[0])
+			h.Must(t, "rm", "-f", c.callContainers(t)[0])
 			want(t, "code", call.Ended(t).Code, 137)
-			c.roomless(t)
+			c.wantNoCallContainer(t)
 		})
 		t.Run(h.Name+"/watcher killed", func(t *testing.T) {
 			call := start()
 			h.Watcher(t, c.Session).Signal(t, syscall.SIGKILL)
 			want(t, "code", call.Ended(t).Code, 125)
-			eventually(t, grace, "no container of a command is left", func() bool { return len(c.rooms(t)) == 0 })
+			eventually(t, grace, "no container of a command is left", func() bool { return len(c.callContainers(t)) == 0 })
 			h.Must(t, "hostexec", "resume", c.ID)
 			want(t, "a call after resume", c.Exec(t, "csh", "-c", "echo back").Out, "back\n")
 		})
@@ -197,7 +197,7 @@ func TestIntegrationWhereNothingStays(t *testing.T) {
 			h.Keeper(t, c.Session).Signal(t, syscall.SIGKILL)
 			watcher.Signal(t, syscall.SIGKILL)
 			want(t, "code", call.Ended(t).Code, 125)
-			eventually(t, grace, "no container of a command is left", func() bool { return len(c.rooms(t)) == 0 })
+			eventually(t, grace, "no container of a command is left", func() bool { return len(c.callContainers(t)) == 0 })
 			h.Must(t, "hostexec", "resume", c.ID)
 			want(t, "a call after resume", c.Exec(t, "csh", "-c", "echo back").Out, "back\n")
 		})
@@ -208,14 +208,14 @@ func TestIntegrationWhereNothingStays(t *testing.T) {
 			h.Must(t, "hostexec", "prune", "-f")
 			want(t, "the leftover", h.Docker(t, "inspect", id).Code, 1)
 			want(t, "what only has its labels", h.Docker(t, "inspect", other).Code, 0)
-			want(t, "containers of a session that lives", len(c.rooms(t)), 1)
+			want(t, "containers of a session that lives", len(c.callContainers(t)), 1)
 			call.Signal(t, "TERM")
 			want(t, "code", call.Ended(t).Code, 143)
 		})
 		t.Run(h.Name+"/container stopped", func(t *testing.T) {
 			start()
 			h.Must(t, "rm", "-f", c.ID)
-			eventually(t, leaves+grace, "no container of a command is left", func() bool { return len(c.rooms(t)) == 0 })
+			eventually(t, leaves+grace, "no container of a command is left", func() bool { return len(c.callContainers(t)) == 0 })
 		})
 	}
 }
@@ -235,7 +235,7 @@ func TestIntegrationWhereAtOnce(t *testing.T) {
 	c := h.Holding(t, places(t)...)
 	w := h.Watcher(t, c.Session)
 	c.Exec(t, "csh", "-c", "true") // what is kept is there now
-	c.roomless(t)
+	c.wantNoCallContainer(t)
 	fds := countFDs(t, w.PID)
 	r := h.feedFor(t, 4*patience, "", "docker", c.execArgs(nil, "bash", "-c", `for i in {1..20}; do csh -c "echo $i" & done | sort -n; wait`)...)
 	var all strings.Builder
@@ -244,6 +244,6 @@ func TestIntegrationWhereAtOnce(t *testing.T) {
 	}
 	want(t, "stdout", r.Out, all.String())
 	want(t, "stderr", r.Err, "")
-	c.roomless(t)
+	c.wantNoCallContainer(t)
 	eventually(t, soon, "all descriptors are returned", func() bool { return countFDs(t, w.PID) <= fds })
 }

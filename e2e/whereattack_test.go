@@ -15,11 +15,11 @@ import (
 
 // Attacks on the containers that commands run in: by their callers, and from within.
 
-// TestIntegrationWhereHidden gives the caller less than a directory: a part of it read-only,
+// TestIntegrationWhereHiddenMounts gives the caller less than a directory: a part of it read-only,
 // others under a volume, a file and a tmpfs. A command's container has no more of it.
 //
 // Attack 201.
-func TestIntegrationWhereHidden(t *testing.T) {
+func TestIntegrationWhereHiddenMounts(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
@@ -42,7 +42,7 @@ func TestIntegrationWhereHidden(t *testing.T) {
 			want(t, "what a tmpfs hides", sh("ls -A tmp"), "0\n")
 			want(t, "write there", sh("touch vol/x || touch tmp/x"), "1\n")
 			want(t, "what a file hides", sh("cat .env"), "0\n")
-			c.roomless(t)
+			c.wantNoCallContainer(t)
 		})
 	}
 }
@@ -84,16 +84,16 @@ func TestIntegrationWhereExchanged(t *testing.T) {
 			check(t, os.Remove(h.Work+"/b"))
 			check(t, os.Rename(h.Work+"/old", h.Work+"/b"))
 			wantText(t, call().Out, "ran\n")
-			c.roomless(t)
+			c.wantNoCallContainer(t)
 		})
 	}
 }
 
-// TestIntegrationWhereFromWithin is a command that turns on its container's first process,
+// TestIntegrationWhereEscape is a command that turns on its container's first process,
 // on the host's socket, and on what it shares with its caller.
 //
 // Attack 207.
-func TestIntegrationWhereFromWithin(t *testing.T) {
+func TestIntegrationWhereEscape(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
@@ -101,13 +101,13 @@ func TestIntegrationWhereFromWithin(t *testing.T) {
 			sh := func(script string) string { return c.Exec(t, "csh", "-c", "exec 2>/dev/null; "+script).Out }
 			want(t, "kill the first process", sh("kill -KILL 1; kill -STOP 1; echo alive"), "alive\n")
 			want(t, "its descriptors", sh("readlink /proc/1/fd/* /proc/1/exe /proc/1/cwd; cat /proc/1/fd/* /proc/1/environ /proc/1/mem; echo $?"), "1\n")
-			want(t, "change what it is", sh("cd /run/hostexec; touch x || rm -f .room || rm -f socket || chmod 777 . || ln .room x || mv .room x || true >.room; echo $?"), "2\n")
-			want(t, "start it once more", sh("/run/hostexec/.room; echo $?"), "125\n")
-			want(t, "a call of its own", sh("ln -s /run/hostexec/.room /tmp/hostexec; HOSTEXEC_DIR=/run/hostexec /tmp/hostexec csh -c 'echo called'; echo $?"), "125\n")
+			want(t, "change what it is", sh("cd /run/hostexec; touch x || rm -f .init || rm -f socket || chmod 777 . || ln .init x || mv .init x || true >.init; echo $?"), "2\n")
+			want(t, "start it once more", sh("/run/hostexec/.init; echo $?"), "125\n")
+			want(t, "a call of its own", sh("ln -s /run/hostexec/.init /tmp/hostexec; HOSTEXEC_DIR=/run/hostexec /tmp/hostexec csh -c 'echo called'; echo $?"), "125\n")
 			want(t, "the caller's session", sh("ls /run/hostexec/bin /run/hostexec/carrier; echo $?"), "2\n")
 			want(t, "code of one that ends its container", c.Exec(t, "csh", "-c", "kill -QUIT 1; exec sleep 1000").Code, 137)
 			want(t, "a call after it", sh("echo out"), "out\n")
-			c.roomless(t)
+			c.wantNoCallContainer(t)
 		})
 	}
 }
@@ -128,20 +128,20 @@ func TestIntegrationWhereFlood(t *testing.T) {
 	eventually(t, 4*patience, "so many containers run", func() bool {
 		return len(strings.Fields(h.Must(t, "ps", "-q", "--filter", "label=io.hostexec.call="+c.Session))) == most
 	})
-	first := c.rooms(t)
+	first := c.callContainers(t)
 	h.Must(t, append([]string{"rm", "-f"}, first[:calls-most]...)...)
 	eventually(t, 4*patience, "those that waited have theirs", func() bool {
-		now := c.rooms(t)
+		now := c.callContainers(t)
 		return len(now) == most && !slices.Contains(now, first[0])
 	})
 	h.Must(t, "rm", "-f", c.ID)
 	call.Ended(t)
-	eventually(t, 4*patience, "no container of a command is left", func() bool { return len(c.rooms(t)) == 0 })
+	eventually(t, 4*patience, "no container of a command is left", func() bool { return len(c.callContainers(t)) == 0 })
 }
 
-// TestIntegrationWhereLikeYou makes files as a person with a strict umask and further groups
+// TestIntegrationWhereUser makes files as a person with a strict umask and further groups
 // would: with the modes, and in the places, that they could make them in themselves.
-func TestIntegrationWhereLikeYou(t *testing.T) {
+func TestIntegrationWhereUser(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
@@ -162,7 +162,7 @@ func TestIntegrationWhereLikeYou(t *testing.T) {
 			on, in := c.Exec(t, "hsh", "-c", "umask; id -u; id -g; id -G").Out, c.Exec(t, "csh", "-c", "umask; id -u; id -g; id -G").Out
 			want(t, "umask and ids", in, on)
 			wantText(t, in, "0027\n")
-			c.roomless(t)
+			c.wantNoCallContainer(t)
 		})
 	}
 }

@@ -32,7 +32,7 @@ func TestIntegrationWhereEngine(t *testing.T) {
 		c := h.Holding(t, "--proxy", "ash=/bin/sh"+in+host, "--proxy", "sh", "--proxy", "here=/bin/sh,where=container:"+engineRef,
 			"--proxy", "nowhere=/bin/sh"+in+"unix:///nonexistent/docker.sock", "--proxy", "lost=/bin/sh,where=container:"+image(t, "full")+",docker_host="+host)
 		t.Run(h.Name+"/elsewhere", func(t *testing.T) { elsewhere(t, c, host) })
-		t.Run(h.Name+"/not to be had", func(t *testing.T) { notToBeHad(t, c, host) })
+		t.Run(h.Name+"/not to be had", func(t *testing.T) { engineUnavailable(t, c, host) })
 		t.Run(h.Name+"/restarted", func(t *testing.T) { restarted(t, c, e) })
 		t.Run(h.Name+"/left over", func(t *testing.T) {
 			id := h.leftover(t, []string{"--host", host}, "hostexec-"+unique("left"), engineRef)
@@ -54,7 +54,7 @@ func elsewhere(t *testing.T, c *Container, host string) {
 		call := c.Start(t, name, "-c", "echo ready >&2; read -r a; echo got $a; exit 3")
 		if name == "ash" {
 			eventually(t, patience, "its container is there", func() bool { return len(c.roomsAt(t, host)) == 1 })
-			want(t, "containers here", len(c.rooms(t)), 0)
+			want(t, "containers here", len(c.callContainers(t)), 0)
 		}
 		want(t, "code", call.Wait(t).Code, 3)
 		r := c.Feed(t, "word\n", name, "-c", "read -r a; echo got $a >made; cat made; rm made; exit 4")
@@ -68,8 +68,8 @@ func elsewhere(t *testing.T, c *Container, host string) {
 	eventually(t, grace, "none is left", func() bool { return len(c.roomsAt(t, host)) == 0 })
 }
 
-// notToBeHad makes calls for which there is no engine, or no image.
-func notToBeHad(t *testing.T, c *Container, host string) {
+// engineUnavailable makes calls for which there is no engine, or no image.
+func engineUnavailable(t *testing.T, c *Container, host string) {
 	for name, texts := range map[string][]string{
 		"nowhere": {"the engine at unix:///nonexistent/docker.sock does not answer", "docker --host unix:///nonexistent/docker.sock info on the host"},
 		"lost":    {"the engine at " + host + " has no image " + image(t, "full"), "docker --host " + host + " pull " + image(t, "full") + " on the host"},

@@ -39,7 +39,7 @@ func TestIntegrationWhereIsolated(t *testing.T) {
 			none := h.Must(t, "run", "--rm", "--label", runLabel, "--network", "none", img, "ls", "/sys/class/net")
 			want(t, "network", sh("ls /sys/class/net"), none)
 			want(t, "privileges", sh("grep NoNewPrivs /proc/self/status"), "NoNewPrivs:\t1\n")
-			want(t, "the session's socket", sh("ls -A /run/hostexec"), ".room\nsocket\n")
+			want(t, "the session's socket", sh("ls -A /run/hostexec"), ".init\nsocket\n")
 			want(t, "a read-only mount", sh("touch /lent/x 2>/dev/null; echo $?"), "1\n")
 			want(t, "a mount within another", sh("ls -d /inner"), "/inner\n")
 			want(t, "a call from there", c.Sh(t, "cd /inner && csh -c pwd").Out, "/inner\n")
@@ -50,8 +50,8 @@ func TestIntegrationWhereIsolated(t *testing.T) {
 
 			call := c.Start(t, "csh", "-c", "echo ready; read x")
 			want(t, "line", call.Line(t), "ready")
-			want(t, "limits", h.Must(t, "inspect", "--format", "{{.HostConfig.Memory}} {{.HostConfig.NanoCpus}} {{.HostConfig.PidsLimit}} {{.Config.Cmd}}", c.rooms(t)[0]), "67108864 500000000 50 [csh]\n")
-			want(t, "what no command's container has", h.Must(t, "inspect", "--format", "{{with .HostConfig}}{{.Privileged}} {{.PidMode}} {{.IpcMode}} {{.UTSMode}} {{.UsernsMode}} {{.CapAdd}} {{.Devices}} {{.LogConfig.Type}} {{.AutoRemove}}{{end}}", c.rooms(t)[0]), "false  private   [] [] none true\n")
+			want(t, "limits", h.Must(t, "inspect", "--format", "{{.HostConfig.Memory}} {{.HostConfig.NanoCpus}} {{.HostConfig.PidsLimit}} {{.Config.Cmd}}", c.callContainers(t)[0]), "67108864 500000000 50 [csh]\n")
+			want(t, "what no command's container has", h.Must(t, "inspect", "--format", "{{with .HostConfig}}{{.Privileged}} {{.PidMode}} {{.IpcMode}} {{.UTSMode}} {{.UsernsMode}} {{.CapAdd}} {{.Devices}} {{.LogConfig.Type}} {{.AutoRemove}}{{end}}", c.callContainers(t)[0]), "false  private   [] [] none true\n")
 			call.Wait(t)
 
 			r := c.Exec(t, "none")
@@ -64,7 +64,7 @@ func TestIntegrationWhereIsolated(t *testing.T) {
 			want(t, "an image that is not there", r.Code, 125)
 			wantText(t, r.Err, "the engine has no image hostexec-e2e/lost")
 			wantText(t, r.Err, "docker pull hostexec-e2e/lost on the host: none is pulled for a call")
-			c.roomless(t)
+			c.wantNoCallContainer(t)
 		})
 	}
 }
@@ -116,7 +116,7 @@ commands:
 	if lines := h.Audit(t, " START ", `path="container:`+img+` /bin/cat"`); len(lines) != 2 {
 		t.Errorf("%d records of START tell where, want 2", len(lines))
 	}
-	c.roomless(t)
+	c.wantNoCallContainer(t)
 }
 
 // TestIntegrationWhereReplaced replaces the directory that a call was made in, while the call
@@ -146,7 +146,7 @@ func TestIntegrationWhereReplaced(t *testing.T) {
 			want(t, "code", r.Code, 125)
 			want(t, "stdout", r.Out, "")
 			wantText(t, r.Err, "it was replaced meanwhile")
-			c.roomless(t)
+			c.wantNoCallContainer(t)
 			check(t, os.Remove(inner))
 			check(t, os.Rename(old, inner))
 			h.Write(t, inner, "secret", "mine\n", 0o644)

@@ -35,9 +35,9 @@ var whereMore = []string{
 	`Xbash -c 'set -m; sleep 1000 & kill %1; wait %1; echo $?' 2>/dev/null`,
 }
 
-// TestIntegrationWhereMore runs every row in both places: the bytes and the codes are the same.
-func TestIntegrationWhereMore(t *testing.T) {
-	for _, h := range anybody(t) {
+// TestIntegrationWhereStreams runs every row in both places: the bytes and the codes are the same.
+func TestIntegrationWhereStreams(t *testing.T) {
+	for _, h := range anyUser(t) {
 		c := h.Holding(t, places(t)...)
 		c.As("0").Exec(t, "chmod", "777", "/w")
 		as := c
@@ -45,7 +45,7 @@ func TestIntegrationWhereMore(t *testing.T) {
 			as = c.As(itoa(ordinaryUID)) // who can write what the command makes, and the other way round
 		}
 		bothPlaces(t, as, whereMore)
-		c.roomless(t)
+		c.wantNoCallContainer(t)
 	}
 }
 
@@ -66,7 +66,7 @@ func TestIntegrationWhereDeath(t *testing.T) {
 				}
 				want(t, sig+": code in a container", codes[1], codes[0])
 			}
-			c.roomless(t)
+			c.wantNoCallContainer(t)
 		})
 	}
 }
@@ -106,5 +106,5 @@ func TestIntegrationWhereRecorded(t *testing.T) {
 		wantText(t, recording, "err\n")
 		want(t, "what is recorded", len(recording), len("a\nberr\n"))
 	}
-	c.roomless(t)
+	c.wantNoCallContainer(t)
 }

@@ -84,9 +84,9 @@ func offers(cmd *cobra.Command, complete cobra.CompletionFunc) bool {
 	return len(words) > 0 || directive&cobra.ShellCompDirectiveNoFileComp == 0 && directive&cobra.ShellCompDirectiveError == 0
 }
 
-// TestCompletionMakesNothing completes all arguments and flags for a person who has no state
+// TestCompletionCreatesNoFiles completes all arguments and flags for a person who has no state
 // directory: there is none after that, and none that is not private is made so.
-func TestCompletionMakesNothing(t *testing.T) {
+func TestCompletionCreatesNoFiles(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "docker", "hostexec")
 	t.Setenv("HOSTEXEC_HOME", home)
 	t.Setenv("DOCKER_CONFIG", t.TempDir())

@@ -71,7 +71,7 @@ func TestEveryVerbExplainsItself(t *testing.T) {
 	}
 }
 
-func TestVerbThatIsNoneFails(t *testing.T) {
+func TestUnknownVerbFails(t *testing.T) {
 	for _, args := range [][]string{{"bogus"}, {"status", "bogus"}, {"inspect"}, {"stop"}, {"logs"}, {"logs", "a", "b"}, {"resume"}, {"prune", "x"}} {
 		root := newRootCommand(clitest.New(t, io.Discard))
 		top := &cobra.Command{Use: "docker", SilenceErrors: true, SilenceUsage: true}

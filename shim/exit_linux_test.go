@@ -89,7 +89,7 @@ func TestWithheld(t *testing.T) {
 	}
 }
 
-func TestLastWords(t *testing.T) {
+func TestExitMessage(t *testing.T) {
 	s := newFakeHost(t)
 	malformed := wire.AppendFrame(nil, wire.KindExit, []byte{1})
 	success := (&wire.Exit{Outcome: wire.Exited}).Append(nil)

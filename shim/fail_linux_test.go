@@ -75,7 +75,7 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-func TestVariable(t *testing.T) {
+func TestEnvironmentVariable(t *testing.T) {
 	env := []string{"AB=x", "A", "A=", "A=1", "=y"}
 	for name, want := range map[string]string{"A": "", "AB": "x", "B": "", "ABC": ""} {
 		if got := variable(env, name); got != want {

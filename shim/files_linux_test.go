@@ -106,10 +106,10 @@ func TestFilesRequest(t *testing.T) {
 	}
 }
 
-// TestFilesPlanted puts other kinds of files in place of the host's. The shim must not read them or block.
+// TestFilesUntrusted puts other kinds of files in place of the host's. The shim must not read them or block.
 //
 // Attack 163.
-func TestFilesPlanted(t *testing.T) {
+func TestFilesUntrusted(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("0\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -132,8 +132,8 @@ func TestFilesPlanted(t *testing.T) {
 	}
 }
 
-// TestFilesBell has a host that dies before its answer: it closes the named pipe.
-func TestFilesBell(t *testing.T) {
+// TestFilesWakeup has a host that dies before its answer: it closes the named pipe.
+func TestFilesWakeup(t *testing.T) {
 	c, _, dir := byFiles(t, func(base string) error {
 		bell, err := os.OpenFile(base+".bell", os.O_WRONLY, 0)
 		if err != nil {

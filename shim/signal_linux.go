@@ -152,8 +152,8 @@ func (c *call) resize() {
 
 // toFront takes the terminal if the shim is in the foreground, and reports whether it is.
 func (c *call) toFront() bool {
-	inFront, news := c.tty.makeRawIfForeground(false)
-	if news {
+	inFront, changed := c.tty.makeRawIfForeground(false)
+	if changed {
 		c.resize() // the size may have changed in the background
 	}
 	return inFront
@@ -164,7 +164,7 @@ func (c *call) resumeTerminal() {
 	if c.tty == nil {
 		return
 	}
-	if _, news := c.tty.makeRawIfForeground(true); news {
+	if _, changed := c.tty.makeRawIfForeground(true); changed {
 		c.resize()
 	}
 	if c.stdin != nil {

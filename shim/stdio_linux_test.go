@@ -69,9 +69,9 @@ func TestRequest(t *testing.T) {
 	c.wantExit(42)
 }
 
-// TestTaken checks that the command takes over pipes and sockets. The shim must close them: otherwise a
+// TestPassedDescriptorsAreClosed checks that the command takes over pipes and sockets. The shim must close them: otherwise a
 // reader would not see EOF when the command closes its stdout and continues.
-func TestTaken(t *testing.T) {
+func TestPassedDescriptorsAreClosed(t *testing.T) {
 	s := newFakeHost(t)
 	c := s.command("make")
 	in, _ := pipe(t)
@@ -136,7 +136,7 @@ func TestSameOut(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotPassed(t *testing.T) {
+func TestNotPassed(t *testing.T) {
 	s := newFakeHost(t)
 	tests := []struct {
 		name, script string

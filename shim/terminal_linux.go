@@ -22,7 +22,7 @@ type terminal struct {
 
 // makeRawIfForeground makes the terminal raw if the shim is in the foreground. It reports whether the shim is in the
 // foreground, and whether the terminal has changed.
-func (t *terminal) makeRawIfForeground(again bool) (inFront, news bool) {
+func (t *terminal) makeRawIfForeground(again bool) (inFront, changed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.keepCooked || !foreground() {

@@ -10,12 +10,12 @@ import (
 	"os"
 
 	"github.com/docker-hostexec/hostexec/shim"
-	"github.com/docker-hostexec/hostexec/shim/room"
+	"github.com/docker-hostexec/hostexec/shim/initproc"
 )
 
 func main() {
-	if room.Called(os.Args) {
-		os.Exit(room.Main(os.Args, os.Environ()))
+	if initproc.Called(os.Args) {
+		os.Exit(initproc.Main(os.Args, os.Environ()))
 	}
 	os.Exit(shim.Main(os.Args, os.Environ()))
 }

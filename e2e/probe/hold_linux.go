@@ -63,14 +63,14 @@ func drain() error {
 func tree([]string) error {
 	fmt.Println(os.Getpid())
 	for _, how := range []string{"child", "orphan", "session"} {
-		if err := sprout(how); err != nil {
+		if err := startChild(how); err != nil {
 			return err
 		}
 	}
 	return forever()
 }
 
-func sprout(how string) error {
+func startChild(how string) error {
 	args := []string{"leaf"}
 	if how == "orphan" {
 		args = []string{"daemon", "ignore"}

@@ -67,11 +67,11 @@ func TestWithdrawn(t *testing.T) {
 	})
 }
 
-// TestFetched checks an answer that is given after the caller has left. The next caller with the
+// TestAnswerIsKept checks an answer that is given after the caller has left. The next caller with the
 // same question receives it, once.
 //
 // Attack 147.
-func TestFetched(t *testing.T) {
+func TestAnswerIsKept(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		answer func(q *Queue, a Question) error
@@ -115,9 +115,9 @@ func TestFetched(t *testing.T) {
 	}
 }
 
-// TestComesBack checks a caller that returns: it takes over the waiter, and an answer to either ID
+// TestCallerReturns checks a caller that returns: it takes over the waiter, and an answer to either ID
 // reaches it.
-func TestComesBack(t *testing.T) {
+func TestCallerReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := durable()
 		a := cut(t, q, "1")

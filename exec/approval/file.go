@@ -3,15 +3,10 @@
 package approval
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"strconv"
 	"time"
-
-	"github.com/moby/sys/atomicwriter"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
@@ -55,45 +50,6 @@ func (e *quotedBytes) UnmarshalText(b []byte) error {
 		return fmt.Errorf("%q is not quoted as it should be", b)
 	}
 	*e = quotedBytes(s)
-	return nil
-}
-
-// setGrants replaces the grants, first in the file and then in memory.
-func (q *Queue) setGrants(grants []Grant) error {
-	if q.File != "" {
-		list := make([]grantFile, len(grants))
-		for i, g := range grants {
-			list[i] = g.fileForm()
-		}
-		b, err := json.MarshalIndent(list, "", "  ")
-		if err == nil {
-			err = atomicwriter.WriteFile(q.File, append(b, '\n'), 0o600)
-		}
-		if err != nil {
-			return fmt.Errorf("write grants: %w", err)
-		}
-	}
-	q.grants = grants
-	return nil
-}
-
-// Load reads the grants that an earlier queue stored for session. If any part of the file is
-// invalid, Load returns an error and no grants. Call it before the first Ask.
-func (q *Queue) Load(session string) error {
-	b, err := os.ReadFile(q.File)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	var grants []Grant
-	if err == nil {
-		grants, err = parse(b, session)
-	}
-	if err != nil {
-		return fmt.Errorf("read grants: %w", err)
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.grants = grants
 	return nil
 }
 

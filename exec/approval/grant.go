@@ -3,7 +3,6 @@
 package approval
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -69,9 +68,6 @@ func (t Terms) grant(ask Question, by string, now time.Time) (Grant, error) {
 	return Grant{}, ErrTerms
 }
 
-// maxGrants is the maximum number of valid grants of a session. A person can read that many.
-const maxGrants = 100
-
 // Grant approves a question as Approve does, and approves later questions according to the terms.
 // Callers that came after the question was shown are approved at once, because the grant covers
 // them.
@@ -95,7 +91,7 @@ func (q *Queue) Grant(id, digest string, shown []string, by string, t Terms) err
 		callers = callers[:min(len(callers), g.Left)]
 		g.Left -= len(callers)
 	}
-	if err := q.add(g, now); err != nil { // approve nothing if the grant cannot be stored
+	if err := q.grants.add(g, now); err != nil { // approve nothing if the grant cannot be stored
 		return err
 	}
 	q.settle(e, callers, Answer{Outcome: Approved, By: by})
@@ -116,60 +112,22 @@ func (e *question) callers() []string {
 	return append(here, gone...)
 }
 
-// add stores g, unless the waiting calls have used it up. The caller holds mu.
-func (q *Queue) add(g Grant, now time.Time) error {
-	if !g.valid(now) {
-		return nil
-	}
-	grants := q.validGrants(now)
-	if len(grants) >= maxGrants {
-		return fmt.Errorf("%d grants of this session hold already: revoke some", len(grants))
-	}
-	return q.setGrants(append(grants, g))
-}
-
-// validGrants returns a copy of the grants that are still valid. The caller holds mu.
-func (q *Queue) validGrants(now time.Time) []Grant {
-	return slices.DeleteFunc(slices.Clone(q.grants), func(g Grant) bool { return !g.valid(now) })
-}
-
 // Granted reports whether a grant approves ask, and uses it for this one call. The error is set if
 // a valid grant could not be used.
 func (q *Queue) Granted(ask Question) (g Grant, ok bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.grants) == 0 {
+	if len(q.grants.list) == 0 {
 		return Grant{}, false, nil
 	}
-	return q.use(ask.Digest(), time.Now())
-}
-
-// use uses a grant for one call. A counted use is written to the file first, so that a restarted
-// watcher does not count it again. The caller holds mu.
-func (q *Queue) use(digest string, now time.Time) (Grant, bool, error) {
-	grants := q.validGrants(now)
-	i := slices.IndexFunc(grants, func(g Grant) bool { return g.digest == digest })
-	if i < 0 {
-		return Grant{}, false, nil
-	}
-	g := grants[i]
-	if g.Left == Unlimited {
-		return g, true, nil
-	}
-	if grants[i].Left--; grants[i].Left == 0 {
-		grants = slices.Delete(grants, i, i+1)
-	}
-	if err := q.setGrants(grants); err != nil {
-		return Grant{}, false, err
-	}
-	return g, true, nil
+	return q.grants.use(ask.Digest(), time.Now())
 }
 
 // Grants returns the valid grants, oldest first.
 func (q *Queue) Grants() []Grant {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.validGrants(time.Now())
+	return q.grants.valid(time.Now())
 }
 
 // Revoke ends a grant: the next call asks again. It also removes stored approvals of the same
@@ -177,13 +135,8 @@ func (q *Queue) Grants() []Grant {
 func (q *Queue) Revoke(id string) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	grants := q.validGrants(time.Now())
-	i := slices.IndexFunc(grants, func(g Grant) bool { return g.ID == id })
-	if i < 0 {
-		return ErrNoGrant
-	}
-	digest := grants[i].digest
-	if err := q.setGrants(slices.Delete(grants, i, i+1)); err != nil {
+	digest, err := q.grants.remove(id)
+	if err != nil {
 		return err
 	}
 	q.answered = slices.DeleteFunc(q.answered, func(w *waiter) bool { return w.digest == digest })

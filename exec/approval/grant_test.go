@@ -154,6 +154,16 @@ func TestRevoke(t *testing.T) {
 	}
 }
 
+// stored returns a queue of session s that stores its grants in file.
+func stored(t *testing.T, file string) *Queue {
+	t.Helper()
+	q := &Queue{CanNotify: func() bool { return true }}
+	if err := q.Load(file, "s"); err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
 // TestGrantRace checks that a grant for three calls approves three of any number of concurrent
 // callers.
 //
@@ -161,7 +171,7 @@ func TestRevoke(t *testing.T) {
 func TestGrantRace(t *testing.T) {
 	const times, callers = 3, 8
 	for range 200 {
-		q := &Queue{File: filepath.Join(t.TempDir(), "grants.json"), CanNotify: func() bool { return true }}
+		q := stored(t, filepath.Join(t.TempDir(), "grants.json"))
 		granted(t, q, ask("0", "a"), Terms{Times: times + 1})
 		var ran atomic.Int32
 		var wg sync.WaitGroup
@@ -187,7 +197,7 @@ func TestGrantRace(t *testing.T) {
 // Attack 72.
 func TestFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "grants.json")
-	q := &Queue{File: file, CanNotify: func() bool { return true }}
+	q := stored(t, file)
 	odd := ask("1", "git", "\xff\x00\n", "'\"\u202e")
 	odd.Cwd, odd.Container, odd.Project = "/w\xfe", "c", "p"
 	odd.Effects, odd.Grade, odd.Notes = []string{"write"}, policy.GradePossible, []string{"stdin is \xff"}
@@ -199,10 +209,7 @@ func TestFile(t *testing.T) {
 	if fi, err := os.Stat(file); err != nil || fi.Mode().Perm() != 0o600 {
 		t.Errorf("the file: %v, %v", fi, err)
 	}
-	again := &Queue{File: file}
-	if err := again.Load("s"); err != nil {
-		t.Fatal(err)
-	}
+	again := stored(t, file)
 	was, is := q.Grants(), again.Grants()
 	if len(is) != 3 || len(was) != 3 {
 		t.Fatalf("there are %+v, were %+v", is, was)
@@ -220,7 +227,7 @@ func TestFile(t *testing.T) {
 			t.Errorf("call %d of rm: %t, %v", i, ok, err)
 		}
 	}
-	if err := (&Queue{File: file + "no"}).Load("s"); err != nil {
+	if err := new(Queue).Load(file+"no", "s"); err != nil {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
@@ -228,7 +235,7 @@ func TestFile(t *testing.T) {
 // TestBrokenFile checks that a modified file yields no grants at all.
 func TestBrokenFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "grants.json")
-	q := &Queue{File: file, CanNotify: func() bool { return true }}
+	q := stored(t, file)
 	granted(t, q, ask("1", "a"), Terms{Always: true})
 	granted(t, q, ask("2", "b"), Terms{Times: 9})
 	good, err := os.ReadFile(file)
@@ -249,8 +256,8 @@ func TestBrokenFile(t *testing.T) {
 		if err := os.WriteFile(file, []byte(bad), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		broken := &Queue{File: file}
-		if err := broken.Load("s"); err == nil || len(broken.Grants()) != 0 {
+		broken := &Queue{}
+		if err := broken.Load(file, "s"); err == nil || len(broken.Grants()) != 0 {
 			t.Errorf("%s for %s: %v, and %d grants", change[1], change[0], err, len(broken.Grants()))
 		}
 	}
@@ -263,7 +270,7 @@ func TestUnwritableFile(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	q := &Queue{File: filepath.Join(dir, "grants.json"), CanNotify: func() bool { return true }}
+	q := stored(t, filepath.Join(dir, "grants.json"))
 	granted(t, q, ask("1", "a"), Terms{Times: 3})
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)

@@ -20,15 +20,22 @@ type Queue struct {
 	Notifies  bool          // a program may notify somebody; Untold reports its failures
 	Always    bool          // questions wait even if nobody can be notified
 	Durable   bool          // a request stays for a while after its caller has left
-	File      string        // file that stores grants; empty: memory only
 
 	mu        sync.Mutex // guards the fields below
 	questions []*question
 	answered  []*waiter         // answered waiters whose callers have left and may fetch the answer
 	denials   map[string]denial // by digest
-	grants    []Grant
+	grants    grants
 	watchers  int
 	changed   chan struct{} // closed at the next change; nil if nobody waits for it
+}
+
+// Load stores the grants in file, and reads those that an earlier queue stored there for session. After an error
+// there are none. Call it before the first Ask. Without it, grants are in memory only.
+func (q *Queue) Load(file, session string) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.grants.load(file, session)
 }
 
 // question is one entry of the queue. It stays until it has no waiters.
@@ -92,7 +99,7 @@ func (q *Queue) enter(ask Question, now time.Time) (*waiter, Answer) {
 	}
 	// A grant may have been made since the call of Granted. If it cannot be used, the question is
 	// still asked.
-	if g, ok, _ := q.use(digest, now); ok {
+	if g, ok, _ := q.grants.use(digest, now); ok {
 		return nil, Answer{Outcome: Approved, By: g.By()}
 	}
 	if left := q.denials[digest].until.Sub(now); left > 0 {

@@ -102,9 +102,9 @@ func TestRefusedUnasked(t *testing.T) {
 	})
 }
 
-// TestUntold checks a question that depends on a notification program: it waits until the program
+// TestNotificationFails checks a question that depends on a notification program: it waits until the program
 // has failed.
-func TestUntold(t *testing.T) {
+func TestNotificationFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here := false
 		q := &Queue{Notifies: true, Durable: true, CanNotify: func() bool { return here }}

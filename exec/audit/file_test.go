@@ -172,8 +172,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestFollowHalf checks that a reader returns an incomplete line only after it is complete.
-func TestFollowHalf(t *testing.T) {
+// TestFollowPartialLine checks that a reader returns an incomplete line only after it is complete.
+func TestFollowPartialLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -23,9 +23,9 @@ type Line struct {
 	Whole bool // the line has a line end, and is not too long for a record
 }
 
-// Torn reports whether the line is half of one, whose writer was killed or found the disk full. No
+// Incomplete reports whether the line is half of one, whose writer was killed or found the disk full. No
 // record is lost by it: nothing runs before its record is whole.
-func (l Line) Torn() bool { return l.Whole && strings.HasSuffix(l.Text+"\n", incompleteLineEnd) }
+func (l Line) Incomplete() bool { return l.Whole && strings.HasSuffix(l.Text+"\n", incompleteLineEnd) }
 
 // Reader reads the lines of a log from its oldest file to its newest.
 type Reader struct {

@@ -79,7 +79,7 @@ func (v *verifier) line(l Line) {
 		return
 	case errors.Is(err, ErrHash):
 		v.fault(l, "altered: %v", err)
-	case err != nil && l.Torn():
+	case err != nil && l.Incomplete():
 		v.report.Partial++
 		return
 	case err != nil && cutOff(l.Text):

@@ -140,7 +140,7 @@ func TestVerifyCannotFind(t *testing.T) {
 	}
 }
 
-func TestVerifyHalfALine(t *testing.T) {
+func TestVerifyPartialLine(t *testing.T) {
 	whole := twoChains(t, 2)
 	path := filepath.Join(t.TempDir(), "audit.log")
 	for _, cut := range []int{1, 100, len(whole[3])} { // the last cut removes only the line end

@@ -65,28 +65,32 @@ func (x *exchange) ask(ctx context.Context, w *authorizedCall) (bool, error) {
 	patience, done := x.req.waiting(ctx)
 	defer done()
 	a, changed := x.wait(patience, w)
-	switch a.Outcome {
-	case approval.Approved:
+	switch {
+	case a.Outcome == approval.Approved:
 		return approved(x.peer, x.req, w, a.By)
-	case approval.Cancelled:
-		if changed && ctx.Err() == nil {
-			return false, errRedecide
-		}
-		if errors.Is(context.Cause(ctx), errCallerDeadline) {
-			return false, errors.Join(w.note(x.req, audit.Record{Kind: audit.Timeout}), x.peer.end(callerDeadlineExceeded(x.req, w.v.Rule)))
-		}
-		if errors.Is(context.Cause(patience), errCallerLeft) {
-			return x.unanswered(w)
-		}
-		err := w.note(x.req, audit.Record{Kind: audit.Cancel})
-		return false, errors.Join(err, fmt.Errorf("request %s: %w", x.req.ID, context.Cause(ctx)))
-	case approval.TimedOut:
+	case a.Outcome == approval.Cancelled && changed && ctx.Err() == nil:
+		return false, errRedecide
+	case a.Outcome == approval.Cancelled:
+		return x.cancelled(ctx, patience, w)
+	case a.Outcome == approval.TimedOut:
 		return x.unanswered(w)
-	}
-	if a.By == "" { // no person has seen it
+	case a.By == "": // no person has seen it
 		return false, errors.Join(x.deny(ctx, w, a.Reason), x.peer.end(denied(x.req, w, a)))
 	}
 	return false, errors.Join(w.note(x.req, audit.Record{Kind: audit.Deny, Reason: a.Reason, By: a.By}), x.peer.end(denied(x.req, w, a)))
+}
+
+// cancelled ends a call whose question was withdrawn: by the caller's deadline, because the caller left the queue,
+// or because the call ended.
+func (x *exchange) cancelled(ctx, patience context.Context, w *authorizedCall) (bool, error) {
+	if errors.Is(context.Cause(ctx), errCallerDeadline) {
+		return false, errors.Join(w.note(x.req, audit.Record{Kind: audit.Timeout}), x.peer.end(callerDeadlineExceeded(x.req, w.v.Rule)))
+	}
+	if errors.Is(context.Cause(patience), errCallerLeft) {
+		return x.unanswered(w)
+	}
+	err := w.note(x.req, audit.Record{Kind: audit.Cancel})
+	return false, errors.Join(err, fmt.Errorf("request %s: %w", x.req.ID, context.Cause(ctx)))
 }
 
 // unanswered ends a request that nobody answered in time.

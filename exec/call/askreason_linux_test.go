@@ -11,8 +11,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// TestDoubtIsShown: who is asked about what a rule allows reads why.
-func TestDoubtIsShown(t *testing.T) {
+// TestAskReasonIsShown: who is asked about what a rule allows reads why.
+func TestAskReasonIsShown(t *testing.T) {
 	s, _ := calltest.NewServer(t)
 	names, err := policy.ParseToken("[a-z./]+", false)
 	if err != nil {

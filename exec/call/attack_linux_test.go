@@ -107,11 +107,11 @@ func TestCaptureOutlastsPolicy(t *testing.T) {
 	}
 }
 
-// TestAnswerIsForItsInput: another stdin, and another environment where the container may
+// TestGrantIsForItsInput: another stdin, and another environment where the container may
 // say any of it, is another question, and no grant is for it.
 //
 // Attacks 71, 187.
-func TestAnswerIsForItsInput(t *testing.T) {
+func TestGrantIsForItsInput(t *testing.T) {
 	s, _ := calltest.NewServer(t)
 	p := capturing(t, policy.Ask)
 	p.Commands = []policy.Command{{Name: "git", Action: policy.Ask, Path: "/bin/true"}}
@@ -215,11 +215,11 @@ func TestCopiesAreLimited(t *testing.T) {
 	}
 }
 
-// TestUnheardNeverReads has a caller make no request, and not read that it was none: the
+// TestRejectedCallerNeverReads has a caller make no request, and not read that it was none: the
 // session's end waits for neither.
 //
 // Attack 161.
-func TestUnheardNeverReads(t *testing.T) {
+func TestRejectedCallerNeverReads(t *testing.T) {
 	s, _ := calltest.NewServer(t)
 	near, far := net.Pipe() // who writes to it waits for its reader
 	defer far.Close()

@@ -196,10 +196,15 @@ type exchange struct {
 
 // command has the request decided, and runs it.
 func (x *exchange) command(ctx context.Context) error {
+	x.req.chooseStdin(x.server.State().Agent != "")
+	return x.decided(ctx, func(within context.Context, w *authorizedCall) error { return x.runAndAnswer(ctx, within, w) })
+}
+
+// decided has the request decided, and calls serve if it may run. The context within ends at the caller's deadline.
+func (x *exchange) decided(ctx context.Context, serve func(within context.Context, w *authorizedCall) error) error {
 	if err := x.req.setDeadline(); err != nil {
 		return x.peer.end(UsageError(err.Error()))
 	}
-	x.req.chooseStdin(x.server.State().Agent != "")
 	within, cancel := x.req.within(ctx, x.peer)
 	defer cancel()
 	if in, err := x.enter(within, limit.Calls); !in {
@@ -209,6 +214,11 @@ func (x *exchange) command(ctx context.Context) error {
 	if w == nil {
 		return err
 	}
+	return serve(within, w)
+}
+
+// runAndAnswer runs the command of w and answers the caller with its end.
+func (x *exchange) runAndAnswer(ctx, within context.Context, w *authorizedCall) error {
 	defer w.close()
 	start := time.Now()
 	if err := w.noteStart(x.req); err != nil {
@@ -226,13 +236,18 @@ func (x *exchange) command(ctx context.Context) error {
 	if ran && context.Cause(ctx) != nil { // the caller left before the answer
 		code = st.Code
 	}
-	if err := w.note(x.req, audit.Record{Kind: audit.Complete, Args: w.v.Args, Exit: code, Signal: st.Signal, Duration: time.Since(start)}); err != nil {
-		x.server.Log.Error("audit", "request", x.req.ID, "error", err)
-	}
+	x.noteComplete(w, code, st.Signal, start)
 	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("request %s: %w", x.req.ID, cause)
 	}
 	return x.peer.exit(end)
+}
+
+// noteComplete records the end of a command that began at start.
+func (x *exchange) noteComplete(w *authorizedCall, code int, signal string, start time.Time) {
+	if err := w.note(x.req, audit.Record{Kind: audit.Complete, Args: w.v.Args, Exit: code, Signal: signal, Duration: time.Since(start)}); err != nil {
+		x.server.Log.Error("audit", "request", x.req.ID, "error", err)
+	}
 }
 
 // note records an event of req. The arguments are the caller's, unless r has others.

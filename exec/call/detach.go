@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/limit"
@@ -26,21 +25,14 @@ func (x *exchange) detach(session, ctx context.Context, ready Readiness) error {
 	if x.server.Jobs == nil {
 		return x.peer.end(Failed("this session has no jobs"))
 	}
-	if err := x.req.setDeadline(); err != nil {
-		return x.peer.end(UsageError(err.Error()))
-	}
 	x.req.detached = true
 	x.req.drop(0)
 	x.req.close() // the shim writes to its own
-	within, cancel := x.req.within(ctx, x.peer)
-	defer cancel()
-	if in, err := x.enter(within, limit.Calls); !in {
-		return err
-	}
-	w, err := x.admit(within)
-	if w == nil {
-		return err
-	}
+	return x.decided(ctx, func(_ context.Context, w *authorizedCall) error { return x.startJob(session, ctx, w, ready) })
+}
+
+// startJob starts w as a job, and answers the caller when the job is ready.
+func (x *exchange) startJob(session, ctx context.Context, w *authorizedCall, ready Readiness) error {
 	kept, err := x.server.Jobs.Begin(x.req.ID, w.v.Args, w.cwd.Path(), x.req.keep)
 	if err != nil {
 		w.close()
@@ -88,9 +80,7 @@ func (x *exchange) background(ctx context.Context, w *authorizedCall, kept *job.
 	begin := time.Now()
 	st, ran, err := x.run(within, kept.Streams(), w)
 	how, reason := jobResult(ctx, x.req, w, &st, err)
-	if err := w.note(x.req, audit.Record{Kind: audit.Complete, Args: w.v.Args, Exit: st.Code, Signal: st.Signal, Duration: time.Since(begin)}); err != nil {
-		x.server.Log.Error("audit", "request", x.req.ID, "error", err)
-	}
+	x.noteComplete(w, st.Code, st.Signal, begin)
 	if !ran {
 		lost(st, err)
 		err = kept.Discard()

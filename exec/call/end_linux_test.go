@@ -105,7 +105,7 @@ func TestGranted(t *testing.T) {
 
 // A caller is cut off while it waits, a person says yes, and the same call runs at once when
 // it comes again. The log has the end of each request, and one START.
-func TestComesBack(t *testing.T) {
+func TestCallerReturns(t *testing.T) {
 	s, log := calltest.NewServer(t)
 	s.Queue.Durable = true
 	defer s.Queue.AddWatcher()()

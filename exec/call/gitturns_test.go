@@ -10,10 +10,10 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/git"
 )
 
-// TestTurns has commands that look run together, and one that changes something alone.
+// TestGitTurns has commands that look run together, and one that changes something alone.
 //
 // Attack 232.
-func TestTurns(t *testing.T) {
+func TestGitTurns(t *testing.T) {
 	var all gitTurns
 	gone, cancel := context.WithCancel(context.Background())
 	cancel()

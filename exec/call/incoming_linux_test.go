@@ -19,7 +19,7 @@ import (
 // A caller whose request has come is heard, although the gate has dropped it. One that has sent less is not.
 //
 // Attacks 39, 143.
-func TestGateHearsWhole(t *testing.T) {
+func TestLimiterKeepsCompleteRequests(t *testing.T) {
 	msg := wire.Exec{Args: []string{"make", strings.Repeat("x", 1000)}, Cwd: "/"}
 	frame := wire.AppendFrame(nil, wire.KindExec, msg.Append(nil))
 	for _, tt := range []struct {

@@ -40,8 +40,8 @@ func TestEnviron(t *testing.T) {
 	}
 }
 
-// TestWithhold has a caller told that its command got no stdin, if it has one that was refused.
-func TestWithhold(t *testing.T) {
+// TestRefusedStdinIsReported has a caller told that its command got no stdin, if it has one that was refused.
+func TestRefusedStdinIsReported(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		fd      wire.FD
@@ -66,8 +66,8 @@ func TestWithhold(t *testing.T) {
 	}
 }
 
-// TestPromptless says why a prompt may have failed: the caller has a terminal, and the command none.
-func TestPromptless(t *testing.T) {
+// TestPromptHint says why a prompt may have failed: the caller has a terminal, and the command none.
+func TestPromptHint(t *testing.T) {
 	whole := policy.Verdict{Profile: policy.Profile{Whole: true}}
 	piped := [3]wire.FD{wire.FDTTY, wire.FDPipe, wire.FDPipe}
 	for _, tt := range []struct {
@@ -205,10 +205,10 @@ func TestCreditIsCapped(t *testing.T) {
 // many, and where there are many when it has dawdled.
 //
 // Attacks 39, 143.
-func TestGate(t *testing.T) {
+func TestConnLimiter(t *testing.T) {
 	for _, tt := range []struct {
-		room int
-		wait time.Duration
+		limit int
+		wait  time.Duration
 	}{{maxNew, 0}, {maxSlow, slowAfter + time.Millisecond}} {
 		synctest.Test(t, func(t *testing.T) {
 			var g connLimiter
@@ -221,18 +221,18 @@ func TestGate(t *testing.T) {
 			}
 			enter()
 			time.Sleep(tt.wait)
-			for range tt.room - 1 {
+			for range tt.limit - 1 {
 				enter()
 			}
-			if len(g.waiting) != tt.room {
-				t.Fatalf("%d wait, want all %d", len(g.waiting), tt.room)
+			if len(g.waiting) != tt.limit {
+				t.Fatalf("%d wait, want all %d", len(g.waiting), tt.limit)
 			}
 			enter()
 			if _, err := ends[0].Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("the oldest connection: %v, want it cut short", err)
 			}
-			if len(g.waiting) != tt.room || g.waiting[0].Conn != ends[1] {
-				t.Errorf("%d wait, want %d without the oldest", len(g.waiting), tt.room)
+			if len(g.waiting) != tt.limit || g.waiting[0].Conn != ends[1] {
+				t.Errorf("%d wait, want %d without the oldest", len(g.waiting), tt.limit)
 			}
 			for _, c := range ends {
 				g.leave(c)

@@ -127,9 +127,9 @@ const maxGitStderr = 200
 
 // quiet runs a command for hostexec itself, with /dev/null as stdin.
 func (w *authorizedCall) quiet(ctx context.Context, c executor.Command, out io.Writer) error {
-	var complaint firstBytes
-	st, err := w.server.Runner.Run(ctx, c, executor.Streams{FD: [3]int{-1, -1, -1}, Out: out, Err: &complaint})
-	switch text, _, _ := strings.Cut(string(complaint), "\n"); {
+	var stderr firstBytes
+	st, err := w.server.Runner.Run(ctx, c, executor.Streams{FD: [3]int{-1, -1, -1}, Out: out, Err: &stderr})
+	switch text, _, _ := strings.Cut(string(stderr), "\n"); {
 	case err != nil:
 		return err
 	case st.Code != 0 && text != "":

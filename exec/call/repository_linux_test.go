@@ -11,8 +11,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// TestUnguarded has a caller hear why its .git is not the host's alone, as it is.
-func TestUnguarded(t *testing.T) {
+// TestWritableGitDir has a caller hear why its .git is not the host's alone, as it is.
+func TestWritableGitDir(t *testing.T) {
 	for want, make := range map[string]func(at string) error{
 		"there is no /w/.git":          func(string) error { return nil },
 		"the container can write /w/.": func(at string) error { return os.Mkdir(at, 0o755) },

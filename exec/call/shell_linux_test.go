@@ -19,10 +19,10 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// TestShellPlaced: a rule that is to run a text in a fresh container runs it nowhere.
+// TestShellInFreshContainer: a rule that is to run a text in a fresh container runs it nowhere.
 //
 // Attack 188.
-func TestShellPlaced(t *testing.T) {
+func TestShellInFreshContainer(t *testing.T) {
 	s := calltest.NewShellServer(t, &policy.Policy{
 		Commands: []policy.Command{{Name: policy.Shell, Action: policy.Allow}},
 		Rules:    map[string]policy.Ruleset{policy.Shell: {Place: policy.Place{Image: "img"}}},
@@ -37,10 +37,10 @@ func TestShellPlaced(t *testing.T) {
 	}
 }
 
-// TestShellPlanted: the person at the host starts no shell with what a container gave it.
+// TestShellUntrustedFiles: the person at the host starts no shell with what a container gave it.
 //
 // Attack 189.
-func TestShellPlanted(t *testing.T) {
+func TestShellUntrustedFiles(t *testing.T) {
 	s := calltest.NewShellServer(t, calltest.ShellPolicy(policy.Allow))
 	run := func(name string) (string, error) {
 		var out bytes.Buffer
@@ -74,12 +74,12 @@ func TestShellPlanted(t *testing.T) {
 	}
 }
 
-// TestShellUsual: the person at the host starts a shell that the container has made where it
+// TestShellDefaultDir: the person at the host starts a shell that the container has made where it
 // works, with nothing of its own; another directory of the caller's is a choice, and so is a
 // link that has come into the place of that one.
 //
 // Attack 189.
-func TestShellUsual(t *testing.T) {
+func TestShellDefaultDir(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	s := calltest.NewShellServer(t, calltest.ShellPolicy(policy.Allow))
 	sc := *s.State()

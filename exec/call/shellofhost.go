@@ -40,7 +40,7 @@ func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command,
 	if err := sh.CheckUntrusted(); err != nil {
 		return 0, err
 	}
-	birth, err := s.startConfig(sc, sh)
+	startConfig, err := s.startConfig(sc, sh)
 	if err != nil {
 		return 0, err
 	}
@@ -52,7 +52,7 @@ func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command,
 	if err := note(audit.Record{Kind: audit.Approve, By: by}); err != nil {
 		return 0, err
 	}
-	if err := note(audit.Record{Kind: audit.Start, Path: birth.Path, Dir: sh.Place(), Approved: true}); err != nil {
+	if err := note(audit.Record{Kind: audit.Start, Path: startConfig.Path, Dir: sh.Place(), Approved: true}); err != nil {
 		return 0, err
 	}
 	s.calls.Add(1)
@@ -65,7 +65,7 @@ func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command,
 	defer kill(nil)
 	defer s.running.drop(c.ID)
 	o.Full = func(err error) { io.WriteString(o.Err, outputMissing(fullDisk(err))) }
-	code, err := how(ctx, birth, c, s.running.hostText(sh, c, o, kill))
+	code, err := how(ctx, startConfig, c, s.running.hostText(sh, c, o, kill))
 	code, signal := hostExit(code, err)
 	if errors.Is(err, errKilled) {
 		err = nil // it ran, and code says how it ended

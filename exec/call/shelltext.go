@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/limit"
@@ -102,9 +101,7 @@ func (x *exchange) runText(ctx context.Context, o ShellRequest) error {
 		r.how = sh.Start
 	}
 	e := r.run(within)
-	if err := w.note(x.req, audit.Record{Kind: audit.Complete, Args: w.v.Args, Exit: int(e.Code), Signal: e.Signal, Duration: time.Since(r.since)}); err != nil {
-		x.server.Log.Error("audit", "request", x.req.ID, "error", err)
-	}
+	x.noteComplete(w, int(e.Code), e.Signal, r.since)
 	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("request %s: %w", x.req.ID, cause)
 	}
@@ -144,9 +141,9 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 	ctx, stop := r.x.peer.interruptible(ctx)
 	defer stop()
 	defer r.x.server.running.drop(r.x.req.ID)
-	birth := shell.StartConfig{Path: r.w.v.Command.Path, Env: r.w.env, NewPrivs: r.w.state.NewPrivs || r.w.v.NewPrivs, Dir: r.w.cwd.FD()}
+	start := shell.StartConfig{Path: r.w.v.Command.Path, Env: r.w.env, NewPrivs: r.w.state.NewPrivs || r.w.v.NewPrivs, Dir: r.w.cwd.FD()}
 	var full error
-	code, err := r.how(ctx, birth, r.c, shell.Output{Out: streams.Out, Err: streams.Err, Waits: r.reportBusy, Full: func(err error) { full = err }, Started: func(request string, pid int) {
+	code, err := r.how(ctx, start, r.c, shell.Output{Out: streams.Out, Err: streams.Err, Waits: r.reportBusy, Full: func(err error) { full = err }, Started: func(request string, pid int) {
 		r.running(pid, kill)
 		v.Started(request, pid)
 	}})

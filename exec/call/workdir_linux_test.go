@@ -14,9 +14,9 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// TestMisplaced: a call runs where its directory is on the host, or not at all. A program that
+// TestWorkdirMismatch: a call runs where its directory is on the host, or not at all. A program that
 // cleans up /build of a container does not clean up the directory where run was typed.
-func TestMisplaced(t *testing.T) {
+func TestWorkdirMismatch(t *testing.T) {
 	base := t.TempDir()
 	for _, d := range []string{"app/sub", "app/gone", "app/closed"} {
 		if err := os.MkdirAll(filepath.Join(base, d), 0o755); err != nil {
@@ -82,8 +82,8 @@ func TestMisplaced(t *testing.T) {
 	}
 }
 
-// TestMisplacedHost: the host's directory was deleted, and not the caller's.
-func TestMisplacedHost(t *testing.T) {
+// TestWorkdirMismatchHost: the host's directory was deleted, and not the caller's.
+func TestWorkdirMismatchHost(t *testing.T) {
 	for _, all := range []bool{false, true} {
 		gone := filepath.Join(t.TempDir(), "gone")
 		if err := os.Mkdir(gone, 0o755); err != nil {
@@ -111,9 +111,9 @@ func TestMisplacedHost(t *testing.T) {
 	}
 }
 
-// TestMisplacedShell: a shell, too, starts in a directory that its caller has from the host, or in
+// TestWorkdirMismatchShell: a shell, too, starts in a directory that its caller has from the host, or in
 // one that it names.
-func TestMisplacedShell(t *testing.T) {
+func TestWorkdirMismatchShell(t *testing.T) {
 	app, other := t.TempDir(), t.TempDir()
 	for _, tt := range []struct {
 		name  string

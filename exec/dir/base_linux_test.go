@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestBaseReplaced has the directory above a box moved, and a link to another one put in its
+// TestBaseReplaced has the directory above a shared moved, and a link to another one put in its
 // place: boxes are made below the one that is held, and nothing in the other one.
 //
 // Attack 226.
@@ -26,20 +26,20 @@ func TestBaseReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	box, err := b.Make("requests/make", ForEveryone)
+	shared, err := b.Make("requests/make", ForEveryone)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer box.Close()
+	defer shared.Close()
 	key, err := b.Key()
-	if again, aerr := ReopenBase(b.Real(), key); err != nil || aerr != nil || !b.Named() || !box.Named() || again.Close() != nil {
-		t.Fatalf("before: %v, %v, base named: %t, box named: %t", err, aerr, b.Named(), box.Named())
+	if again, aerr := ReopenBase(b.Real(), key); err != nil || aerr != nil || !b.Named() || !shared.Named() || again.Close() != nil {
+		t.Fatalf("before: %v, %v, base named: %t, shared named: %t", err, aerr, b.Named(), shared.Named())
 	}
 	if err := errors.Join(os.Rename(at, at+".old"), os.Symlink(victim, at)); err != nil {
 		t.Fatal(err)
 	}
-	if b.Named() || box.Named() {
-		t.Errorf("after: base named: %t, box named: %t, want neither", b.Named(), box.Named())
+	if b.Named() || shared.Named() {
+		t.Errorf("after: base named: %t, shared named: %t, want neither", b.Named(), shared.Named())
 	}
 	if _, err := ReopenBase(b.Real(), key); err == nil {
 		t.Error("HoldAgain followed a link")
@@ -65,11 +65,11 @@ func TestBaseReplaced(t *testing.T) {
 	}
 }
 
-// TestBoxNamed has a link to the box itself, and to what is above it, in place of each: a name
+// TestSharedThroughLink has a link to the shared itself, and to what is above it, in place of each: a name
 // that leads through a link is none.
-func TestBoxNamed(t *testing.T) {
+func TestSharedThroughLink(t *testing.T) {
 	for _, rest := range []string{"requests", "requests/make"} {
-		b, at, _ := newBox(t)
+		b, at, _ := newShared(t)
 		name := filepath.Join(strings.TrimSuffix(at, "requests/make"), rest)
 		if !b.Named() {
 			t.Fatal("a new one has no name")
@@ -95,8 +95,8 @@ func TestBaseOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, rest := range []string{"x", "x/y", "link", "link/tmp", "..", "/tmp"} {
-		if box, err := b.Open(rest); err == nil {
-			t.Errorf("Open(%q) = %s, want an error", rest, box.Path())
+		if shared, err := b.Open(rest); err == nil {
+			t.Errorf("Open(%q) = %s, want an error", rest, shared.Path())
 		}
 	}
 	if left, err := os.ReadDir(at); err != nil || len(left) != 1 {
@@ -127,9 +127,9 @@ func TestMakeLeavesUmask(t *testing.T) {
 	go func() {
 		var err error
 		for !done.Load() && err == nil {
-			var box *SharedDir
-			if box, err = b.Make("a/b/c/d", ForEveryone); err == nil {
-				err = box.Close()
+			var shared *SharedDir
+			if shared, err = b.Make("a/b/c/d", ForEveryone); err == nil {
+				err = shared.Close()
 			}
 		}
 		made <- err

@@ -21,8 +21,8 @@ import (
 
 const secret = "what no container may see"
 
-// newBox returns a box, what it is called, and a file outside of it.
-func newBox(t *testing.T) (b *SharedDir, at, canary string) {
+// newShared returns a box, what it is called, and a file outside of it.
+func newShared(t *testing.T) (b *SharedDir, at, canary string) {
 	t.Helper()
 	base := t.TempDir()
 	b, err := MakeSharedDir(base, "requests/make", ForEveryone)
@@ -37,8 +37,8 @@ func newBox(t *testing.T) (b *SharedDir, at, canary string) {
 	return b, filepath.Join(base, "requests/make"), canary
 }
 
-// planted is what others can put under a name, for who comes after to read or to write.
-var planted = []struct {
+// untrustedFiles is what others can put under a name, for who comes after to read or to write.
+var untrustedFiles = []struct {
 	name  string
 	plant func(path, canary string) error
 	dir   bool
@@ -75,13 +75,13 @@ var planted = []struct {
 	}},
 }
 
-// 1 to 8: nothing that is planted is read.
+// 1 to 8: nothing that is untrustedFiles is read.
 //
 // Attacks 1, 2, 3, 4, 5, 6, 7, 8.
-func TestBoxReadsNothingPlanted(t *testing.T) {
-	for _, tt := range planted {
+func TestSharedReadsNothingUntrusted(t *testing.T) {
+	for _, tt := range untrustedFiles {
 		t.Run(tt.name, func(t *testing.T) {
-			b, at, canary := newBox(t)
+			b, at, canary := newShared(t)
 			if err := tt.plant(filepath.Join(at, "x"), canary); err != nil {
 				t.Fatal(err)
 			}
@@ -96,14 +96,14 @@ func TestBoxReadsNothingPlanted(t *testing.T) {
 	}
 }
 
-// 14, 15: what is planted where an answer is to be goes, unless it is a directory, and
+// 14, 15: what is untrustedFiles where an answer is to be goes, unless it is a directory, and
 // nothing is written by it.
 //
 // Attacks 14, 15.
-func TestBoxWritesNowhereElse(t *testing.T) {
-	for _, tt := range planted {
+func TestSharedWritesNowhereElse(t *testing.T) {
+	for _, tt := range untrustedFiles {
 		t.Run(tt.name, func(t *testing.T) {
-			b, at, canary := newBox(t)
+			b, at, canary := newShared(t)
 			path := filepath.Join(at, "x")
 			if err := tt.plant(path, canary); err != nil {
 				t.Fatal(err)
@@ -138,8 +138,8 @@ func TestBoxWritesNowhereElse(t *testing.T) {
 // 18: only what has the name goes, never what is in it or what it leads to.
 //
 // Attack 18.
-func TestBoxRemoves(t *testing.T) {
-	b, at, canary := newBox(t)
+func TestSharedRemoves(t *testing.T) {
+	b, at, canary := newShared(t)
 	if err := errors.Join(os.Symlink(filepath.Dir(canary), filepath.Join(at, "link")), os.MkdirAll(filepath.Join(at, "tree/deep"), 0o777)); err != nil {
 		t.Fatal(err)
 	}
@@ -159,8 +159,8 @@ func TestBoxRemoves(t *testing.T) {
 // 16: the directory is held, whatever has its name, and none is made or opened through a link.
 //
 // Attack 16.
-func TestBoxIsHeld(t *testing.T) {
-	b, at, canary := newBox(t)
+func TestSharedIsHeld(t *testing.T) {
+	b, at, canary := newShared(t)
 	base := filepath.Dir(canary)
 	if err := errors.Join(os.Rename(at, at+".old"), os.Symlink("/", at)); err != nil {
 		t.Fatal(err)
@@ -180,11 +180,11 @@ func TestBoxIsHeld(t *testing.T) {
 	}
 }
 
-// TestBoxModes makes directories for everybody, and for their owner alone, whatever the umask;
+// TestSharedModes makes directories for everybody, and for their owner alone, whatever the umask;
 // those that exist keep their modes.
 //
 // Attack 126.
-func TestBoxModes(t *testing.T) {
+func TestSharedModes(t *testing.T) {
 	for _, umask := range []int{0, 0o077} {
 		old := unix.Umask(umask)
 		defer unix.Umask(old)
@@ -221,8 +221,8 @@ func TestBoxModes(t *testing.T) {
 // 5: pipes cost nothing but their names.
 //
 // Attacks 5, 20, 138.
-func TestBoxFlood(t *testing.T) {
-	b, at, _ := newBox(t)
+func TestSharedFlood(t *testing.T) {
+	b, at, _ := newShared(t)
 	const many = 2000
 	for i := range many {
 		if err := unix.Mkfifo(filepath.Join(at, fmt.Sprintf("%d.req", i)), 0o666); err != nil {
@@ -255,8 +255,8 @@ func TestBoxFlood(t *testing.T) {
 // 9: a file is exchanged with a link again and again while it is read.
 //
 // Attack 9.
-func TestBoxRacingExchange(t *testing.T) {
-	b, at, canary := newBox(t)
+func TestSharedRacingExchange(t *testing.T) {
+	b, at, canary := newShared(t)
 	good, evil := filepath.Join(at, "good"), filepath.Join(at, "evil")
 	if err := errors.Join(os.WriteFile(good, []byte("plain"), 0o666), os.Symlink(canary, evil)); err != nil {
 		t.Fatal(err)
@@ -280,8 +280,8 @@ func TestBoxRacingExchange(t *testing.T) {
 // 11: a file that grows while it is read is refused at the cap, not read on.
 //
 // Attack 11.
-func TestBoxGrowing(t *testing.T) {
-	b, at, _ := newBox(t)
+func TestSharedGrowing(t *testing.T) {
+	b, at, _ := newShared(t)
 	if err := os.WriteFile(filepath.Join(at, "x"), []byte(strings.Repeat("a", 101)), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -293,9 +293,9 @@ func TestBoxGrowing(t *testing.T) {
 	}
 }
 
-// TestBoxUmask: a file is its owner's to read and write, whatever the umask.
-func TestBoxUmask(t *testing.T) {
-	b, at, _ := newBox(t)
+// TestSharedUmask: a file is its owner's to read and write, whatever the umask.
+func TestSharedUmask(t *testing.T) {
+	b, at, _ := newShared(t)
 	defer syscall.Umask(syscall.Umask(0o777))
 	f, err := b.Create("x", Entry{UID: os.Geteuid()})
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestBellPlanted finds no bell in what is none, nor in one that nobody hears.
+// TestWakeupUntrusted finds no bell in what is none, nor in one that nobody hears.
 //
 // Attack 162.
-func TestBellPlanted(t *testing.T) {
-	for _, tt := range planted {
+func TestWakeupUntrusted(t *testing.T) {
+	for _, tt := range untrustedFiles {
 		t.Run(tt.name, func(t *testing.T) {
-			b, at, canary := newBox(t)
+			b, at, canary := newShared(t)
 			if err := tt.plant(at+"/x.bell", canary); err != nil {
 				t.Fatal(err)
 			}
@@ -27,12 +27,12 @@ func TestBellPlanted(t *testing.T) {
 	}
 }
 
-// TestBell wakes a reader, whom a full pipe holds up as little as it does us, and misses one
+// TestWakeup wakes a reader, whom a full pipe holds up as little as it does us, and misses one
 // that has gone.
 //
 // Attack 162.
-func TestBell(t *testing.T) {
-	b, at, _ := newBox(t)
+func TestWakeup(t *testing.T) {
+	b, at, _ := newShared(t)
 	if err := unix.Mkfifo(at+"/x.bell", 0o622); err != nil {
 		t.Fatal(err)
 	}
@@ -57,12 +57,12 @@ func TestBell(t *testing.T) {
 	}
 }
 
-// TestBellElsewhere rings no pipe that has another name: it may be one of the host's, of which
+// TestWakeupHardLink rings no pipe that has another name: it may be one of the host's, of which
 // the other side has made a second name.
 //
 // Attack 162.
-func TestBellElsewhere(t *testing.T) {
-	b, at, _ := newBox(t)
+func TestWakeupHardLink(t *testing.T) {
+	b, at, _ := newShared(t)
 	other := at + "/other"
 	if err := unix.Mkfifo(other, 0o622); err != nil {
 		t.Fatal(err)

@@ -191,10 +191,10 @@ func TestConfinedHostile(t *testing.T) {
 	}
 }
 
-// TestConfinedAlone checks that no thread of this process is confined after a confined command has run.
+// TestConfinesNoThreadOfOurs checks that no thread of this process is confined after a confined command has run.
 //
 // Attack 239.
-func TestConfinedAlone(t *testing.T) {
+func TestConfinesNoThreadOfOurs(t *testing.T) {
 	c := newConfined(t)
 	if c == nil {
 		return

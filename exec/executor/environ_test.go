@@ -111,7 +111,7 @@ func TestEnvironGit(t *testing.T) {
 	}
 }
 
-func TestFinding(t *testing.T) {
+func TestFindingText(t *testing.T) {
 	_, found := Environ([]string{"PATH=/w/bin:/usr/bin:."}, below("/w"))
 	want := []string{
 		`PATH has "/w/bin", which the container can write: commands do without it`,

@@ -19,11 +19,11 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// TestThousand checks that a thousand concurrent commands use descriptors, not threads, and that
+// TestThousandCommands checks that a thousand concurrent commands use descriptors, not threads, and that
 // all descriptors are closed afterwards.
 //
 // Attack 145.
-func TestThousand(t *testing.T) {
+func TestThousandCommands(t *testing.T) {
 	h := newHost(t)
 	output(t, h, sh(t, ":")) // opens the descriptors that stay open
 	fds := entries(t, "/proc/self/fd")
@@ -86,8 +86,8 @@ func childrenOfSelf(t *testing.T) (list []int) {
 	return list
 }
 
-// TestThousandCancelled checks that concurrent calls that are cancelled at the same time all end.
-func TestThousandCancelled(t *testing.T) {
+// TestThousandCommandsCancelled checks that concurrent calls that are cancelled at the same time all end.
+func TestThousandCommandsCancelled(t *testing.T) {
 	h := newHost(t)
 	dir := hold(t, ".")
 	ctx, cancel := context.WithCancel(context.Background())

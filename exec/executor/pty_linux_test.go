@@ -41,7 +41,7 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-func TestTerminalStderrApart(t *testing.T) {
+func TestTerminalSeparateStderr(t *testing.T) {
 	var out, errs bytes.Buffer
 	s := none()
 	s.TTY, s.Out, s.Err = size(), &out, &errs

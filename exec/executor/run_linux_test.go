@@ -101,11 +101,11 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestCircumstances checks the three descriptors of a command, its directory after a rename, its
+// TestProcessAttributes checks the three descriptors of a command, its directory after a rename, its
 // session, its privileges and its request ID.
 //
 // Attack 155.
-func TestCircumstances(t *testing.T) {
+func TestProcessAttributes(t *testing.T) {
 	h := newHost(t)
 	dir := t.TempDir()
 	if err := os.Mkdir(dir+"/a", 0o755); err != nil {
@@ -127,7 +127,7 @@ func TestCircumstances(t *testing.T) {
 		{"terminal", "cut -d' ' -f7 /proc/self/stat; tty < /dev/tty 2>/dev/null; true", "0\n"},
 		{"privileges", "grep NoNewPrivs /proc/$$/status", "NoNewPrivs:\t1\n"},
 		{"signals", "grep -E 'Sig(Blk|Ign)' /proc/self/status", "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n"},
-		{"marker", "echo $HOSTEXEC_REQUEST_ID", "TestCircumstances\n"},
+		{"marker", "echo $HOSTEXEC_REQUEST_ID", "TestProcessAttributes\n"},
 	}
 	for _, tt := range tests {
 		c := sh(t, tt.script)
@@ -144,10 +144,10 @@ func TestCircumstances(t *testing.T) {
 	}
 }
 
-// TestWithdrawn checks that a call that is cancelled before the start runs no command.
+// TestCancelledBeforeStart checks that a call that is cancelled before the start runs no command.
 //
 // Attack 159.
-func TestWithdrawn(t *testing.T) {
+func TestCancelledBeforeStart(t *testing.T) {
 	h := newHost(t)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	gone := errors.New("gone")

@@ -167,9 +167,9 @@ func TestPassed(t *testing.T) {
 
 var errReader = errors.New("the reader left")
 
-type leaver struct{ after int }
+type closingWriter struct{ after int }
 
-func (l *leaver) Write(b []byte) (int, error) {
+func (l *closingWriter) Write(b []byte) (int, error) {
 	if l.after -= len(b); l.after < 0 {
 		return 0, errReader
 	}
@@ -179,7 +179,7 @@ func (l *leaver) Write(b []byte) (int, error) {
 // TestReaderLeaves checks that a command whose reader fails gets SIGPIPE, as with head(1).
 func TestReaderLeaves(t *testing.T) {
 	s := none()
-	s.Out = &leaver{after: 100 << 10}
+	s.Out = &closingWriter{after: 100 << 10}
 	c := sh(t, "")
 	c.Path, c.Args = "/usr/bin/yes", []string{"yes"}
 	st, err := newHost(t).Run(context.Background(), c, s)

@@ -49,7 +49,7 @@ func TestEveryKey(t *testing.T) {
 		keys++
 		key = documented(key)
 		section, _, _ := split(key)
-		switch why := wary(key); {
+		switch why := whyNotHarmless(key); {
 		case known(key) && why != "" && section != "http":
 			t.Errorf("%s is harmless, and may name %s", key, why)
 		case !known(key) && why == "":
@@ -61,8 +61,8 @@ func TestEveryKey(t *testing.T) {
 	}
 }
 
-// wary returns the reason why key is not harmless, or "".
-func wary(key string) string {
+// whyNotHarmless returns the reason why key is not harmless, or "".
+func whyNotHarmless(key string) string {
 	for why, list := range asks {
 		for p := range strings.FieldsSeq(strings.ToLower(list)) {
 			if ok, _ := path.Match(p, key); ok { // a star matches any text without a slash
@@ -84,10 +84,10 @@ func documented(key string) string {
 	}
 }
 
-// TestAllows checks entries that a repository sets.
+// TestRepositoryConfig checks entries that a repository sets.
 //
 // Attack 88.
-func TestAllows(t *testing.T) {
+func TestRepositoryConfig(t *testing.T) {
 	work := t.TempDir()
 	mounts, err := mount.NewTable([]mount.Point{{Target: "/w", Source: work, Bind: true}}, mount.Default{})
 	if err != nil {
@@ -151,10 +151,10 @@ func TestAllows(t *testing.T) {
 	}
 }
 
-// TestReach checks which repositories git may enter for each command line.
+// TestRepositoriesEntered checks which repositories git may enter for each command line.
 //
 // Attack 225.
-func TestReach(t *testing.T) {
+func TestRepositoriesEntered(t *testing.T) {
 	log := &config{entries: []entry{{key: "diff.submodule", value: "log"}}}
 	short := &config{entries: []entry{{key: "diff.submodule", value: "log"}, {key: "diff.submodule", value: "short"}}}
 	summary := &config{entries: []entry{{key: "status.submodulesummary", value: "3"}}}

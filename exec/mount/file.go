@@ -14,7 +14,7 @@ import (
 // without a link on the way.
 func (t *Table) File(p string) (*dir.File, error) {
 	p = path.Clean(p)
-	m, _ := t.at(p)
+	m := t.at(p)
 	if m != nil && m != t.fallback && m.bind && m.target == p {
 		d, err := t.Open(p)
 		if err != nil {
@@ -41,8 +41,9 @@ func (t *Table) File(p string) (*dir.File, error) {
 }
 
 // at is find under the lock.
-func (t *Table) at(p string) (*mount, string) {
+func (t *Table) at(p string) *mount {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	return t.find(p)
+	m, _ := t.find(p)
+	return m
 }

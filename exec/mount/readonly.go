@@ -17,7 +17,7 @@ import (
 // in one of another session. Two mounts may lead to one directory, which their paths do not show.
 func (t *Table) ReadOnly(d *dir.Dir, cwd, name string) bool {
 	p := path.Join(cwd, name)
-	if m, _ := t.at(p); m == nil || !m.bind || !m.readOnly {
+	if m := t.at(p); m == nil || !m.bind || !m.readOnly {
 		return false
 	}
 	inner, err := t.Open(p)
@@ -51,7 +51,7 @@ func (t *Table) shows(p string) bool {
 			continue
 		}
 		// Another mount may cover it there, which this loop also looks at.
-		if over, _ := t.at(path.Join(m.target, rest)); over == m {
+		if t.at(path.Join(m.target, rest)) == m {
 			return true
 		}
 	}

@@ -65,10 +65,10 @@ func TestWritable(t *testing.T) {
 	}
 }
 
-// TestGuarded has a .git that is mounted read-only, and ways to write it all the same.
+// TestReadOnlyGitDir has a .git that is mounted read-only, and ways to write it all the same.
 //
 // Attacks 88, 89.
-func TestGuarded(t *testing.T) {
+func TestReadOnlyGitDir(t *testing.T) {
 	base := treeOf(t, []string{"work/.git/hooks", "work/sub/.git", "work/plain/.git"}, map[string]string{"again": "work"})
 	at := func(target, source string, readOnly bool) Point {
 		return Point{Target: target, Source: filepath.Join(base, source), Bind: true, ReadOnly: readOnly}
@@ -143,11 +143,11 @@ func TestBelow(t *testing.T) {
 	}
 }
 
-// TestGuardedIsHeld puts another directory in the place of the caller's: between the look at
+// TestReadOnlyGitDirIsHeld puts another directory in the place of the caller's: between the look at
 // .git and the opening of the directory there was time for that.
 //
 // Attack 88.
-func TestGuardedIsHeld(t *testing.T) {
+func TestReadOnlyGitDirIsHeld(t *testing.T) {
 	base := treeOf(t, []string{"work/sub/.git", "work/evil/.git"}, nil)
 	table := tableOf(t, Point{Target: "/w", Source: filepath.Join(base, "work"), Bind: true},
 		Point{Target: "/w/sub/.git", Source: filepath.Join(base, "work/sub/.git"), Bind: true, ReadOnly: true})

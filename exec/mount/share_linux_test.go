@@ -63,11 +63,11 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestShown: a container has what is held, or it is told from it. Its root is a directory in
+// TestShareOfImage: a container has what is held, or it is told from it. Its root is a directory in
 // which the sources are, as if they were mounted there.
 //
 // Attack 200.
-func TestShown(t *testing.T) {
+func TestShareOfImage(t *testing.T) {
 	root := t.TempDir()
 	at := func(name string) string { return filepath.Join(root, name) }
 	for _, d := range []string{"w/in", "image/w2", "other"} {

@@ -137,11 +137,11 @@ func TestSupplies(t *testing.T) {
 	}
 }
 
-// TestOthers has containers of other sessions write what the table does not mount. It counts for what is
+// TestOtherContainersSupply has containers of other sessions write what the table does not mount. It counts for what is
 // writable, and not for Sources.
 //
 // Attack 235.
-func TestOthers(t *testing.T) {
+func TestOtherContainersSupply(t *testing.T) {
 	base := treeOf(t, []string{"work", "repo/.git/hooks", "bin", "opt/lib"}, map[string]string{"link": "bin", "usr": "opt"})
 	at := func(name string) string { return filepath.Join(base, name) }
 	table := tableOf(t, Point{Target: "/w", Source: at("work"), Bind: true}, Point{Target: "/r", Source: at("repo"), Bind: true, ReadOnly: true})

@@ -89,12 +89,12 @@ func (d *decision) explicit() bool { return d.proxied && (d.c.Explicit || d.c.Ac
 // matchedRule is the rule that decides: the strictest rule that matches, and the first of equally strict
 // rules.
 type matchedRule struct {
-	rule   *Rule
-	action Action
-	args   []string
-	paths  []PathCheck
-	grade  Grade
-	doubt  string // why the action is Ask although the rule says allow
+	rule      *Rule
+	action    Action
+	args      []string
+	paths     []PathCheck
+	grade     Grade
+	askReason string // why the action is Ask although the rule says allow
 
 	nearest        *Rule // if no rule matches: the rule that matched the most arguments
 	nearestMatched int
@@ -117,9 +117,9 @@ func (d *decision) strictest(denials bool) (h matchedRule) {
 			}
 			continue
 		}
-		action, grade, doubt := d.effective(r)
+		action, grade, askReason := d.effective(r)
 		if h.rule == nil || action < h.action {
-			h.rule, h.action, h.grade, h.doubt = r, action, grade, doubt
+			h.rule, h.action, h.grade, h.askReason = r, action, grade, askReason
 			h.args, h.paths = d.m.build(r, before)
 		}
 	}
@@ -168,7 +168,7 @@ func (d *decision) byRule(h matchedRule) Verdict {
 	}
 	v := Verdict{
 		Action: h.action, Rule: h.rule.Title(d.req.Args[0]), Command: d.command(), Place: d.place(), Sandbox: d.set.Sandbox,
-		Args: h.args, Paths: h.paths, SHA256: d.set.SHA256, Effects: h.rule.Effects, Grade: h.grade, AskReason: h.doubt,
+		Args: h.args, Paths: h.paths, SHA256: d.set.SHA256, Effects: h.rule.Effects, Grade: h.grade, AskReason: h.askReason,
 	}
 	h.rule.Settings.Over(d.set.Settings.Over(d.Defaults)).apply(&v, false)
 	return v
@@ -196,16 +196,16 @@ func (d *decision) byList() (Verdict, bool) {
 		if !ok {
 			continue
 		}
-		action, doubt := list.action, ""
+		action, askReason := list.action, ""
 		if n := d.outsideArg(); action == Allow && n > 0 && !p.trusted() {
 			if q, ok := d.first(slices.DeleteFunc(slices.Clone(list.of), func(q Pattern) bool { return !q.trusted() }), text); ok {
 				p = q
 			} else {
-				action, doubt = Ask, fmt.Sprintf(doubtOutside, n, "pattern")
+				action, askReason = Ask, fmt.Sprintf(askOutside, n, "pattern")
 			}
 		}
 		v := d.verdict(d.proxied)
-		v.Action, v.Rule, v.Pattern, v.AskReason = action, list.name+" "+p.Source, p.Source, doubt
+		v.Action, v.Rule, v.Pattern, v.AskReason = action, list.name+" "+p.Source, p.Source, askReason
 		return v, true
 	}
 	return Verdict{}, false

@@ -30,22 +30,22 @@ func (p *Policy) Explain(req Request) (Verdict, []RuleResult) {
 		return v, nil
 	}
 	d := newDecision(p, req)
-	trials := d.tryRules()
-	trials = append(trials, d.tryLists(d.Auto, "auto_approve", Allow)...)
-	trials = append(trials, d.tryLists(d.Manual, "manual_approve", Ask)...)
-	trials = append(trials, d.tryProxy()...)
-	for i := range trials {
-		t := &trials[i]
+	attempts := d.tryRules()
+	attempts = append(attempts, d.tryLists(d.Auto, "auto_approve", Allow)...)
+	attempts = append(attempts, d.tryLists(d.Manual, "manual_approve", Ask)...)
+	attempts = append(attempts, d.tryProxy()...)
+	for i := range attempts {
+		t := &attempts[i]
 		t.Decides = t.Matched && t.Name == v.Rule
 		if t.Matched && !t.Decides {
-			t.Why = d.overruled(t, v)
+			t.Why = d.overruled(v)
 		}
 	}
-	return v, trials
+	return v, attempts
 }
 
 // overruled returns the reason why a trial that matched did not decide.
-func (d *decision) overruled(t *RuleResult, v Verdict) string {
+func (d *decision) overruled(v Verdict) string {
 	switch {
 	case v.Rule != "":
 		return fmt.Sprintf("matches, but %s decides: %s", v.Rule, v.Action)
@@ -55,7 +55,7 @@ func (d *decision) overruled(t *RuleResult, v Verdict) string {
 	return "matches, but " + v.Reason
 }
 
-func (d *decision) tryRules() (trials []RuleResult) {
+func (d *decision) tryRules() (attempts []RuleResult) {
 	for i := range d.set.Rules {
 		r := &d.set.Rules[i]
 		t := RuleResult{Name: r.Title(d.req.Args[0]), Where: r.Where, Action: r.Do}
@@ -68,12 +68,12 @@ func (d *decision) tryRules() (trials []RuleResult) {
 			t.Why = d.m.why()
 		}
 		d.m.stepsLeft, d.m.exhausted = MaxSteps, false
-		trials = append(trials, t)
+		attempts = append(attempts, t)
 	}
-	return trials
+	return attempts
 }
 
-func (d *decision) tryLists(list []Pattern, name string, action Action) (trials []RuleResult) {
+func (d *decision) tryLists(list []Pattern, name string, action Action) (attempts []RuleResult) {
 	text, shown := line(d.req.Args)
 	for _, p := range list {
 		t := RuleResult{Name: name + " " + p.Source, Where: p.Where, Action: action}
@@ -87,9 +87,9 @@ func (d *decision) tryLists(list []Pattern, name string, action Action) (trials 
 		default:
 			t.Matched = true
 		}
-		trials = append(trials, t)
+		attempts = append(attempts, t)
 	}
-	return trials
+	return attempts
 }
 
 func (d *decision) tryProxy() []RuleResult {

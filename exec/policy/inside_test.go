@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestInside checks shells in other containers: only an entry that names the container permits
+// TestShellInContainer checks shells in other containers: only an entry that names the container permits
 // them.
-func TestInside(t *testing.T) {
+func TestShellInContainer(t *testing.T) {
 	word := func(w ...string) Element {
 		if len(w) > 1 {
 			return Element{Kind: Any, Words: w}

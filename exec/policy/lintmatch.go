@@ -31,7 +31,7 @@ func (l *linter) elements(s subject) {
 }
 
 func (l *linter) token(s subject, t Token) {
-	if wild(t.Source) {
+	if matchesAnyText(t.Source) {
 		l.add(s.Where, s.title, s.Do == Allow, "%s matches anything: say which characters, and how many", t)
 	}
 }
@@ -71,8 +71,8 @@ func parse(source string) *syntax.Regexp {
 	return re
 }
 
-// wild reports whether source contains .* or .+.
-func wild(source string) bool {
+// matchesAnyText reports whether source contains .* or .+.
+func matchesAnyText(source string) bool {
 	var walk func(re *syntax.Regexp) bool
 	walk = func(re *syntax.Regexp) bool {
 		switch re.Op {
@@ -180,7 +180,7 @@ func (l *linter) lists() {
 				l.add(p.Where, title, true, "matches %s, with a path outside of the workspace, so it asks for that: say which words may come, or write {pattern: ..., anywhere: true}", strconv.QuoteToASCII(example))
 			case list.auto && l.runs(literal(p.Source)):
 				l.add(p.Where, title, false, "HOST CODE EXECUTION, unasked: %s runs what stands in files", word)
-			case list.auto && wild(p.Source):
+			case list.auto && matchesAnyText(p.Source):
 				l.add(p.Where, title, false, ".* lets any arguments through: commands.%s.rules can say which", word)
 			}
 			if word != "" && len(l.policy.Rules[word].Rules) > 0 {

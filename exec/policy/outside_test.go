@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestLeaves checks which arguments name a path outside of the workspace, anywhere in the argument.
-func TestLeaves(t *testing.T) {
+// TestPathOutside checks which arguments name a path outside of the workspace, anywhere in the argument.
+func TestPathOutside(t *testing.T) {
 	for _, s := range strings.Fields(`
 		/ /x // ~ ~/x ~root .. ../x a/.. a/../b ./.. a//.. d/../../../../home/me/.ssh @/x @../x @~ =/x x=/x --x=/y --x=..
 		--x=../y --x=~/y -C.. -C/x -C../x -xf/etc/x -I/usr -o~ file:/x file:///x a:/x a:../x HEAD:/x HEAD:../x a,../b a,/b

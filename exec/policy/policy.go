@@ -134,8 +134,8 @@ func (p *Policy) Asks() bool {
 	if p.Broken != "" {
 		return false
 	}
-	doubtful := func(q Pattern) bool { return !q.trusted() }
-	if len(p.Manual) > 0 || slices.ContainsFunc(p.Auto, doubtful) || slices.ContainsFunc(p.Commands, func(c Command) bool { return c.Action == Ask }) {
+	mayAsk := func(q Pattern) bool { return !q.trusted() }
+	if len(p.Manual) > 0 || slices.ContainsFunc(p.Auto, mayAsk) || slices.ContainsFunc(p.Commands, func(c Command) bool { return c.Action == Ask }) {
 		return true
 	}
 	for _, set := range p.Rules {

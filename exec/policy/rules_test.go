@@ -218,10 +218,10 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// TestCode checks that commands that run container code ask, unless the rule accepts code.
+// TestCodeAsks checks that commands that run container code ask, unless the rule accepts code.
 //
 // Attacks 59, 90.
-func TestCode(t *testing.T) {
+func TestCodeAsks(t *testing.T) {
 	yes := rule("yes", Allow, several(".{1,20}", 0, 5))
 	accepted := yes
 	accepted.Accept = true

@@ -21,14 +21,14 @@ type treeEnding struct {
 	unsignalable map[proc]bool // whom this process may not signal: what sudo started
 }
 
-// run ends the tree. When news is closed it looks again at once.
-func (e *treeEnding) run(grace time.Duration, news <-chan struct{}) error {
+// run ends the tree. When changed is closed it looks again at once.
+func (e *treeEnding) run(grace time.Duration, changed <-chan struct{}) error {
 	e.terminated, e.unsignalable = map[proc]bool{}, map[proc]bool{}
 	if e.found == nil {
 		e.found = map[proc]bool{}
 	}
 	polite := time.Now().Add(grace)
-	hopeless := polite.Add(DefaultGrace) // a process in an uninterruptible wait
+	killDeadline := polite.Add(DefaultGrace) // a process in an uninterruptible wait
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		left := e.left()
 		switch now := time.Now(); {
@@ -37,7 +37,7 @@ func (e *treeEnding) run(grace time.Duration, news <-chan struct{}) error {
 		case now.Before(polite):
 			e.terminate(left)
 			pause = max(time.Millisecond, min(pause, polite.Sub(now)))
-		case now.Before(hopeless):
+		case now.Before(killDeadline):
 			e.kill(left)
 		default:
 			return fmt.Errorf("%d processes do not end, one is %d", len(left), left[0].pid)
@@ -45,8 +45,8 @@ func (e *treeEnding) run(grace time.Duration, news <-chan struct{}) error {
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
-		case <-news:
-			news = nil
+		case <-changed:
+			changed = nil
 			timer.Stop()
 		}
 	}

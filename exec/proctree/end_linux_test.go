@@ -89,7 +89,7 @@ func (tr tree) name(t *testing.T) string {
 }
 
 // One tree ends, its neighbour does not.
-func TestEndOnlyIts(t *testing.T) {
+func TestEndLeavesOtherTrees(t *testing.T) {
 	p := newParent(t)
 	one, other := sh("(setsid sleep 1000 &); echo ready; exec sleep 1000"), sh("(setsid sleep 1000 &); echo ready; exec sleep 1000")
 	one.ID, other.ID = "one", "on"
@@ -197,7 +197,7 @@ func TestPidReuse(t *testing.T) {
 }
 
 // Both ways to look at the tree see the same.
-func TestKin(t *testing.T) {
+func TestSnapshotsAgree(t *testing.T) {
 	tr := start(t, newParent(t), sh("sleep 1000 & (sleep 1000 & sleep 1000; :) & echo ready; wait"))
 	tr.ready(t)
 	mine := func(_ int, c *Child) bool { return c == tr.Child }

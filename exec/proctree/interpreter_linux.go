@@ -24,18 +24,18 @@ func interpreterOf(read func(b []byte, at int64) []byte) string {
 	if len(head) < 64 || string(head[:4]) != "\x7fELF" {
 		return ""
 	}
-	wide := head[4] == 2 // ELFCLASS64
-	short := func(b []byte, narrow, wideAt int) int {
-		if wide {
-			narrow = wideAt
+	is64 := head[4] == 2 // ELFCLASS64
+	short := func(b []byte, offset32, offset64 int) int {
+		if is64 {
+			offset32 = offset64
 		}
-		return int(binary.NativeEndian.Uint16(b[narrow:]))
+		return int(binary.NativeEndian.Uint16(b[offset32:]))
 	}
-	number := func(b []byte, narrow, wideAt int) uint64 {
-		if wide {
-			return binary.NativeEndian.Uint64(b[wideAt:])
+	number := func(b []byte, offset32, offset64 int) uint64 {
+		if is64 {
+			return binary.NativeEndian.Uint64(b[offset64:])
 		}
-		return uint64(binary.NativeEndian.Uint32(b[narrow:]))
+		return uint64(binary.NativeEndian.Uint32(b[offset32:]))
 	}
 	headers, size, n := number(head, 28, 32), short(head, 42, 54), short(head, 44, 56)
 	for range n {

@@ -40,7 +40,7 @@ func (k Keeper) keep(args, env []string, extra []*os.File) int {
 			alive = false
 		}
 	}
-	regular := exitedWell(w.session)
+	regular := exitedZero(w.session)
 	// Orphans first: while the watcher is not reaped its pid names nothing else.
 	gone := reapAll(w.session)
 	e := treeEnding{find: func() snapshot {
@@ -56,8 +56,8 @@ func (k Keeper) keep(args, env []string, extra []*os.File) int {
 	return ws.ExitStatus()
 }
 
-// exitedWell reports whether a dead child, which is not reaped yet, exited with 0.
-func exitedWell(pid int) bool {
+// exitedZero reports whether a dead child, which is not reaped yet, exited with 0.
+func exitedZero(pid int) bool {
 	ch, ok := waitid(unix.P_PID, pid, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT)
 	return ok && ch.waitStatus() == 0
 }

@@ -20,17 +20,17 @@ import (
 func keeperMain() int {
 	os.Setenv("PROCTREE_TEST_AS", "watcher")
 	args := append([]string{"/proc/self/exe"}, os.Args[1:]...)
-	return Keeper{Grace: 100 * time.Millisecond}.Keep(args, os.Environ(), []*os.File{os.NewFile(3, "talk")})
+	return Keeper{Grace: 100 * time.Millisecond}.Keep(args, os.Environ(), []*os.File{os.NewFile(3, "out")})
 }
 
 // watcherMain starts a command that leaves as much behind as it can, says who it is on
 // descriptor 3, and exits with the code it is given or waits.
 func watcherMain() int {
-	talk := os.NewFile(3, "talk")
+	out := os.NewFile(3, "out")
 	if len(os.Args) > 1 && os.Args[1] == "follows" {
-		fmt.Fprintln(talk, os.Getpid())
-		_, err := io.Copy(talk, os.Stdin)
-		fmt.Fprint(talk, "keeper gone: ", err)
+		fmt.Fprintln(out, os.Getpid())
+		_, err := io.Copy(out, os.Stdin)
+		fmt.Fprint(out, "keeper gone: ", err)
 		return 0
 	}
 	p, err := NewParent()
@@ -42,7 +42,7 @@ func watcherMain() int {
 		return 1
 	}
 	if len(os.Args) > 2 {
-		return leaverMain(p, talk)
+		return leaverMain(p, out)
 	}
 	script := `(setsid env -i sh -c 'trap "" TERM; echo ready; sleep 1000' &); sleep 1000 & wait`
 	c, err := p.Start(context.Background(), Start{Path: "/bin/sh", Args: []string{"sh", "-c", script}, Env: os.Environ(), Files: [3]int{0, int(w.Fd()), 3}})
@@ -52,7 +52,7 @@ func watcherMain() int {
 	if _, err := r.Read(make([]byte, 1)); err != nil {
 		return 1
 	}
-	fmt.Fprintln(talk, os.Getpid())
+	fmt.Fprintln(out, os.Getpid())
 	if len(os.Args) > 1 {
 		code, _ := strconv.Atoi(os.Args[1])
 		return code
@@ -63,7 +63,7 @@ func watcherMain() int {
 
 // leaverMain leaves two sleeps, one of them for good, says who they are, and ends as a
 // watcher does; or it waits to be killed before.
-func leaverMain(p *Parent, talk *os.File) int {
+func leaverMain(p *Parent, out *os.File) int {
 	for _, leave := range []bool{true, false} {
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -81,9 +81,9 @@ func leaverMain(p *Parent, talk *os.File) int {
 		if err != nil {
 			return 1
 		}
-		fmt.Fprint(talk, line)
+		fmt.Fprint(out, line)
 	}
-	fmt.Fprintln(talk, os.Getpid())
+	fmt.Fprintln(out, os.Getpid())
 	if os.Args[2] == "waits" {
 		select {}
 	}

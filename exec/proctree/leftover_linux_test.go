@@ -23,7 +23,7 @@ func leftOf(id string) (l Left, ok bool) {
 
 // What a command that has ended left running is found, and ended, wherever it went; what
 // another one has is not.
-func TestLeft(t *testing.T) {
+func TestLeftover(t *testing.T) {
 	p := newParent(t)
 	begin := time.Now()
 	one := sh("setsid sleep 1000 & (trap '' TERM; sleep 1000; :) & echo ready")

@@ -68,10 +68,10 @@ func TestEndAsMonitorStarts(t *testing.T) {
 	}
 }
 
-// TestLooksAreBounded: a program is not looked at, but started apart, while others do not answer.
+// TestProgramLookupsAreBounded: a program is not looked at, but started apart, while others do not answer.
 //
 // Attack 229.
-func TestLooksAreBounded(t *testing.T) {
+func TestProgramLookupsAreBounded(t *testing.T) {
 	s := sh("")
 	for range cap(looks) {
 		looks <- struct{}{}

@@ -146,7 +146,7 @@ func soft(t *testing.T) string {
 }
 
 // A start with an exec that may wait does what every start does.
-func TestStartApart(t *testing.T) {
+func TestStartSlowExec(t *testing.T) {
 	p := newParent(t)
 	home := t.TempDir()
 	dir, err := unix.Open(home, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)

@@ -92,25 +92,25 @@ func TestAdoptInherits(t *testing.T) {
 	tr.Reap()
 }
 
-// An orphan of a supervised stem ends with the request whose marker it has.
+// An orphan of a supervised subtree ends with the request whose marker it has.
 func TestAdoptPrune(t *testing.T) {
 	name := exectest.FIFO(t)
-	s := supervisedSh(`echo ready; read x <$0; (setsid env HOSTEXEC_REQUEST_ID=request.stem sh -c 'echo ready; sleep 1000; :' &); exec sleep 1000`)
-	s.Args, s.ID = append(s.Args, name), "stem"
+	s := supervisedSh(`echo ready; read x <$0; (setsid env HOSTEXEC_REQUEST_ID=request.subtree sh -c 'echo ready; sleep 1000; :' &); exec sleep 1000`)
+	s.Args, s.ID = append(s.Args, name), "subtree"
 	tr := start(t, newParent(t), s)
 	tr.ready(t)
-	stem := NewSubtree(tr.Pid, "stem")
+	subtree := NewSubtree(tr.Pid, "subtree")
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.Close()
 	tr.ready(t)
-	if err := stem.EndNew("request", patience); err != nil {
+	if err := subtree.EndNew("request", patience); err != nil {
 		t.Error(err)
 	}
-	if !stem.Alive() {
-		t.Error("the stem has ended")
+	if !subtree.Alive() {
+		t.Error("the subtree has ended")
 	}
 	if err := tr.End(0); err != nil {
 		t.Error(err)

@@ -22,8 +22,8 @@ type Event struct {
 	Data  string
 }
 
-// Remark reports whether e is a remark about the recording, not output.
-func (e Event) Remark() bool { return e.Code == markerCode }
+// IsMarker reports whether e is a remark about the recording, not output.
+func (e Event) IsMarker() bool { return e.Code == markerCode }
 
 // Player reads a recording.
 type Player struct {

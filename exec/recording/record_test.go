@@ -36,7 +36,7 @@ func play(t testing.TB, dir, request string) (out string, remarks []string, last
 			t.Errorf("an event at %s after one at %s", e.After, last)
 		}
 		last = e.After
-		if e.Remark() {
+		if e.IsMarker() {
 			remarks = append(remarks, e.Data)
 		} else if e.Code == "o" {
 			out += e.Data

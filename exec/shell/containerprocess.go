@@ -261,7 +261,7 @@ func (p *containerProcess) kill() {
 	grace := p.pool.grace()
 	// Ends when the program is gone, or late.
 	p.pool.wg.Go(func() {
-		p.send(frameEnd, 0, appendNumber(nil, grace.Milliseconds()))
+		p.send(frameEnd, 0, encodeNumber(grace.Milliseconds()))
 		select {
 		case <-p.gone:
 		case <-time.After(grace + p.pool.replyTimeout()/2):

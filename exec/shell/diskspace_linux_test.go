@@ -29,7 +29,7 @@ func onDiskOf(t *testing.T, r *fixture, options string) {
 }
 
 // A text whose output was lost on a full disk says so, whatever its exit code. Others do not.
-func TestFullDiskTold(t *testing.T) {
+func TestFullDiskIsReported(t *testing.T) {
 	if !dirtest.OwnMounts(t) {
 		return
 	}

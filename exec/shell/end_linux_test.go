@@ -21,7 +21,7 @@ var errLate = errors.New("late")
 
 // TestTimeout is F002-008, F002-051, F002-053, F002-072 and K18: what a text started ends, in
 // whatever way it is held up, and the shell stays with what it had.
-func TestTimeout(t *testing.T) { everywhere(t, testTimeout) }
+func TestTimeout(t *testing.T) { forEachBackend(t, testTimeout) }
 
 func testTimeout(t *testing.T, r *fixture) {
 	tests := []struct{ name, text string }{
@@ -104,8 +104,8 @@ func marked(id string) (found []string) {
 	return found
 }
 
-// TestNotInterruptible is a shell that a text has made deaf: it cannot be had back, and another is born.
-func TestNotInterruptible(t *testing.T) { everywhere(t, testNotInterruptible) }
+// TestUninterruptibleCommand is a shell that a text has made deaf: it cannot be had back, and another is born.
+func TestUninterruptibleCommand(t *testing.T) { forEachBackend(t, testNotInterruptible) }
 
 func testNotInterruptible(t *testing.T, r *fixture) {
 	r.ReplyTimeout = 5 * time.Second
@@ -121,8 +121,8 @@ func testNotInterruptible(t *testing.T, r *fixture) {
 	}
 }
 
-// TestFast is F002-073.
-func TestFast(t *testing.T) { everywhere(t, testFast) }
+// TestCommandIsFast is F002-073.
+func TestCommandIsFast(t *testing.T) { forEachBackend(t, testFast) }
 
 func testFast(t *testing.T, r *fixture) {
 	s := r.shell(t, "one")
@@ -134,7 +134,7 @@ func testFast(t *testing.T, r *fixture) {
 }
 
 // TestDeath is F002-039 to F002-041 and F002-052: told at once, and then a new shell.
-func TestDeath(t *testing.T) { everywhere(t, testDeath) }
+func TestDeath(t *testing.T) { forEachBackend(t, testDeath) }
 
 func testDeath(t *testing.T, r *fixture) {
 	tests := []struct {
@@ -174,7 +174,7 @@ func testDeath(t *testing.T, r *fixture) {
 
 // TestRemove is F002-070: whatever runs ends, a second time does nothing, and what comes
 // later is not ready.
-func TestRemove(t *testing.T) { everywhere(t, testRemove) }
+func TestRemove(t *testing.T) { forEachBackend(t, testRemove) }
 
 func testRemove(t *testing.T, r *fixture) {
 	s := r.shell(t, "one")
@@ -209,7 +209,7 @@ func testRemove(t *testing.T, r *fixture) {
 }
 
 // TestStart is F002-009 to F002-011, F002-018 to F002-022, F002-046 to F002-048.
-func TestStart(t *testing.T) { everywhere(t, testStart) }
+func TestStart(t *testing.T) { forEachBackend(t, testStart) }
 
 func testStart(t *testing.T, r *fixture) {
 	s := r.shell(t, "one")
@@ -235,7 +235,7 @@ func testStart(t *testing.T, r *fixture) {
 }
 
 // TestKill is F002-005, F002-032 to F002-038: a copy ends whole, and only it.
-func TestKill(t *testing.T) { everywhere(t, testKill) }
+func TestKill(t *testing.T) { forEachBackend(t, testKill) }
 
 func testKill(t *testing.T, r *fixture) {
 	s := r.shell(t, "one")
@@ -279,7 +279,7 @@ func testKill(t *testing.T, r *fixture) {
 
 // TestRemoveDead is that rm ends what a shell has left that has died, or two of them, in the
 // background and in copies.
-func TestRemoveDead(t *testing.T) { everywhere(t, testRemoveDead) }
+func TestRemoveDead(t *testing.T) { forEachBackend(t, testRemoveDead) }
 
 func testRemoveDead(t *testing.T, r *fixture) {
 	s := r.shell(t, "one")
@@ -328,7 +328,7 @@ func testRemoveDead(t *testing.T, r *fixture) {
 }
 
 // TestCopyKilled is a copy that is killed with what was to tell of it, while its shell lives.
-func TestCopyKilled(t *testing.T) { everywhere(t, testCopyKilled) }
+func TestCopyKilled(t *testing.T) { forEachBackend(t, testCopyKilled) }
 
 func testCopyKilled(t *testing.T, r *fixture) {
 	r.ReplyTimeout = 2 * time.Second
@@ -347,7 +347,7 @@ func testCopyKilled(t *testing.T, r *fixture) {
 // pipe holds.
 //
 // Attack 192.
-func TestDeafPipe(t *testing.T) { everywhere(t, testDeafPipe) }
+func TestDeafPipe(t *testing.T) { forEachBackend(t, testDeafPipe) }
 
 func testDeafPipe(t *testing.T, r *fixture) {
 	r.ReplyTimeout = 3 * time.Second
@@ -433,7 +433,7 @@ func commandLine(pid string) string {
 
 // TestBuiltin: a text that redefines what the shell is driven by hangs neither its caller nor the
 // shell.
-func TestBuiltin(t *testing.T) { everywhere(t, testBuiltin) }
+func TestBuiltin(t *testing.T) { forEachBackend(t, testBuiltin) }
 
 func testBuiltin(t *testing.T, r *fixture) {
 	s := r.shell(t, "one")
@@ -465,7 +465,7 @@ func testBuiltin(t *testing.T, r *fixture) {
 
 // TestFullDisk: a shell that cannot write how its text has ended tells so all the same, and goes
 // on. A limit of what it may write does as a full disk would.
-func TestFullDisk(t *testing.T) { everywhere(t, testFullDisk) }
+func TestFullDisk(t *testing.T) { forEachBackend(t, testFullDisk) }
 
 func testFullDisk(t *testing.T, r *fixture) {
 	s := r.shell(t, "one")

@@ -88,9 +88,9 @@ var texts = []struct {
 	{"F002-056 norc", `echo "$HISTFILE:${BASH##*/}"`, ":bash\n", "", 0},
 }
 
-// TestTexts runs one text after the other in one shell. Whatever a text was, the shell is
+// TestCommandsInOneShell runs one text after the other in one shell. Whatever a text was, the shell is
 // there for the next: the marker holds a value that all of them have to leave.
-func TestTexts(t *testing.T) { everywhere(t, testTexts) }
+func TestCommandsInOneShell(t *testing.T) { forEachBackend(t, testTexts) }
 
 func testTexts(t *testing.T, r *fixture) {
 	s := r.shell(t, "one")
@@ -107,8 +107,8 @@ func testTexts(t *testing.T, r *fixture) {
 	}
 }
 
-// TestScoped is F002-062 to F002-065: what is a command's own goes with it.
-func TestScoped(t *testing.T) { everywhere(t, testScoped) }
+// TestEnvironmentOfOneCommand is F002-062 to F002-065: what is a command's own goes with it.
+func TestEnvironmentOfOneCommand(t *testing.T) { forEachBackend(t, testScoped) }
 
 func testScoped(t *testing.T, r *fixture) {
 	s := r.shell(t, "one")
@@ -133,7 +133,7 @@ func testScoped(t *testing.T, r *fixture) {
 	}
 }
 
-func TestBadScope(t *testing.T) { everywhere(t, testBadScope) }
+func TestBadScope(t *testing.T) { forEachBackend(t, testBadScope) }
 
 func testBadScope(t *testing.T, r *fixture) {
 	s := r.shell(t, "one")
@@ -164,7 +164,7 @@ func testBadScope(t *testing.T, r *fixture) {
 }
 
 // TestStartConfig is F002-058, F002-059 and F002-069.
-func TestStartConfig(t *testing.T) { everywhere(t, testStartConfig) }
+func TestStartConfig(t *testing.T) { forEachBackend(t, testStartConfig) }
 
 func testStartConfig(t *testing.T, r *fixture) {
 	r.config.Env = append(r.config.Env, "TMOUT=1", "BASH_ENV=/no", "PROMPT_COMMAND=exit", "SHELLOPTS=posix:noexec", "mine=not")
@@ -181,7 +181,7 @@ func testStartConfig(t *testing.T, r *fixture) {
 }
 
 // TestOutput is F002-014, F002-015, F002-055, F002-057 and F002-066.
-func TestOutput(t *testing.T) { everywhere(t, testOutput) }
+func TestOutput(t *testing.T) { forEachBackend(t, testOutput) }
 
 func testOutput(t *testing.T, r *fixture) {
 	s := r.shell(t, "one")
@@ -205,7 +205,7 @@ func testOutput(t *testing.T, r *fixture) {
 }
 
 // TestStream is that output comes while the command runs.
-func TestStream(t *testing.T) { everywhere(t, testStream) }
+func TestStream(t *testing.T) { forEachBackend(t, testStream) }
 
 func testStream(t *testing.T, r *fixture) {
 	s := r.shell(t, "one")
@@ -238,8 +238,8 @@ func (l lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestPolled is a system that tells of no file: what is renamed is found all the same.
-func TestPolled(t *testing.T) {
+// TestWithoutInotify is a system that tells of no file: what is renamed is found all the same.
+func TestWithoutInotify(t *testing.T) {
 	r := newFixture(t)
 	s := r.shell(t, "one")
 	b, err := r.ready()

@@ -147,8 +147,8 @@ func programLimit(k frameKind) int {
 	return -1
 }
 
-// appendNumber appends n, and number is the inverse. A number is never negative.
-func appendNumber(b []byte, n int64) []byte { return binary.BigEndian.AppendUint64(b, uint64(n)) }
+// encodeNumber returns n as a payload, and number is the inverse. A number is never negative.
+func encodeNumber(n int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }
 
 func number(payload []byte) (int64, error) {
 	if len(payload) != 8 || payload[0] > 0x7f {

@@ -14,7 +14,7 @@ import (
 
 // TestLeak runs commands in many shells at once: neither a descriptor nor a file nor a
 // process is left of a command, and of the shells nothing is left after Close.
-func TestLeak(t *testing.T) { everywhere(t, testLeak) }
+func TestLeak(t *testing.T) { forEachBackend(t, testLeak) }
 
 func testLeak(t *testing.T, r *fixture) {
 	warm := r.shell(t, "warm")

@@ -67,8 +67,8 @@ type fixture struct {
 	in     Container // nil: on this host
 }
 
-// everywhere runs a test on the host, and over the stdio of the program as in a container.
-func everywhere(t *testing.T, test func(*testing.T, *fixture)) {
+// forEachBackend runs a test on the host, and over the stdio of the program as in a container.
+func forEachBackend(t *testing.T, test func(*testing.T, *fixture)) {
 	t.Run("host", func(t *testing.T) { test(t, newFixture(t)) })
 	t.Run("inside", func(t *testing.T) {
 		r := newFixture(t)

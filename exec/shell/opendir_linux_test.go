@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// TestHold: nothing but a directory is opened, or waited for.
+// TestOpenDir: nothing but a directory is opened, or waited for.
 //
 // Attack 191.
-func TestHold(t *testing.T) {
+func TestOpenDir(t *testing.T) {
 	dir := t.TempDir()
 	fifo := filepath.Join(dir, "fifo")
 	check(t, syscall.Mkfifo(fifo, 0o600))

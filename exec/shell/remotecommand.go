@@ -119,7 +119,7 @@ func (r *remoteCommand) wait(ctx context.Context, begun func(pid int)) (int, err
 func (r *remoteCommand) cancel(ctx context.Context) (int, error) {
 	pool := r.process.pool
 	grace := pool.graceFor(ctx)
-	if r.process.send(frameCancel, r.number, appendNumber(nil, grace.Milliseconds())) != nil {
+	if r.process.send(frameCancel, r.number, encodeNumber(grace.Milliseconds())) != nil {
 		return 0, context.Cause(ctx)
 	}
 	select {
@@ -220,6 +220,6 @@ func (r *remoteCommand) passOn() error {
 	r.mu.Lock()
 	r.allowed += n
 	r.mu.Unlock()
-	r.process.send(frameCredit, r.number, appendNumber(nil, int64(n)))
+	r.process.send(frameCredit, r.number, encodeNumber(int64(n)))
 	return err
 }

@@ -61,7 +61,7 @@ func (c *servedCommand) run(ctx context.Context, request runRequest) runResult {
 
 func (c *servedCommand) started(_ string, pid int) {
 	c.server.reportState()
-	c.server.send(frameStarted, c.number, appendNumber(nil, int64(pid)))
+	c.server.send(frameStarted, c.number, encodeNumber(int64(pid)))
 }
 
 func (c *servedCommand) result(ctx context.Context, code int, err error) runResult {

@@ -223,7 +223,7 @@ func (s *server) sendState(p process) {
 	defer s.mu.Unlock()
 	if s.watched == p {
 		dir := p.cwd()
-		s.send(frameState, 0, append(appendNumber(nil, int64(p.pid())), dir[:min(len(dir), maxReply/2)]...))
+		s.send(frameState, 0, append(encodeNumber(int64(p.pid())), dir[:min(len(dir), maxReply/2)]...))
 	}
 }
 

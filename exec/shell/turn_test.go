@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestTurn: who waits for a busy shell is told so once, and leaves at once, whatever keeps it busy.
-func TestTurn(t *testing.T) {
+// TestWaitForBusyShell: who waits for a busy shell is told so once, and leaves at once, whatever keeps it busy.
+func TestWaitForBusyShell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Shell{turn: make(chan struct{}, 1)}
 		told := 0

@@ -69,7 +69,7 @@ func (f *runFlags) options() (o call.RunOptions, err error) {
 	switch {
 	case f.o.Command[0] == "":
 		return o, errors.New("the name of the command is empty")
-	case slices.ContainsFunc(f.o.Env, nameless):
+	case slices.ContainsFunc(f.o.Env, notAssignment):
 		return o, errors.New("--env: want NAME=VALUE")
 	case f.Changed("timeout") && f.o.Timeout == "":
 		return o, fmt.Errorf("--timeout: %w", call.ErrTimeout)
@@ -104,5 +104,5 @@ func (f *runFlags) readiness() (r call.Readiness, err error) {
 	return r, nil
 }
 
-// nameless reports whether kv is not NAME=VALUE.
-func nameless(kv string) bool { return strings.IndexByte(kv, '=') < 1 }
+// notAssignment reports whether kv is not NAME=VALUE.
+func notAssignment(kv string) bool { return strings.IndexByte(kv, '=') < 1 }

@@ -57,8 +57,8 @@ func TestDemux(t *testing.T) {
 	}
 }
 
-// TestSpillSlow checks that a slow reader gets all bytes.
-func TestSpillSlow(t *testing.T) {
+// TestSlowClient checks that a slow reader gets all bytes.
+func TestSlowClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
 		s := newDroppingWriter(w, defaultStallTimeout)
@@ -87,9 +87,9 @@ func TestSpillSlow(t *testing.T) {
 	})
 }
 
-// TestSpillStalled checks that a stalled reader delays the writer only once, and gets the number of
+// TestStalledClient checks that a stalled reader delays the writer only once, and gets the number of
 // dropped bytes.
-func TestSpillStalled(t *testing.T) {
+func TestStalledClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
 		s := newDroppingWriter(w, defaultStallTimeout)
@@ -120,8 +120,8 @@ func TestSpillStalled(t *testing.T) {
 	})
 }
 
-// TestSpillUnread checks that close returns even if nobody reads.
-func TestSpillUnread(t *testing.T) {
+// TestUnreadOutput checks that close returns even if nobody reads.
+func TestUnreadOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
 		s := newDroppingWriter(w, defaultStallTimeout)

@@ -17,8 +17,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/cli/clitest"
 )
 
-// attending runs handleSignals until the test ends.
-func attending(t *testing.T) (signals chan os.Signal, docker chan struct{}, ctx context.Context) {
+// handleSignalsUntilEnd runs handleSignals until the test ends.
+func handleSignalsUntilEnd(t *testing.T) (signals chan os.Signal, docker chan struct{}, ctx context.Context) {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals, docker = make(chan os.Signal), make(chan struct{})
@@ -37,7 +37,7 @@ func attending(t *testing.T) (signals chan os.Signal, docker chan struct{}, ctx 
 
 func TestSignalEndsRunBeforeItsContainer(t *testing.T) {
 	for sig, code := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGQUIT: 131, syscall.SIGTERM: 143} {
-		signals, _, ctx := attending(t)
+		signals, _, ctx := handleSignalsUntilEnd(t)
 		signals <- sig
 		<-ctx.Done()
 		checkInterrupted(t, ctx, code)
@@ -60,7 +60,7 @@ func TestDockersWordBecomesASignal(t *testing.T) {
 	got := make(chan os.Signal, 1)
 	signal.Notify(got, syscall.SIGTERM)
 	defer signal.Stop(got)
-	_, docker, ctx := attending(t)
+	_, docker, ctx := handleSignalsUntilEnd(t)
 	close(docker)
 	if s := <-got; s != syscall.SIGTERM {
 		t.Errorf("got %v, want TERM", s)
@@ -70,7 +70,7 @@ func TestDockersWordBecomesASignal(t *testing.T) {
 
 // ^C reaches docker and us; docker then speaks too, and may be the first to.
 func TestKeyPressCountsOnce(t *testing.T) {
-	signals, docker, ctx := attending(t)
+	signals, docker, ctx := handleSignalsUntilEnd(t)
 	close(docker)
 	signals <- os.Interrupt
 	<-ctx.Done()

@@ -15,11 +15,11 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// TestGitPoisoned uses repositories that run a program. It first runs plain commands that prove the
+// TestGitMalicious uses repositories that run a program. It first runs plain commands that prove the
 // attack, then each rule of the preset, in a container with a read-only .git.
 //
 // Attacks 88, 89, 225, 230, 236.
-func TestGitPoisoned(t *testing.T) {
+func TestGitMalicious(t *testing.T) {
 	v, more := newVictim(t), moreCalls(t)
 	for _, tt := range gitPoisons {
 		t.Run(tt.name, func(t *testing.T) {
@@ -94,10 +94,10 @@ const ownRules = "version: 1\ncommands:\n  git:\n    exec: /usr/bin/git\n    git
 	"    rules: [{id: all, do: allow, effects: [write, network], argv: [{re: '[a-z].*'}, {args: '[^/].*', min: 0, max: 9}], test: {no: [[-c]]}},\n" +
 	"      {id: options, do: allow, effects: [write, network], argv: [{re: '[a-z].*'}, {flags: [--no-recurse-submodules, --ignore-submodules=all, -q, -mx, --submodule=diff]}, {args: '[^/-].*', max: 9}], test: {no: [[-c]]}}]\n"
 
-// TestGitDescends has rules that let git descend into other repositories and run hooks.
+// TestGitSubmodules has rules that let git descend into other repositories and run hooks.
 //
 // Attack 88.
-func TestGitDescends(t *testing.T) {
+func TestGitSubmodules(t *testing.T) {
 	v := newVictim(t)
 	readOnly := []mount.Point{{Target: "/w", Source: v.work, Bind: true, ReadOnly: true}}
 	const none = "git rm -qf lib; git commit -qm none"
@@ -155,11 +155,11 @@ func TestGitDescends(t *testing.T) {
 	}
 }
 
-// TestGitHost uses a repository of the host with a work tree of the container. The container controls the
+// TestGitDirOfHost uses a repository of the host with a work tree of the container. The container controls the
 // submodules as well.
 //
 // Attack 88.
-func TestGitHost(t *testing.T) {
+func TestGitDirOfHost(t *testing.T) {
 	v := newVictim(t)
 	v.sh(t, v.work, `cp -r .git ../own; rm lib/.git; git init -q lib; git -C lib config core.fsmonitor $EVIL; echo y >lib/l; git -C lib add l`)
 	rules := strings.Replace(ownRules, "gitdir: ro-mount", "gitdir: host\n    prepend: [--git-dir="+v.base+"/own, --work-tree=.]", 1)

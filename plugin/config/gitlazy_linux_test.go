@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// TestGitLazy has a repository that counts as a partial clone, and lacks an object: git would
+// TestGitLazyFetch has a repository that counts as a partial clone, and lacks an object: git would
 // fetch that from an address of the container's choice. By the preset it fails instead.
 //
 // Attack 231.
-func TestGitLazy(t *testing.T) {
+func TestGitLazyFetch(t *testing.T) {
 	var asked atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		asked.Add(1)

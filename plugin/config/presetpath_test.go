@@ -52,7 +52,7 @@ func TestPresetPaths(t *testing.T) {
 							continue
 						}
 						allowed++
-						if bad := strays(v); bad != "" {
+						if bad := outsidePath(v); bad != "" {
 							t.Fatalf("%s allows %s: %q names a path outside", v.Rule, policy.Line(args), bad)
 						}
 					}
@@ -66,9 +66,9 @@ func TestPresetPaths(t *testing.T) {
 	}
 }
 
-// strays returns an argument of v that names a path outside of the workspace, or "". Arguments that are
+// outsidePath returns an argument of v that names a path outside of the workspace, or "". Arguments that are
 // looked up must follow a --.
-func strays(v policy.Verdict) string {
+func outsidePath(v policy.Verdict) string {
 	options := true
 	for i, a := range v.Args[1:] {
 		looked := slices.ContainsFunc(v.Paths, func(c policy.PathCheck) bool { return c.Index == i+1 })

@@ -79,18 +79,18 @@ func (g *containerProcess) send(c executor.Command, files [3]int, size *executor
 	if mask := umask(); mask != "" {
 		m.Env = []string{mask} // the engine sets the rest of its environment
 	}
-	var riders []int
+	var passed []int
 	for i, fd := range files {
 		if fd != executor.Terminal {
 			m.Passed |= 1 << i
-			riders = append(riders, fd)
+			passed = append(passed, fd)
 		}
 	}
 	payload := m.Append(nil)
 	if len(payload) > wire.MaxExec {
 		return unix.E2BIG
 	}
-	if _, _, err := g.conn.WriteMsgUnix(wire.AppendHeader(nil, wire.KindExec, len(payload)), unix.UnixRights(riders...), nil); err != nil {
+	if _, _, err := g.conn.WriteMsgUnix(wire.AppendHeader(nil, wire.KindExec, len(payload)), unix.UnixRights(passed...), nil); err != nil {
 		return err
 	}
 	_, err := g.conn.Write(payload)

@@ -17,7 +17,7 @@ import (
 	"github.com/docker/docker/api/types/mount"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
-	"github.com/docker-hostexec/hostexec/shim/room"
+	"github.com/docker-hostexec/hostexec/shim/initproc"
 )
 
 // The labels of these containers. The value of Label is the session's id.
@@ -110,7 +110,7 @@ func name(request string) string { return "hostexec-" + request }
 func (r *Containers) config(c executor.Command, p Spec, dir string, as user) (*container.Config, *container.HostConfig) {
 	config := &container.Config{
 		Image:       p.Image,
-		Entrypoint:  []string{target + "/" + room.Name},
+		Entrypoint:  []string{target + "/" + initproc.Name},
 		Cmd:         c.Args[:1], // for docker ps; the first process gets the complete command
 		Env:         c.Env,
 		WorkingDir:  p.Cwd,

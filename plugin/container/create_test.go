@@ -19,11 +19,11 @@ func TestConfig(t *testing.T) {
 	r := &Containers{Session: "0123", Home: "/home/you/.docker/hostexec"}
 	c := executor.Command{ID: "4567", Args: []string{"make", "-j", "4"}, Env: []string{"A=b"}}
 	p := Spec{Image: "img", Network: "none", Memory: 1, CPUs: 2, Pids: 3, Cwd: "/w/sub", Mounts: []Mount{{Source: "/src", Target: "/w", ReadOnly: true}, {Target: "/w/vol"}, {Target: "/w/file", File: true}}}
-	config, host := r.config(c, p, "/room", user{name: "1:2", groups: []string{"3"}})
+	config, host := r.config(c, p, "/callcontainer", user{name: "1:2", groups: []string{"3"}})
 	switch {
 	case config.Image != "img" || config.WorkingDir != "/w/sub" || config.User != "1:2":
 		t.Errorf("image %q, directory %q, user %q", config.Image, config.WorkingDir, config.User)
-	case !slices.Equal(config.Entrypoint, []string{"/run/hostexec/.room"}) || !slices.Equal(config.Cmd, []string{"make"}):
+	case !slices.Equal(config.Entrypoint, []string{"/run/hostexec/.init"}) || !slices.Equal(config.Cmd, []string{"make"}):
 		t.Errorf("it starts %q %q", config.Entrypoint, config.Cmd)
 	case !slices.Equal(config.Env, c.Env):
 		t.Errorf("environment %q", config.Env)
@@ -37,7 +37,7 @@ func TestConfig(t *testing.T) {
 		t.Errorf("security %q", host.SecurityOpt)
 	case !slices.Equal(host.GroupAdd, []string{"3"}):
 		t.Errorf("groups %q", host.GroupAdd)
-	case len(host.Mounts) != 4 || !host.Mounts[0].ReadOnly || host.Mounts[0].Source != "/room" || !host.Mounts[1].ReadOnly || host.Mounts[1].Target != "/w":
+	case len(host.Mounts) != 4 || !host.Mounts[0].ReadOnly || host.Mounts[0].Source != "/callcontainer" || !host.Mounts[1].ReadOnly || host.Mounts[1].Target != "/w":
 		t.Errorf("mounts %+v", host.Mounts)
 	case host.Mounts[2] != (mount.Mount{Type: mount.TypeTmpfs, Target: "/w/vol", ReadOnly: true}) ||
 		host.Mounts[3] != (mount.Mount{Type: mount.TypeBind, Source: "/dev/null", Target: "/w/file", ReadOnly: true}):
@@ -47,7 +47,7 @@ func TestConfig(t *testing.T) {
 	}
 
 	c.NewPrivs = true
-	_, host = r.config(c, Spec{Image: "img"}, "/room", user{name: "1:2", remap: true})
+	_, host = r.config(c, Spec{Image: "img"}, "/callcontainer", user{name: "1:2", remap: true})
 	if *host.PidsLimit != defaultPids || host.SecurityOpt != nil || host.UsernsMode != "host" {
 		t.Errorf("without limits: %+v, %q, %q", host.PidsLimit, host.SecurityOpt, host.UsernsMode)
 	}

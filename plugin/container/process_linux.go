@@ -156,6 +156,6 @@ func (g *containerProcess) close() {
 		g.cancelWait()
 	}
 	if err := os.RemoveAll(g.dir); err != nil {
-		g.containers.Log.Warn("remove a command's room", "error", fmt.Sprint(err))
+		g.containers.Log.Warn("remove a command's container", "error", fmt.Sprint(err))
 	}
 }

@@ -57,8 +57,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestNoRoom checks that an invalid message ends the command with the status of SIGKILL.
-func TestNoRoom(t *testing.T) {
+// TestInvalidMessages checks that an invalid message ends the command with the status of SIGKILL.
+func TestInvalidMessages(t *testing.T) {
 	stopped := wire.AppendFrame(nil, wire.KindStopped, nil)
 	for name, words := range map[string][]byte{
 		"nothing":          nil,

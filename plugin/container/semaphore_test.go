@@ -9,10 +9,10 @@ import (
 	"testing/synctest"
 )
 
-// TestTurns checks that the next caller waits if no turn is left, and that a cancelled caller takes none.
+// TestSemaphore checks that the next caller waits if no turn is left, and that a cancelled caller takes none.
 //
 // Attack 203.
-func TestTurns(t *testing.T) {
+func TestSemaphore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := make(semaphore, 2)
 		for range 2 {

@@ -15,7 +15,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
-	"github.com/docker-hostexec/hostexec/shim/room"
+	"github.com/docker-hostexec/hostexec/shim/initproc"
 )
 
 // Start implements executor.Backend. It creates a container and starts c in it.
@@ -98,8 +98,8 @@ func (g *containerProcess) makeFolder() (*net.UnixListener, error) {
 	if err := os.Mkdir(g.dir, 0o755); err != nil {
 		return nil, err
 	}
-	if err := duplicate(g.containers.Program, filepath.Join(g.dir, room.Name)); err != nil {
-		return nil, fmt.Errorf("put %s into a container: %w", room.Name, err)
+	if err := duplicate(g.containers.Program, filepath.Join(g.dir, initproc.Name)); err != nil {
+		return nil, fmt.Errorf("put %s into a container: %w", initproc.Name, err)
 	}
 	root, err := os.OpenRoot(g.dir)
 	if err != nil {
@@ -112,13 +112,13 @@ func (g *containerProcess) makeFolder() (*net.UnixListener, error) {
 	}
 	defer d.Close()
 	// Uses /proc because sun_path holds only 108 bytes (unix(7)).
-	ln, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), room.Socket)})
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), initproc.Socket)})
 	if err != nil {
 		return nil, err
 	}
 	ln.SetUnlinkOnClose(false) // the path above is not valid any more by then
 	// The umask must not exclude the container's user.
-	err = errors.Join(root.Chmod(room.Socket, 0o666), d.Chmod(0o755))
+	err = errors.Join(root.Chmod(initproc.Socket, 0o666), d.Chmod(0o755))
 	if err != nil {
 		ln.Close()
 	}

@@ -53,19 +53,12 @@ func (c *Client) decide(ctx context.Context, path string, q Question, d Decision
 // Watch calls show with the waiting requests, now and after each change, until ctx is done or the watcher
 // ends. While Watch runs, the watcher counts this client as an approver.
 func (c *Client) Watch(ctx context.Context, show func([]Question)) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://watcher/events", nil)
+	events, err := c.open(ctx, http.MethodGet, "/events", nil, http.StatusOK)
 	if err != nil {
 		return err
 	}
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return c.explain(err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return statusError(resp)
-	}
-	lines := bufio.NewScanner(resp.Body)
+	defer events.Close()
+	lines := bufio.NewScanner(events)
 	lines.Buffer(nil, maxReply)
 	for lines.Scan() {
 		data, ok := strings.CutPrefix(lines.Text(), "data: ")

@@ -105,7 +105,8 @@ var errTooLong = fmt.Errorf("the reply is longer than %d MiB", maxReply>>20)
 // badReply wraps an error about an invalid or incomplete reply.
 func badReply(err error) error { return fmt.Errorf("read the watcher's reply: %w", err) }
 
-func (c *Client) do(ctx context.Context, method, path string, body []byte, want int) ([]byte, error) {
+// open sends a request and returns the body of the reply, which must have the status want. The caller closes it.
+func (c *Client) open(ctx context.Context, method, path string, body []byte, want int) (io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, method, "http://watcher"+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -114,11 +115,21 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte, want 
 	if err != nil {
 		return nil, c.explain(err)
 	}
-	defer resp.Body.Close()
 	if resp.StatusCode != want {
+		defer resp.Body.Close()
 		return nil, statusError(resp)
 	}
-	b, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
+	return resp.Body, nil
+}
+
+// do is like open, and reads the whole body.
+func (c *Client) do(ctx context.Context, method, path string, body []byte, want int) ([]byte, error) {
+	reply, err := c.open(ctx, method, path, body, want)
+	if err != nil {
+		return nil, err
+	}
+	defer reply.Close()
+	b, err := io.ReadAll(io.LimitReader(reply, maxReply+1))
 	if err == nil && len(b) > maxReply {
 		err = errTooLong
 	}

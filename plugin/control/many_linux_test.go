@@ -26,9 +26,9 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// crowded is a session with the largest lists that a container can cause. The entries share their text,
+// largeSession is a session with the largest lists that a container can cause. The entries share their text,
 // which would otherwise take many gigabytes.
-type crowded struct {
+type largeSession struct {
 	session
 	n    int
 	text []string
@@ -38,7 +38,7 @@ type crowded struct {
 	killed string
 }
 
-func (s *crowded) Status() Status {
+func (s *largeSession) Status() Status {
 	st := Status{API: API, State: StateRunning, Calls: s.n}
 	for i := range s.n {
 		st.Running = append(st.Running, Running{Request: requestID(i), Args: s.text, Dir: s.text[1], PID: i + 2, Since: time.Now()})
@@ -49,23 +49,23 @@ func (s *crowded) Status() Status {
 	return st
 }
 
-func (s *crowded) Jobs() (all []job.Info) {
+func (s *largeSession) Jobs() (all []job.Info) {
 	for i := range s.n {
 		all = append(all, job.Info{ID: requestID(i), Status: job.Running, Args: s.text, Dir: s.text[1], Reason: s.text[1]})
 	}
 	return all
 }
 
-func (s *crowded) Left() (all []Leftover) {
+func (s *largeSession) Left() (all []Leftover) {
 	for i := range s.n {
 		all = append(all, Leftover{Request: requestID(i), Args: s.text})
 	}
 	return all
 }
 
-func (s *crowded) AuditLog() string { return s.log }
+func (s *largeSession) AuditLog() string { return s.log }
 
-func (s *crowded) Kill(id string) bool {
+func (s *largeSession) Kill(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.killed = id
@@ -110,7 +110,7 @@ func TestManyCalls(t *testing.T) {
 		{"100 calls with 200,000 empty arguments", 100, append([]string{"hsh", "\"\\"}, make([]string, 200_000)...)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := &crowded{n: tt.n, text: tt.text}
+			s := &largeSession{n: tt.n, text: tt.text}
 			c := start(t, s)
 			ctx := t.Context()
 			st, err := c.Status(ctx)
@@ -154,12 +154,12 @@ func TestManyCalls(t *testing.T) {
 	}
 }
 
-// TestLists requests every list of a session whose texts are all long. No list may grow with the texts.
+// TestListsAreBounded requests every list of a session whose texts are all long. No list may grow with the texts.
 //
 // Attack 213.
-func TestLists(t *testing.T) {
+func TestListsAreBounded(t *testing.T) {
 	long := strings.Repeat("<\x1b\xff", 1<<20)
-	s := &crowded{n: 50, text: []string{"hsh", long}, log: filepath.Join(t.TempDir(), "audit.log")}
+	s := &largeSession{n: 50, text: []string{"hsh", long}, log: filepath.Join(t.TempDir(), "audit.log")}
 	write(t, s.log, long)
 	c := start(t, s)
 	defer s.queue.AddWatcher()()
@@ -217,7 +217,7 @@ func write(t *testing.T, path, long string) {
 	}
 }
 
-func ask(t *testing.T, s *crowded, q approval.Question) <-chan approval.Answer {
+func ask(t *testing.T, s *largeSession, q approval.Question) <-chan approval.Answer {
 	t.Helper()
 	changed, answer := s.queue.Changed(), make(chan approval.Answer, 1)
 	// Ends with the answer or with the test's context.

@@ -99,10 +99,10 @@ func TestBadDecisions(t *testing.T) {
 	}
 }
 
-// TestStrict sends JSON that parsers could interpret differently. The server must reject it.
+// TestAmbiguousJSON sends JSON that parsers could interpret differently. The server must reject it.
 //
 // Attack 45.
-func TestStrict(t *testing.T) {
+func TestAmbiguousJSON(t *testing.T) {
 	_, c := serve(t)
 	for _, path := range []string{"POST /approve/01", "POST /deny/01", "POST /jobs/01/signal"} {
 		method, path, _ := strings.Cut(path, " ")

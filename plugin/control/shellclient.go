@@ -3,7 +3,6 @@
 package control
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,19 +51,12 @@ func (c *Client) RunShell(ctx context.Context, name string, command ShellCommand
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://watcher/shells/"+url.PathEscape(name), bytes.NewReader(body))
+	reply, err := c.open(ctx, http.MethodPost, "/shells/"+url.PathEscape(name), body, http.StatusOK)
 	if err != nil {
 		return err
 	}
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return c.explain(err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return statusError(resp)
-	}
-	for events := json.NewDecoder(resp.Body); ; {
+	defer reply.Close()
+	for events := json.NewDecoder(reply); ; {
 		var e ShellEvent
 		if err := events.Decode(&e); err != nil {
 			return fmt.Errorf("ask the watcher: %w", errors.Join(errors.New("it went away"), context.Cause(ctx)))

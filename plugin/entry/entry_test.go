@@ -9,7 +9,7 @@ import (
 	"github.com/docker/cli/cli-plugins/metadata"
 )
 
-func TestAsked(t *testing.T) {
+func TestMetadataAsked(t *testing.T) {
 	if args := []string{"docker-hostexec", metadata.MetadataSubcommandName}; !asked(args) {
 		t.Errorf("%q is not taken for docker's question", args)
 	}

@@ -96,7 +96,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-func TestClash(t *testing.T) {
+func TestTargetConflict(t *testing.T) {
 	for target, want := range map[string]bool{
 		"/run/hostexec": true, "/run/hostexec/bin": true, "/run/hostexec/bin/make": true,
 		"/run": false, "/": false, "/run/hostexecutor": false, "/w": false,

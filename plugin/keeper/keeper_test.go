@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestOthers checks that arguments which a person can type are left to the rest of the program.
-func TestOthers(t *testing.T) {
+// TestOtherArguments checks that arguments which a person can type are left to the rest of the program.
+func TestOtherArguments(t *testing.T) {
 	for _, args := range [][]string{nil, {"docker-hostexec"}, {"docker-hostexec", "run", "hostexec-keeper"}, {"/bin/hostexec-keeper"}} {
 		if code, ours := run(args); ours {
 			t.Errorf("run(%q) ended with %d, want it left to main", args, code)

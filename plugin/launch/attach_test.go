@@ -15,11 +15,11 @@ import (
 	"github.com/docker/docker/client"
 )
 
-// TestApartIsSeen looks at engines that give several answers: only one that says that it does
+// TestRemoteEngine looks at engines that give several answers: only one that says that it does
 // not see the directory is apart, whose mounts nobody looks at.
 //
 // Attack 171.
-func TestApartIsSeen(t *testing.T) {
+func TestRemoteEngine(t *testing.T) {
 	for name, tt := range map[string]struct {
 		code  int
 		says  string // with the directory for @

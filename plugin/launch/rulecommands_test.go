@@ -12,7 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-func TestRuled(t *testing.T) {
+func TestRuleCommands(t *testing.T) {
 	home, bin := t.TempDir(), t.TempDir()
 	const text = `version: 1
 commands:
@@ -42,7 +42,7 @@ commands:
 	}
 }
 
-func TestSearched(t *testing.T) {
+func TestSearchDirs(t *testing.T) {
 	got := searchDirs([]string{"PATH=/run/hostexec/bin:/opt/x::.:/usr/bin:/run/hostexec/rules"})
 	want := []string{"/bin", "/opt/x", "/sbin", "/usr/bin", "/usr/local/bin", "/usr/local/sbin", "/usr/sbin"}
 	if !slices.Equal(got, want) {

@@ -96,8 +96,8 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestTell checks that one working program is enough, and that failing and hanging programs do not count.
-func TestTell(t *testing.T) {
+// TestNotify checks that one working program is enough, and that failing and hanging programs do not count.
+func TestNotify(t *testing.T) {
 	stub(t, "fails", "3")
 	fails, _ := osenv.LookPath("fails", os.Getenv("PATH"))
 	for _, tt := range []struct {

@@ -50,8 +50,8 @@ func TestOpen(t *testing.T) {
 	term.Bell() // must do nothing
 }
 
-// TestRingWritesToTerminalsOnly checks that Ring does not write to a regular file.
-func TestRingWritesToTerminalsOnly(t *testing.T) {
+// TestBellOfTerminalsOnly checks that Ring does not write to a regular file.
+func TestBellOfTerminalsOnly(t *testing.T) {
 	file := t.TempDir() + "/tty"
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)

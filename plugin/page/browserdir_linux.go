@@ -82,7 +82,7 @@ func snapDir(runtime, snap, home string) string {
 func staleFiles() (old []string) {
 	files, _ := filepath.Glob(filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "snap.*", filePattern)) // valid pattern
 	for _, file := range files {
-		if fi, err := os.Lstat(file); err == nil && time.Since(fi.ModTime()) > codeLife {
+		if fi, err := os.Lstat(file); err == nil && time.Since(fi.ModTime()) > codeLifetime {
 			old = append(old, file)
 		}
 	}

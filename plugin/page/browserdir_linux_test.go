@@ -51,7 +51,7 @@ func TestSnapDir(t *testing.T) {
 		}
 	}
 	t.Setenv("XDG_RUNTIME_DIR", runtime)
-	for name, age := range map[string]time.Duration{"old": 2 * codeLife, "young": 0} {
+	for name, age := range map[string]time.Duration{"old": 2 * codeLifetime, "young": 0} {
 		file := filepath.Join(dir, "docker-hostexec-ui-"+name+".html")
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
 			t.Fatal(err)

@@ -111,7 +111,7 @@ func TestFile(t *testing.T) {
 		t.Errorf("the file stays when it was used: %v", err)
 	}
 	other := pathOf(t, s.link())
-	removeFiles(s.keys.expire(time.Now().Add(codeLife + time.Second)))
+	removeFiles(s.keys.expire(time.Now().Add(codeLifetime + time.Second)))
 	if _, err := os.Stat(other); !os.IsNotExist(err) {
 		t.Errorf("the file stays when its time is over: %v", err)
 	}
@@ -143,8 +143,8 @@ func TestFileEnds(t *testing.T) {
 func TestCode(t *testing.T) {
 	store := newStore(t)
 	s := newPage(t, store)
-	thief, _ := s.present(codeIn(t, s.link()))
-	friend, _ := s.present(codeIn(t, s.link()))
+	stolen, _ := s.present(codeIn(t, s.link()))
+	otherToken, _ := s.present(codeIn(t, s.link()))
 	code := codeIn(t, s.link())
 	token, a := s.present(code)
 	if a.code != 200 {
@@ -175,7 +175,7 @@ func TestCode(t *testing.T) {
 	if _, a := s.present(code); a.code != 403 || !strings.Contains(a.body, `"revoked":true`) {
 		t.Errorf("the third use: %d, %s", a.code, a.body)
 	}
-	for name, other := range map[string]string{"the page's own token": s.address.Token, "another code's": thief, "another's": friend} {
+	for name, other := range map[string]string{"the page's own token": s.address.Token, "another code's": stolen, "another's": otherToken} {
 		if code := s.codeOf(other); code != 200 {
 			t.Errorf("%s is answered %d", name, code)
 		}
@@ -186,12 +186,12 @@ func TestCode(t *testing.T) {
 	var ks keys
 	now := time.Now()
 	late, _ := ks.newCode(now)
-	stolen := ks.redeem(late, now).token
-	if !ks.redeem(late, now.Add(24*time.Hour)).twice || !ks.byToken(stolen).isRevoked() {
+	token = ks.redeem(late, now).token
+	if !ks.redeem(late, now.Add(24*time.Hour)).twice || !ks.byToken(token).isRevoked() {
 		t.Error("a browser that comes a day later revokes nothing")
 	}
 	old, _ := ks.newCode(now)
-	if got := ks.redeem(old, now.Add(codeLife+time.Second)); got != (redemption{}) {
+	if got := ks.redeem(old, now.Add(codeLifetime+time.Second)); got != (redemption{}) {
 		t.Errorf("a code that is too old gives %+v", got)
 	}
 }
@@ -265,8 +265,8 @@ func TestCodesAreFew(t *testing.T) {
 	}
 }
 
-// TestFruitless checks that browsers are not started forever if none connects.
-func TestFruitless(t *testing.T) {
+// TestFailedOpens checks that browsers are not started forever if none connects.
+func TestFailedOpens(t *testing.T) {
 	var links []string
 	s := serve(t, &Page{Store: newStore(t), Open: func(link string) error { links = append(links, link); return nil }})
 	for i := range maxFailedOpens + 2 {

@@ -137,8 +137,8 @@ func TestOneWins(t *testing.T) {
 	}
 }
 
-// TestPartials checks that the buttons get the card that replaces the question.
-func TestPartials(t *testing.T) {
+// TestCardAfterDecision checks that the buttons get the card that replaces the question.
+func TestCardAfterDecision(t *testing.T) {
 	store := newStore(t)
 	w, s := newWatcher(t, store), newPage(t, store)
 	got := w.ask(t, ask1, "make", "<script>alert(1)</script>")

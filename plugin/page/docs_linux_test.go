@@ -26,19 +26,19 @@ import (
 
 // example is an example in docs/api.md: a request and its reply.
 type example struct {
-	door, method, path, body string
-	code                     int
-	want                     string
+	server, method, path, body string
+	code                       int
+	want                       string
 }
 
 var (
-	fence = regexp.MustCompile("(?s)```http ?(control)?\n(.*?)\n```")
-	parts = regexp.MustCompile(`(?s)\A([A-Z]+) (\S+)\n(.*?)\n*(\d{3})(?:\n(.*))?\z`)
+	codeBlock = regexp.MustCompile("(?s)```http ?(control)?\n(.*?)\n```")
+	parts     = regexp.MustCompile(`(?s)\A([A-Z]+) (\S+)\n(.*?)\n*(\d{3})(?:\n(.*))?\z`)
 )
 
 func examples(t *testing.T, doc string) (all []example) {
 	t.Helper()
-	for _, m := range fence.FindAllStringSubmatch(doc, -1) {
+	for _, m := range codeBlock.FindAllStringSubmatch(doc, -1) {
 		p := parts.FindStringSubmatch(m[2])
 		if p == nil {
 			t.Fatalf("docs/api.md: not an example:\n%s", m[2])
@@ -71,7 +71,7 @@ func TestDocs(t *testing.T) {
 	}
 	grant := ""
 	for _, e := range examples(t, doc) {
-		name := fmt.Sprintf("%s %s %s", e.door, e.method, e.path)
+		name := fmt.Sprintf("%s %s %s", e.server, e.method, e.path)
 		for _, g := range w.queue.Grants() {
 			grant = g.ID // the only grant; its id is still needed after its revocation
 		}
@@ -107,7 +107,7 @@ func TestDocs(t *testing.T) {
 // ask sends an example's request to the server that it is for.
 func (s *served) ask(t *testing.T, dir string, e example, body string) (int, string) {
 	t.Helper()
-	if e.door == "" {
+	if e.server == "" {
 		a := s.try(e.method, e.path, body, nil)
 		return a.code, a.body
 	}

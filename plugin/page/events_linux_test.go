@@ -104,8 +104,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestAttends checks that the page counts as an approver while a browser is connected, and shortly after.
-func TestAttends(t *testing.T) {
+// TestPageCountsAsApprover checks that the page counts as an approver while a browser is connected, and shortly after.
+func TestPageCountsAsApprover(t *testing.T) {
 	store := newStore(t)
 	w, s := newWatcher(t, store), newPage(t, store)
 	w.queue.CanNotify = nil

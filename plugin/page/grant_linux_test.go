@@ -102,7 +102,7 @@ func TestOffers(t *testing.T) {
 	<-got
 }
 
-func TestHolding(t *testing.T) {
+func TestGrantIsDescribed(t *testing.T) {
 	for _, tt := range []struct {
 		terms approval.Terms
 		want  string

@@ -147,10 +147,10 @@ func TestListensHereOnly(t *testing.T) {
 	}
 }
 
-// TestDawdler checks that slow clients are disconnected and do not block others.
+// TestSlowClient checks that slow clients are disconnected and do not block others.
 //
 // Attack 114.
-func TestDawdler(t *testing.T) {
+func TestSlowClient(t *testing.T) {
 	t.Parallel()
 	s := newPage(t, newStore(t))
 	var conns []net.Conn

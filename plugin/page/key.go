@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// codeLife is the time limit for a browser to present its code.
-const codeLife = 30 * time.Second
+// codeLifetime is the time limit for a browser to present its code.
+const codeLifetime = 30 * time.Second
 
 const (
 	maxCodes = 32   // codes that have not been presented yet
@@ -64,7 +64,7 @@ func (ks *keys) newCode(now time.Time) (fresh string, over []string) {
 		ks.codes = map[string]code{}
 	}
 	fresh = secret()
-	ks.codes[fresh] = code{end: now.Add(codeLife)}
+	ks.codes[fresh] = code{end: now.Add(codeLifetime)}
 	return fresh, over
 }
 

@@ -134,7 +134,7 @@ func (p *Page) Serve(ctx context.Context) error {
 func (p *Page) openOrEnd(ctx context.Context, end context.CancelFunc) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	busy, opened, fruitless := time.Now(), time.Time{}, 0
+	busy, opened, failedOpens := time.Now(), time.Time{}, 0
 	for {
 		changed := p.state.Changed()
 		now := time.Now()
@@ -144,12 +144,12 @@ func (p *Page) openOrEnd(ctx context.Context, end context.CancelFunc) {
 		case browsers > 0 || asks || p.state.sessions() > 0:
 			busy = now
 			if browsers > 0 {
-				fruitless = 0
+				failedOpens = 0
 			}
 			if asks && browsers == 0 && p.Open != nil && now.Sub(opened) > reopen {
 				opened = now
-				p.openBrowser(fruitless)
-				fruitless++
+				p.openBrowser(failedOpens)
+				failedOpens++
 			}
 		case p.Idle > 0 && now.Sub(busy) > p.Idle:
 			end()
@@ -170,9 +170,9 @@ const (
 
 // openBrowser starts a browser, unless the last ones did not connect. Otherwise a container that keeps asking
 // would start one every half a minute.
-func (p *Page) openBrowser(fruitless int) {
+func (p *Page) openBrowser(failedOpens int) {
 	link := ""
-	if fruitless < maxFailedOpens {
+	if failedOpens < maxFailedOpens {
 		var err error
 		if link, err = p.File(); err != nil {
 			p.warn(err.Error())

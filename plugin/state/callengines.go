@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-func (s *Store) callEngines() string { return filepath.Join(s.Home, "room-hosts") }
+func (s *Store) callEngines() string { return filepath.Join(s.Home, "call-engines") }
 
 // CallEngines returns the engines, other than the sessions' own, that may still have containers of commands.
 func (s *Store) CallEngines() ([]string, error) {
@@ -25,7 +25,7 @@ func (s *Store) CallEngines() ([]string, error) {
 	return slices.Compact(hosts), nil
 }
 
-// AddCallEngine adds host to RoomHosts. It is called before a container is created there. host contains no
+// AddCallEngine adds host to CallEngines. It is called before a container is created there. host contains no
 // spaces.
 func (s *Store) AddCallEngine(host string) error {
 	hosts, err := s.CallEngines()

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestRoomHosts checks that concurrent notes are all stored, and returned once.
-func TestRoomHosts(t *testing.T) {
+// TestCallEngines checks that concurrent notes are all stored, and returned once.
+func TestCallEngines(t *testing.T) {
 	s := &Store{Home: t.TempDir()}
 	if got, err := s.CallEngines(); err != nil || len(got) != 0 {
 		t.Errorf("Engines = %q, %v, want none", got, err)

@@ -33,14 +33,21 @@ type ProxyLock struct {
 	was int
 }
 
-// lockRetry is longer than SweepProxies and other readers hold a lock.
+// lockRetry is longer than Sweep and other readers hold a lock.
 const lockRetry = time.Second
 
-// LockProxy takes the lock for a command and a directory, which key identifies. The error is a
+// Proxies is the directory with the locks of proxies. It has a folder for each directory that commands are served
+// from. A key identifies such a directory.
+type Proxies struct{ dir string }
+
+// Proxies returns the directory with the locks of proxies.
+func (s *Store) Proxies() Proxies { return Proxies{filepath.Join(s.Home, "proxies")} }
+
+// Lock takes the lock for a command and a directory, which key identifies. The error is a
 // *ProxyRunning if another process holds the lock.
-func (s *Store) LockProxy(key, command string) (*ProxyLock, error) {
+func (p Proxies) Lock(key, command string) (*ProxyLock, error) {
 	for over := time.Now().Add(lockRetry); ; time.Sleep(lockRetry / 100) {
-		l, err := s.tryLockProxy(key, command)
+		l, err := p.tryLock(key, command)
 		var running *ProxyRunning
 		again := errors.Is(err, fs.ErrNotExist) || errors.As(err, &running) && (running.PID == 0 || !ProcessAlive(running.PID))
 		if !again || time.Now().After(over) {
@@ -49,8 +56,8 @@ func (s *Store) LockProxy(key, command string) (*ProxyLock, error) {
 	}
 }
 
-func (s *Store) tryLockProxy(key, command string) (*ProxyLock, error) {
-	dir := filepath.Join(s.Home, "proxies", key)
+func (p Proxies) tryLock(key, command string) (*ProxyLock, error) {
+	dir := filepath.Join(p.dir, key)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("lock %s: %w", command, err)
 	}
@@ -77,10 +84,10 @@ func lockFileCurrent(l *flock.Flock) bool {
 	return err == nil && nerr == nil && os.SameFile(held, named)
 }
 
-// SweepProxies removes the locks that no process holds.
-func (s *Store) SweepProxies() error {
+// Sweep removes the locks that no process holds.
+func (p Proxies) Sweep() error {
 	var errs []error
-	locks, _ := filepath.Glob(filepath.Join(s.Home, "proxies", "*", "*"+lockSuffix)) // the pattern is valid
+	locks, _ := filepath.Glob(filepath.Join(p.dir, "*", "*"+lockSuffix)) // the pattern is valid
 	for _, path := range locks {
 		l := ExistingLock(path)
 		if free, err := l.TryLock(); err == nil && free && lockFileCurrent(l) {
@@ -88,7 +95,7 @@ func (s *Store) SweepProxies() error {
 		}
 		l.Close()
 	}
-	dirs, _ := filepath.Glob(filepath.Join(s.Home, "proxies", "*"))
+	dirs, _ := filepath.Glob(filepath.Join(p.dir, "*"))
 	for _, dir := range dirs {
 		_ = os.Remove(dir) // fails if a lock is left
 	}
@@ -141,10 +148,10 @@ func (l *ProxyLock) Release() error {
 	return l.f.Close()
 }
 
-// KilledProxies returns the commands whose proxies were killed. The next proxy of the same directory cleans up
+// Killed returns the commands whose proxies were killed. The next proxy of the same directory cleans up
 // after them.
-func (s *Store) KilledProxies() (commands []string) {
-	locks, _ := filepath.Glob(filepath.Join(s.Home, "proxies", "*", "*"+lockSuffix)) // the pattern is valid
+func (p Proxies) Killed() (commands []string) {
+	locks, _ := filepath.Glob(filepath.Join(p.dir, "*", "*"+lockSuffix)) // the pattern is valid
 	for _, path := range locks {
 		l := &ProxyLock{f: ExistingLock(path)}
 		if free, err := l.f.TryRLock(); err == nil && free && l.number() != 0 {
@@ -155,9 +162,9 @@ func (s *Store) KilledProxies() (commands []string) {
 	return commands
 }
 
-// ServedCommands returns the commands, except those in mine, that are currently served from the directory of key.
-func (s *Store) ServedCommands(key string, mine map[string]bool) (others []string) {
-	dir := filepath.Join(s.Home, "proxies", key)
+// Served returns the commands, except those in mine, that are currently served from the directory of key.
+func (p Proxies) Served(key string, mine map[string]bool) (others []string) {
+	dir := filepath.Join(p.dir, key)
 	entries, _ := os.ReadDir(dir) // if the directory is missing, no command is served
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), lockSuffix)

@@ -12,7 +12,7 @@
 //	    sandbox/<digest>/            home and tmp of sandboxed commands, for each workspace
 //	    workspaces/<id>/             an agent's own directory, which is kept: plugin/agent
 //	    images/                      findings about images, by digest
-//	    room-hosts                   engines, other than the sessions' own, that ran containers of commands
+//	    call-engines                 engines, other than the sessions' own, that ran containers of commands
 //	    proxies/<directory>/         a lock for each command that is called by files in the directory
 //	    api/<id>/                    0700, the socket of a running API proxy, its lock, its docker context: plugin/apiproxy
 //	    services/<project>/<name>    a link to the share of a session that compose has started: Store.ServiceShare
@@ -34,7 +34,7 @@
 //	        jobs/                    0700, commands that continue without their callers: exec/job
 //	        watch.log, watch.log.old the watcher's log: Log
 //	        grants.json              0600, the grants in effect
-//	        rooms/                   0700, a folder for each running container of a command
+//	        callcontainers/          0700, a folder for each running container of a command
 //	        share/                   mounted into the container, read-only
 //	        proxy/                   requests as files, a directory for each command; writable for the container
 //
@@ -53,7 +53,7 @@ type NotPrivateError struct{ Why, Fix string }
 
 func (e *NotPrivateError) Error() string { return e.Why + ": " + e.Fix }
 
-// Store is the state directory.
+// Store is the state directory. It has more methods than other types: one or two for each file that it can hold.
 type Store struct {
 	Home string // absolute
 }
@@ -158,7 +158,7 @@ func (s *Store) sessions() string { return filepath.Join(s.Home, "sessions") }
 func ShareDir(session string) string          { return filepath.Join(session, "share") }
 func ProxyDir(session string) string          { return filepath.Join(session, "proxy") }
 func RequestsMount(session string) string     { return filepath.Join(ShareDir(session), "proxy") }
-func CallContainersDir(session string) string { return filepath.Join(session, "rooms") }
+func CallContainersDir(session string) string { return filepath.Join(session, "callcontainers") }
 func ShimFile(session string) string          { return filepath.Join(session, "shim") }
 func LogFile(session string) string           { return filepath.Join(session, "watch.log") }
 func GrantsFile(session string) string        { return filepath.Join(session, "grants.json") }

@@ -12,10 +12,10 @@ import (
 	"github.com/docker/docker/api/types/mount"
 )
 
-// TestReveal uses volumes that showed the state directory to a container, and volumes without host files.
+// TestVolumeOfState uses volumes that showed the state directory to a container, and volumes without host files.
 //
 // Attack 194.
-func TestReveal(t *testing.T) {
+func TestVolumeOfState(t *testing.T) {
 	type opts = map[string]string
 	for _, tt := range []struct {
 		name, driver string

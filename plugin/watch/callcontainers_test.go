@@ -10,11 +10,11 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/mount"
 )
 
-// TestLent: a command's container gets the caller's directories, but for those by which the
+// TestMountsOfCallContainer: a command's container gets the caller's directories, but for those by which the
 // caller could change what is hostexec's own there, or that hold what nobody may have.
 //
 // Attack 202.
-func TestLent(t *testing.T) {
+func TestMountsOfCallContainer(t *testing.T) {
 	const home, copies = "/home/you/state", "/home/you/state/copies/1"
 	const workspace = home + "/workspaces/1"
 	w := mount.Point{Target: "/w", Source: "/home/you/w"}

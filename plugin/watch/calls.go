@@ -95,8 +95,8 @@ func (c *Calls) Apply(name string, dirs *mount.Table) {
 	}
 }
 
-// Widen has commands run without what other containers of the service supply, from here on. It saves what they can write.
-func (c *Calls) Widen(fresh []mount.Point) {
+// AddSupplied has commands run without what other containers of the service supply, from here on. It saves what they can write.
+func (c *Calls) AddSupplied(fresh []mount.Point) {
 	c.record.mu.Lock()
 	defer c.record.mu.Unlock()
 	old := c.Server.State()

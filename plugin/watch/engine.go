@@ -11,13 +11,13 @@ import (
 	"github.com/docker/docker/api/types/system"
 	"github.com/docker/docker/api/types/volume"
 
-	room "github.com/docker-hostexec/hostexec/plugin/container"
+	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
 )
 
 // Engine is what the watcher needs of an engine: that of commands' containers, a look, and
 // an exec for a relay.
 type Engine interface {
-	room.Engine
+	callcontainer.Engine
 	DaemonHost() string // as DOCKER_HOST names it
 	NegotiateAPIVersion(ctx context.Context)
 	Info(ctx context.Context) (system.Info, error)

@@ -49,7 +49,7 @@ func (u *Launcher) Listening(address string) { fmt.Fprintln(u.f, "listening", ad
 
 // openOtherListeners opens those of callers that have no shim: HTTP, where it was asked for, and
 // the socket for tools of this host.
-func (c *Carriers) openOtherListeners() (doors []net.Listener, err error) {
+func (c *Carriers) openOtherListeners() (listeners []net.Listener, err error) {
 	token, err := http.KeptKey(state.TokenFile(c.record.Dir))
 	if err != nil {
 		return nil, err
@@ -63,18 +63,18 @@ func (c *Carriers) openOtherListeners() (doors []net.Listener, err error) {
 		return nil, fmt.Errorf("listen for tools: %w", err)
 	}
 	keys := http.Keys{Secret: secret, Token: token, Cwd: c.cwdOf}
-	doors = append(doors, &removed{http.ListenExecSocket(control.OwnUser(ln), c.record.Dir, keys), state.ExecSock(c.record.Dir)})
+	listeners = append(listeners, &removed{http.ListenExecSocket(control.OwnUser(ln), c.record.Dir, keys), state.ExecSock(c.record.Dir)})
 	if c.record.HTTP == nil {
-		return doors, nil
+		return listeners, nil
 	}
 	if err := http.WriteToken(state.ShareDir(c.record.Dir), token); err != nil {
-		return nil, errors.Join(err, closeAll(doors))
+		return nil, errors.Join(err, closeAll(listeners))
 	}
 	c.http = http.New(c.record.Dir, token, c.calls.Workdir)
 	if c.record.HTTP.Address != "" { // resumed
 		c.reopenHTTP()
 	}
-	return append(doors, c.http), nil
+	return append(listeners, c.http), nil
 }
 
 // removed is a listener whose socket is removed with it.

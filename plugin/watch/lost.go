@@ -56,14 +56,14 @@ func EndLost(dir string) error {
 // EndUnkept is EndLost of a session whose keeper does not run. A keeper that runs does it, and nobody is
 // to end the same commands twice.
 func EndUnkept(dir string) error {
-	if _, id := state.Of(dir); !killed(dir) || !vacant(dir) || proctree.Kept(dir, id) {
+	if _, id := state.Of(dir); !killed(dir) || !unlocked(dir) || proctree.Kept(dir, id) {
 		return nil
 	}
 	return EndLost(dir)
 }
 
-// vacant reports whether the session's lock is free: a look at all processes costs more.
-func vacant(dir string) bool {
+// unlocked reports whether the session's lock is free: a look at all processes costs more.
+func unlocked(dir string) bool {
 	lock := state.ExistingLock(state.LockFile(dir))
 	defer lock.Close()
 	ok, err := lock.TryLock()

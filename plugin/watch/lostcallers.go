@@ -69,7 +69,7 @@ func answerUnserved(store *state.Store, box *dir.SharedDir, name string, shared 
 	if err != nil {
 		return
 	}
-	l, err := store.LockProxy(key, name)
+	l, err := store.Proxies().Lock(key, name)
 	if err != nil {
 		return
 	}

@@ -102,7 +102,7 @@ func TestAnswerLostProxy(t *testing.T) {
 				}
 				defer box.Close()
 				key, _ := box.Key()
-				l, lerr := store.LockProxy(key, "make")
+				l, lerr := store.Proxies().Lock(key, "make")
 				if lerr != nil {
 					t.Fatal(lerr)
 				}

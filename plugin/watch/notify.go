@@ -41,8 +41,8 @@ type Questions struct {
 func newQuestions(record *Record, options Notify, others *OtherSessions, run notify.Runner, log *slog.Logger) *Questions {
 	q := &Questions{Notifier: NewNotifier(record.Session, options, others, log), options: options, terminal: notify.Terminal(record.Terminal), log: log}
 	q.Notifier.Run = run
-	q.queue = &approval.Queue{CanNotify: q.terminal.Open, Notifies: q.Notifier.Reachable(), File: state.GrantsFile(record.Dir)}
-	if err := q.queue.Load(record.ID); err != nil {
+	q.queue = &approval.Queue{CanNotify: q.terminal.Open, Notifies: q.Notifier.Reachable()}
+	if err := q.queue.Load(state.GrantsFile(record.Dir), record.ID); err != nil {
 		log.Error("no grant of before holds", "error", err)
 	}
 	return q

@@ -50,7 +50,7 @@ func (o *OtherSessions) read() (*sessionRecords, error) {
 	return now, nil
 }
 
-// AddTo has owner know what containers of other sessions can write. If that cannot be read, Undisturbed returns the
+// AddTo has owner know what containers of other sessions can write. If that cannot be read, CheckPrograms returns the
 // error.
 func (o *OtherSessions) AddTo(owner *mount.Table) {
 	if now, err := o.read(); err == nil {
@@ -100,9 +100,9 @@ func (o *OtherSessions) Programs() (all []ProtectedFile, err error) {
 	return all, nil
 }
 
-// Undisturbed returns an error if the container of another session could write a program among files. environ has the
+// CheckPrograms returns an error if the container of another session could write a program among files. environ has the
 // PATH.
-func (o *OtherSessions) Undisturbed(files []ProtectedFile, environ []string) error {
+func (o *OtherSessions) CheckPrograms(files []ProtectedFile, environ []string) error {
 	others, err := o.read()
 	if err != nil || len(others.writable) == 0 {
 		return err

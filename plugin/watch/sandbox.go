@@ -40,7 +40,7 @@ func confined(rec *Record, dirs *mount.Table) func(policy.Verdict, []string) (*s
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := furnish(private.Home, osenv.Get(environ, "HOME"), v.Sandbox); err != nil {
+		if err := linkHome(private.Home, osenv.Get(environ, "HOME"), v.Sandbox); err != nil {
 			return nil, nil, err
 		}
 		paths = append(paths, sandbox.Path{Name: private.Home, Access: sandbox.Write}, sandbox.Path{Name: private.Tmp, Access: sandbox.Write})
@@ -121,10 +121,10 @@ func sandboxEnviron(environ []string, private state.SandboxDirs, v policy.Verdic
 	return env
 }
 
-// furnish links what the configuration opens of the home into the private home of the sandbox, and
+// linkHome links what the configuration opens of the home into the private home of the sandbox, and
 // copies its caches there. Sandboxed programs have written the private home: nothing outside of it
 // is reached by its links.
-func furnish(private, home string, s policy.Sandbox) error {
+func linkHome(private, home string, s policy.Sandbox) error {
 	root, err := os.OpenRoot(private)
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ var someExecs = []Exec{
 	{FDs: [3]FD{FDFile, FDFile, FDFile}, SameOut: true, Args: []string{"", strings.Repeat("x", 120<<10)}},
 }
 
-func TestExecThereAndBack(t *testing.T) {
+func TestExecRoundTrip(t *testing.T) {
 	for _, m := range someExecs {
 		got, err := ParseExec(m.Append(nil))
 		if err != nil || !reflect.DeepEqual(got, m) {
@@ -77,12 +77,12 @@ func TestParseExecRefuses(t *testing.T) {
 	}
 }
 
-// TestParseExecAllocatesNothingForALie sends a count of strings that is too high. For two megabytes of
+// TestParseExecFalseLength sends a count of strings that is too high. For two megabytes of
 // empty strings, the string headers take eight megabytes. ParseExec must detect the error before it
 // allocates them.
 //
 // Attack 40.
-func TestParseExecAllocatesNothingForALie(t *testing.T) {
+func TestParseExecFalseLength(t *testing.T) {
 	p := (&Exec{Args: []string{"a"}}).Append(nil)
 	p = p[:execFixed]
 	p = appendUint32(p, MaxExec/4)
@@ -97,7 +97,7 @@ func TestParseExecAllocatesNothingForALie(t *testing.T) {
 	}
 }
 
-func TestExitThereAndBack(t *testing.T) {
+func TestExitRoundTrip(t *testing.T) {
 	for _, m := range []Exit{
 		{},
 		{Outcome: Exited, Code: 255, Consumed: 1<<63 + 5},

@@ -69,9 +69,9 @@ func (c *call) serve(l *Listener) {
 	defer c.err.close()
 	exec := c.req.exec.Append(nil)
 	size := len(exec)
-	l.addQueued(size)
+	l.load.addQueued(size)
 	var sent sync.Once
-	noteSent := func() { sent.Do(func() { l.addQueued(-size) }) }
+	noteSent := func() { sent.Do(func() { l.load.addQueued(-size) }) }
 	defer noteSent()
 	if len(exec) > wire.MaxExec { // its encoding is longer than the file if it has many empty arguments
 		c.req.refuse(wire.CodeFailed, "the request has more than %d bytes", wire.MaxExec)

@@ -20,7 +20,7 @@ const keepaliveInterval = 10 * time.Second
 func (c *call) watchCaller(over <-chan struct{}) {
 	beat := time.Now()
 	alive := changingFile{name: c.req.id + ".alive", max: aliveTimeout, shows: c.req.alive, changed: beat}
-	heart := changingFile{name: heartbeat, max: stale, changed: beat}
+	heartbeatFile := changingFile{name: heartbeat, max: stale, changed: beat}
 	for wait := pollInterval; ; {
 		t := time.NewTimer(wait)
 		select {
@@ -34,7 +34,7 @@ func (c *call) watchCaller(over <-chan struct{}) {
 		now := time.Now()
 		c.callerGone = alive.missed(c.p.Dir, now) || c.wakeup.NoReader()
 		c.ended = c.cancelled()
-		c.stale.Store(c.req.heartbeat && heart.missed(c.p.Dir, now))
+		c.stale.Store(c.req.heartbeat && heartbeatFile.missed(c.p.Dir, now))
 		if c.callerGone || c.ended || c.stale.Load() || c.abandoned() {
 			c.frames.Close() // which ends the whole tree
 			return

@@ -153,8 +153,8 @@ func servedYet(id string) bool {
 	}
 }
 
-// TestNextWait has a directory deleted again and again: it is made again ever less often.
-func TestNextWait(t *testing.T) {
+// TestRecreateInterval has a directory deleted again and again: it is made again ever less often.
+func TestRecreateInterval(t *testing.T) {
 	wait := newServedDir(RequestDir{}).wait
 	for _, want := range []time.Duration{2, 4, 8, 16, 32, 60, 60} {
 		if wait = nextWait(wait, wait); wait != want*time.Second {

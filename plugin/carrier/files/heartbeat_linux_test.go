@@ -39,8 +39,8 @@ func touch(t *testing.T, name string, at time.Time) {
 	}
 }
 
-// TestBeats tells callers that touch .heartbeat from those that do not, whoever else touches it.
-func TestBeats(t *testing.T) {
+// TestHeartbeat tells callers that touch .heartbeat from those that do not, whoever else touches it.
+func TestHeartbeat(t *testing.T) {
 	now := time.Now()
 	for _, tt := range []struct {
 		name    string
@@ -69,8 +69,8 @@ func TestBeats(t *testing.T) {
 	}
 }
 
-// TestBeatsPlanted takes nothing for a heartbeat that the container has put in its place.
-func TestBeatsPlanted(t *testing.T) {
+// TestHeartbeatUntrusted takes nothing for a heartbeat that the container has put in its place.
+func TestHeartbeatUntrusted(t *testing.T) {
 	for name, plant := range map[string]func(name, other string) error{
 		"nothing":         func(string, string) error { return nil },
 		"a symbolic link": func(name, other string) error { return os.Symlink(other, name) },
@@ -100,24 +100,24 @@ func TestBeatsPlanted(t *testing.T) {
 	}
 }
 
-// TestPulse misses a caller that stops, and none that never began.
-func TestPulse(t *testing.T) {
+// TestAlive misses a caller that stops, and none that never began.
+func TestAlive(t *testing.T) {
 	p, at := openPlace(t)
 	began := time.Now()
 	quiet := changingFile{name: "quiet.alive", max: stale, changed: began}
-	heart := changingFile{name: heartbeat, max: stale, changed: began}
+	heartbeatFile := changingFile{name: heartbeat, max: stale, changed: began}
 	for i := range 10 {
 		now := began.Add(time.Duration(i) * time.Second)
 		touch(t, at+"/.heartbeat", now.Add(-time.Hour)) // another clock
-		if heart.missed(p.Dir, now) {
+		if heartbeatFile.missed(p.Dir, now) {
 			t.Fatalf("missed after %d beats", i)
 		}
 	}
 	last := began.Add(9 * time.Second)
-	if heart.missed(p.Dir, last.Add(stale)) {
+	if heartbeatFile.missed(p.Dir, last.Add(stale)) {
 		t.Error("missed too early")
 	}
-	if !heart.missed(p.Dir, last.Add(stale+time.Millisecond)) {
+	if !heartbeatFile.missed(p.Dir, last.Add(stale+time.Millisecond)) {
 		t.Error("not missed")
 	}
 	if quiet.missed(p.Dir, began.Add(time.Hour)) {

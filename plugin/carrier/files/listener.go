@@ -35,27 +35,15 @@ type Listener struct {
 	closing  sync.Once
 	loop     sync.WaitGroup
 	flight   sync.WaitGroup // calls
-	retry    chan struct{}  // a skipped request may be taken now
-	reserve  reserve        // space for the ends of calls on a full disk
-
-	mu          sync.Mutex // guards the fields below
-	count       int        // calls in flight
-	skipped     bool       // a request was not taken, and may still be there
-	queuedBytes int        // bytes of requests that were read, and are not sent to the host yet
+	load     *load
+	reserve  reserve // space for the ends of calls on a full disk
 }
-
-// maxCalls is the maximum number of calls at a time. Further requests wait as files.
-const maxCalls = 1024
-
-// maxQueuedBytes is the maximum number of bytes of requests that were read, and are not sent to the host yet. Further
-// requests wait as files.
-const maxQueuedBytes = 8 << 20
 
 // Listen serves the requests that are in dirs and that come later. The size of their answers on the disk counts for
 // limits. Close ends it.
 func Listen(dirs []RequestDir, log *slog.Logger, limits *limit.Session) (*Listener, error) {
 	l := &Listener{
-		log: log, limits: limits, path: dirs[0].Dir.Path(), Queue: carrier.NewQueue(carrier.Addr{Carrier: "files", Place: dirs[0].Dir.Path()}), draining: make(chan struct{}), retry: make(chan struct{}, 1),
+		log: log, limits: limits, path: dirs[0].Dir.Path(), Queue: carrier.NewQueue(carrier.Addr{Carrier: "files", Place: dirs[0].Dir.Path()}), draining: make(chan struct{}), load: newLoad(),
 	}
 	for _, p := range dirs {
 		l.dirs = append(l.dirs, newServedDir(p))
@@ -122,74 +110,22 @@ func (l *Listener) over() bool {
 	}
 }
 
-// enter counts a call in flight. It reports false if there are too many.
-func (l *Listener) enter() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.count >= maxCalls || l.queuedBytes >= maxQueuedBytes {
-		l.skipped = true
-		return false
-	}
-	l.count++
-	return true
-}
-
-func (l *Listener) leave() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.count--
-	l.retryLocked()
-}
-
-// addQueued notes that n more bytes of requests were read, or, if n is negative, that -n bytes were sent.
-func (l *Listener) addQueued(n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.queuedBytes += n
-	if n < 0 {
-		l.retryLocked()
-	}
-}
-
-// noteSkipped notes that a directory may have requests that were not taken.
-func (l *Listener) noteSkipped() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.skipped = true
-}
-
-// retryLocked has the loop read the directories if a request was skipped. That is rare, and reading them costs a third
-// of a call.
-func (l *Listener) retryLocked() {
-	if !l.skipped {
-		return
-	}
-	l.skipped = false
-	select {
-	case l.retry <- struct{}{}:
-	default:
-	}
-}
-
 // take begins the call of the request id, and reports whether it did. Otherwise the request is refused, or stays for
 // another process or for later.
 func (l *Listener) take(p *servedDir, id string) bool {
-	if !l.enter() {
+	if !l.load.enter() {
 		return false
 	}
 	ask, ok := l.readRequest(p, id)
 	if !ok {
-		l.mu.Lock()
-		l.count--
-		l.skipped = true // descriptors may have run out: calls that end release some
-		l.mu.Unlock()
+		l.load.abandon()
 		return false
 	}
 	c := newCall(p, ask)
 	p.start(c)
 	// ends with the call, or when the queue is closed.
 	l.flight.Go(func() {
-		defer l.leave()
+		defer l.load.leave()
 		c.serve(l)
 	})
 	return true

@@ -94,7 +94,7 @@ func (l *Listener) run() {
 			continue
 		case <-errs: // mostly an overflow of the queue
 			l.scan(time.Time{})
-		case <-l.retry:
+		case <-l.load.retry:
 			l.scan(time.Time{})
 		case now := <-tick.C:
 			if now.Sub(swept) >= sweepInterval {
@@ -176,7 +176,7 @@ func (l *Listener) scan(now time.Time) (taken bool) {
 			taken = l.take(p, id) || taken
 		}
 		if len(ids) == maxCalls { // there may be more
-			l.noteSkipped()
+			l.load.noteSkipped()
 		}
 	}
 	return taken

@@ -53,8 +53,8 @@ func (l *Listener) readRequest(p *servedDir, id string) (ask request, ok bool) {
 		}
 		return ask, false
 	}
-	side := l.sidecar(p, id)
-	if !p.settled(id, text, side, e, err) {
+	side := p.sidecar(id)
+	if !p.settled(id, text, side, err) {
 		return ask, false
 	}
 	ask = request{id: id, owner: e, hasCmdFile: side != nil}
@@ -88,7 +88,7 @@ func (l *Listener) readRequest(p *servedDir, id string) (ask request, ok bool) {
 func (p *servedDir) allows(e dir.Entry) bool { return p.Allows == nil || p.Allows(e.UID) }
 
 // sidecar returns the fields of <id>.cmd, or nil.
-func (l *Listener) sidecar(p *servedDir, id string) []string {
+func (p *servedDir) sidecar(id string) []string {
 	text, e, err := p.Dir.Read(id+".cmd", wire.MaxExec)
 	if err != nil || !p.allows(e) {
 		return nil
@@ -98,7 +98,7 @@ func (l *Listener) sidecar(p *servedDir, id string) []string {
 
 // settled reports whether a request is complete. A caller that writes it in place, instead of renaming it, can be seen
 // half way: the last argument has no NUL yet, or the file is empty, which would mean a command without arguments.
-func (p *servedDir) settled(id string, text []byte, side []string, e dir.Entry, err error) bool {
+func (p *servedDir) settled(id string, text []byte, side []string, err error) bool {
 	if err != nil || side != nil || len(text) > 0 && text[len(text)-1] == 0 {
 		return true
 	}

@@ -25,7 +25,7 @@ func TestSweep(t *testing.T) {
 	now := time.Now()
 	old, young, future := now.Add(-6*time.Minute), now.Add(-4*time.Minute), now.Add(24*time.Hour)
 	for name, at := range map[string]time.Time{
-		"old.stdout": old, "old.exit": old, "young.exit": young, "mixed.stdout": old, "mixed.beat": young, "flying.stdout": old,
+		"old.stdout": old, "old.exit": old, "young.exit": young, "mixed.stdout": old, "mixed.beat": young, "inflight.stdout": old,
 		"wish.req": old, "readme": old, "x.txt": old, "future.exit": future,
 	} {
 		path := filepath.Join(base, "x", name)
@@ -40,19 +40,19 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := newServedDir(RequestDir{Dir: box})
-	p.inFlight["flying"] = &call{}
+	p.inFlight["inflight"] = &call{}
 	left := func() (names []string) {
 		box.Names(func(name string) bool { names = append(names, name); return true })
 		slices.Sort(names)
 		return names
 	}
 	p.sweep(now)
-	want := []string{"dir.exit", "flying.stdout", "future.exit", "mixed.beat", "mixed.stdout", "readme", "wish.req", "x.txt", "young.exit"}
+	want := []string{"dir.exit", "inflight.stdout", "future.exit", "mixed.beat", "mixed.stdout", "readme", "wish.req", "x.txt", "young.exit"}
 	if got := left(); !slices.Equal(got, want) {
 		t.Errorf("left are %q, want %q", got, want)
 	}
 	p.sweep(now.Add(6 * time.Minute))
-	want = []string{"dir.exit", "flying.stdout", "readme", "wish.req", "x.txt"}
+	want = []string{"dir.exit", "inflight.stdout", "readme", "wish.req", "x.txt"}
 	if got := left(); !slices.Equal(got, want) {
 		t.Errorf("later left are %q, want %q", got, want)
 	}

@@ -90,11 +90,11 @@ func TestHTTPHangUp(t *testing.T) {
 	}
 }
 
-// TestHTTPDawdlers has strangers take their time: they are dropped, and no request waits
+// TestHTTPSlowClients has strangers take their time: they are dropped, and no request waits
 // for them.
 //
 // Attack 177.
-func TestHTTPDawdlers(t *testing.T) {
+func TestHTTPSlowClients(t *testing.T) {
 	_, at := listening(t, echo)
 	idle := dialTo(t, at)
 	slow := dialTo(t, at)
@@ -121,11 +121,11 @@ func TestHTTPDawdlers(t *testing.T) {
 	}
 }
 
-// TestHTTPTooManyDawdlers has requests refused that do not send their bodies, with the token and
+// TestHTTPTooManySlowClients has requests refused that do not send their bodies, with the token and
 // without: they go, and none counts for more than a stranger.
 //
 // Attack 177.
-func TestHTTPTooManyDawdlers(t *testing.T) {
+func TestHTTPTooManySlowClients(t *testing.T) {
 	t.Parallel() // it is waiting
 	h, at := listening(t, echo)
 	for range maxCalls {
@@ -177,10 +177,10 @@ func TestHTTPPorts(t *testing.T) {
 	}
 }
 
-// TestHTTPNear hears nobody but those on the same network: not this host itself.
+// TestHTTPOtherNetwork hears nobody but those on the same network: not this host itself.
 //
 // Attack 175.
-func TestHTTPNear(t *testing.T) {
+func TestHTTPOtherNetwork(t *testing.T) {
 	_, at := listening(t, echo)
 	itself, err := net.Dial("tcp", at) // from the same address
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// HalfMade makes, and returns, two sessions without a readable record that a container tells of: the folder of one is empty, that
+// Unreadable makes, and returns, two sessions without a readable record that a container tells of: the folder of one is empty, that
 // of the other has a damaged record. Both are old.
-func HalfMade(t *testing.T, store *state.Store) (empty, damaged state.Session) {
+func Unreadable(t *testing.T, store *state.Store) (empty, damaged state.Session) {
 	t.Helper()
 	empty = state.Session{ID: state.NewID(), ContainerName: "web", Damaged: true}
 	damaged = state.Session{ID: state.NewID(), ContainerName: "web", Damaged: true}

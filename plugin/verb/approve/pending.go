@@ -94,38 +94,27 @@ func listPending(ctx context.Context, dockerCLI command.Cli, store *state.Store,
 	if err != nil {
 		return err
 	}
-	format := formatter.Format(opts.format)
-	switch {
-	case opts.quiet:
-		format = formatter.DefaultQuietFormat
-	case opts.format == formatter.TableFormatKey:
-		format = pendingTable
-	}
+	format := cli.ListFormat(opts.quiet, opts.format, pendingTable)
 	now := time.Now()
-	out := formatter.Context{Output: names.ASCIIWriter(dockerCLI.Out()), Format: format, Trunc: !opts.noTrunc}
-	return out.Write(newPendingRow(), func(row func(formatter.SubContext) error) error {
-		for _, q := range all {
-			if !keep(q) {
-				continue
-			}
-			r := newPendingRow()
-			r.now = now
-			r.trunc = !opts.noTrunc && format.IsTable() // a program that approves needs the complete text
-			if !r.trunc {
-				var err error
-				if q, err = wholeQuestion(ctx, store, q); errors.Is(err, approval.ErrUnknown) {
-					continue // it has been answered
-				} else if err != nil {
-					return err
-				}
-			}
-			r.q = q
-			if err := row(r); err != nil {
+	var rows []*pendingRow
+	for _, q := range all {
+		if !keep(q) {
+			continue
+		}
+		r := newPendingRow()
+		r.now = now
+		r.trunc = !opts.noTrunc && format.IsTable() // a program that approves needs the complete text
+		if !r.trunc {
+			if q, err = wholeQuestion(ctx, store, q); errors.Is(err, approval.ErrUnknown) {
+				continue // it has been answered
+			} else if err != nil {
 				return err
 			}
 		}
-		return nil
-	})
+		r.q = q
+		rows = append(rows, r)
+	}
+	return cli.WriteRows(formatter.Context{Output: names.ASCIIWriter(dockerCLI.Out()), Format: format, Trunc: !opts.noTrunc}, newPendingRow(), rows)
 }
 
 // pendingTable has the default columns. A usual request fits into 80 characters.

@@ -83,7 +83,7 @@ func TestReadReason(t *testing.T) {
 // Attack 96.
 func TestKeysTypedAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(nil)
+		d := newQuestionList(nil)
 		q := control.Question{ID: "00112233aabbccdd", Session: "s", Waiting: []string{"00112233aabbccdd"}}
 		d.set("s", []control.Question{q})
 		<-d.changed

@@ -40,7 +40,7 @@ func watchPending(ctx context.Context, dockerCLI command.Cli, store *state.Store
 	defer term.Reset()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	d := newDesk(store)
+	d := newQuestionList(store)
 	// ends with ctx, when q is typed; wait waits for it.
 	d.wg.Go(func() { d.watchSessions(ctx) })
 	err = d.serve(ctx, dockerCLI.Out(), readKeys(os.Stdin), keep)
@@ -79,7 +79,7 @@ type questionList struct {
 	changed chan struct{}                 // has a buffer of one
 }
 
-func newDesk(store *state.Store) *questionList {
+func newQuestionList(store *state.Store) *questionList {
 	return &questionList{store: store, waiting: map[string][]control.Question{}, changed: make(chan struct{}, 1)}
 }
 

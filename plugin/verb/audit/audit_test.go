@@ -150,7 +150,7 @@ func TestAuditSince(t *testing.T) {
 
 // What is no record is not passed over in silence. Half a line of a writer that found the disk full is
 // as it was written.
-func TestAuditOdd(t *testing.T) {
+func TestAuditInvalidLines(t *testing.T) {
 	path, _ := recordedLog(t)
 	b, err := os.ReadFile(path)
 	if err != nil {

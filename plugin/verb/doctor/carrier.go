@@ -32,11 +32,11 @@ func (d *doctor) carrier(ctx context.Context, image string) finding {
 	case d.engine.err != nil:
 		return needsEngine()
 	}
-	return d.carrierProven(ctx, image)
+	return d.testCarrier(ctx, image)
 }
 
-// carrierProven tries a call by a socket and, if that fails, by a relay.
-func (d *doctor) carrierProven(ctx context.Context, image string) finding {
+// testCarrier tries a call by a socket and, if that fails, by a relay.
+func (d *doctor) testCarrier(ctx context.Context, image string) finding {
 	err := proveCarrier(ctx, cli.GlobalArgs(d.cli), carrier.BySocket, image)
 	if err == nil {
 		return finding{Status: isOK, Found: "socket: a call of a container of " + image + " has arrived by it", Means: bySocket}
@@ -58,11 +58,11 @@ const (
 // carrierKnown reports what earlier sessions have shown of an engine.
 func carrierKnown(known state.Engine, e engineFacts) finding {
 	f := finding{Status: isOK}
-	prove := "docker hostexec doctor --image IMAGE"
+	command := "docker hostexec doctor --image IMAGE"
 	switch {
 	case known.Carrier == "":
 		f.Found = "not known yet for this engine"
-		f.Means = "the first session finds out whether sockets cross into containers, and else takes a relay; so does " + prove
+		f.Means = "the first session finds out whether sockets cross into containers, and else takes a relay; so does " + command
 		return f
 	case known.Carrier == carrier.BySocket:
 		f.Found, f.Means = "socket: a connection of a container of this engine has arrived", bySocket
@@ -75,7 +75,7 @@ func carrierKnown(known state.Engine, e engineFacts) finding {
 	case e.err != nil:
 		f.Status, f.Means = isWarn, "that is from before: the engine does not answer now"
 	case e.info.ID != known.ID:
-		f.Status, f.Means, f.Fix = isWarn, "that was another engine, at the same place: the next session finds out again", prove
+		f.Status, f.Means, f.Fix = isWarn, "that was another engine, at the same place: the next session finds out again", command
 	}
 	return f
 }

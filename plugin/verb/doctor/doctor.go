@@ -147,17 +147,12 @@ func writeFindings(w io.Writer, all []finding, format string) error {
 		}
 		return nil
 	}
-	out := formatter.Context{Output: w, Format: formatter.Format(format)}
-	return out.Write(newFindingRow(), func(row func(formatter.SubContext) error) error {
-		for _, f := range all {
-			r := newFindingRow()
-			r.f = f
-			if err := row(r); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	rows := make([]*findingRow, len(all))
+	for i, f := range all {
+		rows[i] = newFindingRow()
+		rows[i].f = f
+	}
+	return cli.WriteRows(formatter.Context{Output: w, Format: formatter.Format(format)}, newFindingRow(), rows)
 }
 
 // write prints a finding as a paragraph, because its texts are too long for columns.

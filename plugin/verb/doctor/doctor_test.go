@@ -181,7 +181,7 @@ func TestDoctorUnserved(t *testing.T) {
 	}
 }
 
-func TestDoctorShown(t *testing.T) {
+func TestDoctorFormats(t *testing.T) {
 	all := []finding{{"a", isOK, "fine", "good", ""}, {"b", isWarn, "one\ntwo\x1b[m", "so-so", "do it"}, {"c", isFail, "x", "bad", "y"}}
 	var out bytes.Buffer
 	if err := writeFindings(&out, all, "table"); err != nil {

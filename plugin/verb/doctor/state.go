@@ -88,7 +88,7 @@ type leftovers struct{ found, means, fixes []string }
 // The meanings of leftovers.
 const (
 	callsFail = "calls of such a session fail"
-	takesRoom = "what is left over takes up room, and does nothing else"
+	usesDisk  = "what is left over takes up room, and does nothing else"
 )
 
 func (s *leftovers) add(means, fix, format string, args ...any) {
@@ -122,7 +122,7 @@ func (d *doctor) staleState(ctx context.Context) finding {
 		d.unserved(&left, s)
 	}
 	d.recordless(&left, recs, answered)
-	for _, name := range d.store.KilledProxies() {
+	for _, name := range d.store.Proxies().Killed() {
 		left.add("the next proxy there cleans up after it", "docker hostexec proxy "+name+", in the same directory", "the lock of a proxy for %s that was killed", name)
 	}
 	d.leftAtEngine(ctx, &left, all)
@@ -141,11 +141,11 @@ func (d *doctor) recordless(left *leftovers, recs []state.Session, answered bool
 		switch {
 		case sessions.Contains(recs, id):
 		case slices.Contains(recordless, id):
-			left.add(takesRoom, "docker hostexec prune", "%s is no session", folder)
+			left.add(usesDisk, "docker hostexec prune", "%s is no session", folder)
 		case !answered:
 			left.add("it is not known whether its container runs", "docker hostexec doctor, when the engine answers", "%s has no record that can be read, and an engine does not answer", folder)
 		default:
-			left.add(takesRoom, policy.Line([]string{"rm", "-r", folder}), "%s is no session", folder)
+			left.add(usesDisk, policy.Line([]string{"rm", "-r", folder}), "%s is no session", folder)
 		}
 	}
 }
@@ -162,13 +162,13 @@ func (d *doctor) unserved(left *leftovers, s sessions.Session) {
 	case s.Damaged && s.State != sessions.StateGone:
 		left.add(callsFail, "docker rm -f "+s.ContainerName+", then docker hostexec run again", "session %s (%s) has no record that can be read, and its container is there", s.ID, s.ContainerName)
 	case sessions.Orphaned(s, time.Now()) && s.State != sessions.StateGone:
-		left.add(takesRoom, "docker hostexec prune", "session %s is of an agent whose processes are gone; its container may be there", s.ID)
+		left.add(usesDisk, "docker hostexec prune", "session %s is of an agent whose processes are gone; its container may be there", s.ID)
 	case s.State == sessions.StateLost:
 		left.add(callsFail, "docker hostexec resume --all", "session %s (%s) is lost: its container runs, and its watcher has gone", s.ID, s.ContainerName)
 	case s.Proxy != nil && sessions.Prunable(d.store, s, time.Now()):
-		left.add(takesRoom, "docker hostexec prune", "session %s is of a proxy that was killed", s.ID)
+		left.add(usesDisk, "docker hostexec prune", "session %s is of a proxy that was killed", s.ID)
 	case sessions.Prunable(d.store, s, time.Now()):
-		left.add(takesRoom, "docker hostexec prune", "session %s is of a container that was removed", s.ID)
+		left.add(usesDisk, "docker hostexec prune", "session %s is of a container that was removed", s.ID)
 	case s.State == sessions.StateUnknown:
 		left.add("it is not known whether its container runs", "docker hostexec status -a", "session %s (%s) has no watcher, and its engine does not answer", s.ID, s.ContainerName)
 	}
@@ -185,6 +185,6 @@ func (d *doctor) leftAtEngine(ctx context.Context, left *leftovers, all []sessio
 	}
 	ids, _ := container.Leftover(ctx, d.engine.api, d.store.Home, dead) // the engine has answered before
 	for _, id := range ids {
-		left.add(takesRoom, "docker hostexec prune", "container %.12s is of a command whose session has gone", id)
+		left.add(usesDisk, "docker hostexec prune", "container %.12s is of a command whose session has gone", id)
 	}
 }

@@ -12,12 +12,12 @@ import (
 )
 
 // Nothing that doctor advises removes the folder of a session that a container tells of, or may tell of.
-func TestRebuiltStays(t *testing.T) {
+func TestFixKeepsRebuiltSession(t *testing.T) {
 	store, err := state.OpenAt(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone, unreadable := sessionstest.HalfMade(t, store)
+	gone, unreadable := sessionstest.Unreadable(t, store)
 	recs := []state.Session{gone, unreadable}
 	d := &doctor{store: store}
 	for name, tt := range map[string]struct {

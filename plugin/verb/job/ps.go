@@ -92,32 +92,23 @@ func ps(ctx context.Context, w io.Writer, store *state.Store, refs []string, opt
 		return err
 	}
 	all, err := activities(ctx, store, recs)
-	format := formatter.Format(opts.format)
-	switch {
-	case opts.quiet:
-		format = formatter.DefaultQuietFormat
-	case opts.format == formatter.TableFormatKey:
-		format = "table {{.ID}}\t{{.Container}}\t{{.Kind}}\t{{.Status}}\t{{.Exit}}\t{{.Time}}\t{{.Command}}"
-	}
 	now := time.Now()
-	out := formatter.Context{Output: w, Format: format, Trunc: !opts.noTrunc}
-	return errors.Join(err, out.Write(newPsRow(), func(row func(formatter.SubContext) error) error {
-		for _, a := range all {
-			live := a.Status == job.Running
-			if !live && !opts.all && !keep.Has("status") || !keep.Match(a) {
-				continue
-			}
-			if opts.noTrunc {
-				a = a.whole(ctx, store)
-			}
-			r := newPsRow()
-			r.a, r.trunc, r.now = a, !opts.noTrunc, now
-			if err := row(r); err != nil {
-				return err
-			}
+	var rows []*psRow
+	for _, a := range all {
+		live := a.Status == job.Running
+		if !live && !opts.all && !keep.Has("status") || !keep.Match(a) {
+			continue
 		}
-		return nil
-	}))
+		if opts.noTrunc {
+			a = a.whole(ctx, store)
+		}
+		r := newPsRow()
+		r.a, r.trunc, r.now = a, !opts.noTrunc, now
+		rows = append(rows, r)
+	}
+	const table = "table {{.ID}}\t{{.Container}}\t{{.Kind}}\t{{.Status}}\t{{.Exit}}\t{{.Time}}\t{{.Command}}"
+	out := formatter.Context{Output: w, Format: cli.ListFormat(opts.quiet, opts.format, table), Trunc: !opts.noTrunc}
+	return errors.Join(err, cli.WriteRows(out, newPsRow(), rows))
 }
 
 // psRow is one call or job for templates.

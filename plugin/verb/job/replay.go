@@ -108,7 +108,7 @@ func replay(ctx context.Context, out, errs io.Writer, dir, request string, opts 
 		}
 		text := e.Data
 		switch {
-		case e.Remark():
+		case e.IsMarker():
 			cli.Say(errs, "%s", names.Quoted(text))
 			continue
 		case e.Code != "o":

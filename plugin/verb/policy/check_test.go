@@ -4,7 +4,7 @@ package policy
 
 import "testing"
 
-func TestRightOf(t *testing.T) {
+func TestNoProblems(t *testing.T) {
 	if got, want := noProblems(nil), "nothing is wrong: there is no configuration, and only what --proxy names can be called"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

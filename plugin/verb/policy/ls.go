@@ -114,15 +114,10 @@ func policyRows(c *config.Config) (rows []*policyRow) {
 }
 
 func writePolicy(out formatter.Context, rows []*policyRow) error {
-	return out.Write(newPolicyRow(), func(write func(formatter.SubContext) error) error {
-		for _, r := range rows {
-			r.trunc = out.Trunc
-			if err := write(r); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	for _, r := range rows {
+		r.trunc = out.Trunc
+	}
+	return cli.WriteRows(out, newPolicyRow(), rows)
 }
 
 // policyRow is one rule for templates.

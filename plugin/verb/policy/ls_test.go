@@ -88,7 +88,7 @@ auto_approve -   false
 	}
 }
 
-func TestClock(t *testing.T) {
+func TestExpiryTime(t *testing.T) {
 	now := time.Date(2026, 1, 2, 15, 4, 5, 0, time.Local)
 	for _, tt := range []struct {
 		t    time.Time

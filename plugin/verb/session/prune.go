@@ -73,7 +73,7 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, sweep []fu
 	rebuilt, answered := sessions.Rebuilt(ctx, dockerCLI, store, recs)
 	recs = append(recs, rebuilt...)
 	all := sessions.Survey(ctx, dockerCLI, store, recs)
-	errs := []error{sessions.SweepLost(store), inject.Sweep(store.Home), sessions.SweepAgents(ctx, dockerCLI, store, all), sweepEngines(ctx, dockerCLI, store, all), store.SweepProxies()}
+	errs := []error{sessions.SweepLost(store), inject.Sweep(store.Home), sessions.SweepAgents(ctx, dockerCLI, store, all), sweepEngines(ctx, dockerCLI, store, all), store.Proxies().Sweep()}
 	if answered { // otherwise an unknown container may mount such a folder
 		errs = append(errs, sweepRecordless(store, recs, dockerCLI.Out()))
 	}

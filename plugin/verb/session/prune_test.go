@@ -18,7 +18,7 @@ func TestPruneLeavesRebuilt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone, unreadable := sessionstest.HalfMade(t, store)
+	gone, unreadable := sessionstest.Unreadable(t, store)
 	var out strings.Builder
 	if err := sweepRecordless(store, []state.Session{gone, unreadable}, &out); err != nil || out.String() != "" {
 		t.Errorf("prune removes %q, %v", out.String(), err)
@@ -37,7 +37,7 @@ func TestPruneWithoutEngine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone, _ := sessionstest.HalfMade(t, store)
+	gone, _ := sessionstest.Unreadable(t, store)
 	var out strings.Builder
 	if err := runPrune(t.Context(), clitest.New(t, &out), true, nil); err != nil {
 		t.Error(err)

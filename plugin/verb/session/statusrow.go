@@ -25,27 +25,16 @@ const (
 )
 
 func writeStatus(w io.Writer, sessions []sessions.Session, opts statusOptions, now time.Time) error {
-	format := formatter.Format(opts.format)
-	switch {
-	case opts.quiet:
-		format = formatter.DefaultQuietFormat
-	case opts.format == formatter.TableFormatKey:
-		format = statusTable
-		if opts.width > 0 && opts.width < wide {
-			format = narrowStatus
-		}
+	table := statusTable
+	if opts.width > 0 && opts.width < wide {
+		table = narrowStatus
 	}
-	out := formatter.Context{Output: w, Format: format, Trunc: !opts.noTrunc}
-	return out.Write(newStatusRow(), func(row func(formatter.SubContext) error) error {
-		for _, s := range sessions {
-			r := newStatusRow()
-			r.s, r.trunc, r.now = s, !opts.noTrunc, now
-			if err := row(r); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	rows := make([]*statusRow, len(sessions))
+	for i, s := range sessions {
+		rows[i] = newStatusRow()
+		rows[i].s, rows[i].trunc, rows[i].now = s, !opts.noTrunc, now
+	}
+	return cli.WriteRows(formatter.Context{Output: w, Format: cli.ListFormat(opts.quiet, opts.format, table), Trunc: !opts.noTrunc}, newStatusRow(), rows)
 }
 
 // statusRow is one session for templates.

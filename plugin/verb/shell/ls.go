@@ -72,18 +72,8 @@ func shellsOf(ctx context.Context, dir string) ([]shell.Info, error) {
 }
 
 func writeShells(w io.Writer, rows []*shellRow, format string) error {
-	if format == formatter.TableFormatKey {
-		format = "table {{.Session}}\t{{.Container}}\t{{.Name}}\t{{.PID}}\t{{.State}}\t{{.Directory}}"
-	}
-	out := formatter.Context{Output: w, Format: formatter.Format(format)}
-	return out.Write(newShellRow(), func(row func(formatter.SubContext) error) error {
-		for _, r := range rows {
-			if err := row(r); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	const table = "table {{.Session}}\t{{.Container}}\t{{.Name}}\t{{.PID}}\t{{.State}}\t{{.Directory}}"
+	return cli.WriteRows(formatter.Context{Output: w, Format: cli.ListFormat(false, format, table)}, newShellRow(), rows)
 }
 
 // shellRow is one shell for templates.

@@ -98,7 +98,7 @@ func (mc *mountCheck) refuseNew(c container.InspectResponse) error {
 		err = mc.refuseWriter(c, slices.Concat(own, theirs))
 	}
 	if err == nil {
-		err = mc.sessions.Undisturbed(own, mc.config.Environ)
+		err = mc.sessions.CheckPrograms(own, mc.config.Environ)
 	}
 	return err
 }

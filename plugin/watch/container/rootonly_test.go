@@ -9,10 +9,10 @@ import (
 	"github.com/docker/docker/api/types/system"
 )
 
-// TestRoots: who root is in archives of an engine that maps users.
+// TestOwnedByRoot: who root is in archives of an engine that maps users.
 //
 // Attack 170.
-func TestRoots(t *testing.T) {
+func TestOwnedByRoot(t *testing.T) {
 	mapped := []string{"name=seccomp,profile=default", "name=userns"}
 	for _, tt := range []struct {
 		name, dir string

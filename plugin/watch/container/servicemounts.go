@@ -141,7 +141,7 @@ func (m *Mode) checkAll(ctx context.Context, api watch.Engine) (run []string, er
 		if err := m.mounts.refuse(c); err != nil {
 			return nil, fmt.Errorf("container %s: %w", strings.TrimPrefix(c.Name, "/"), err)
 		}
-		m.s.Calls.Widen(m.mounts.addOther(c))
+		m.s.Calls.AddSupplied(m.mounts.addOther(c))
 		if c.State.Running {
 			run = append(run, c.ID)
 		}

@@ -20,11 +20,11 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// TestUnseen has an engine list a service's container and then not say what it mounts: calls
+// TestUnknownMounts has an engine list a service's container and then not say what it mounts: calls
 // wait until it does, or says that there is none. They went on, and nobody looked again.
 //
 // Attack 195.
-func TestUnseen(t *testing.T) {
+func TestUnknownMounts(t *testing.T) {
 	home := t.TempDir()
 	rec := state.Session{ID: "0123456789ab", Service: &state.Service{Project: "p", Name: "s"}}
 	log := slog.New(slog.DiscardHandler)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestGate has calls wait at a gate that is shut, until it is opened or nobody wants them any more.
-func TestGate(t *testing.T) {
+// TestWaitGate has calls wait at a gate that is shut, until it is opened or nobody wants them any more.
+func TestWaitGate(t *testing.T) {
 	var g waitGate
 	if !g.pass(t.Context()) {
 		t.Error("a new gate is shut")

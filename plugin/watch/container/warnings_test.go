@@ -9,10 +9,10 @@ import (
 	"github.com/docker/docker/api/types/container"
 )
 
-// TestWarnsOf: one thing that thins the walls of a container is one warning.
+// TestIsolationWarnings: one thing that thins the walls of a container is one warning.
 //
 // Attack 120.
-func TestWarnsOf(t *testing.T) {
+func TestIsolationWarnings(t *testing.T) {
 	for says, h := range map[string]container.HostConfig{
 		"is privileged":        {Privileged: true},
 		"--pid host":           {PidMode: "host"},

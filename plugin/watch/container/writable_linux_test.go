@@ -14,11 +14,11 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// TestAdapt has commands that were found in a directory of PATH which the container can write:
+// TestUpdateWritable has commands that were found in a directory of PATH which the container can write:
 // they are those of the next one, and what was named by its path stays, to be refused.
 //
 // Attack 62.
-func TestAdapt(t *testing.T) {
+func TestUpdateWritable(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -59,10 +59,10 @@ func TestAdapt(t *testing.T) {
 	}
 }
 
-// TestDependable has a proxied script whose interpreter is in the container's mount.
+// TestInterpreterIsWritable has a proxied script whose interpreter is in the container's mount.
 //
 // Attack 214.
-func TestDependable(t *testing.T) {
+func TestInterpreterIsWritable(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -12,11 +12,11 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// TestPrivate has directories of requests that exist: those that other users can use are
+// TestPrivateDirectories has directories of requests that exist: those that other users can use are
 // refused, and the message says what to type.
 //
 // Attack 126.
-func TestPrivate(t *testing.T) {
+func TestPrivateDirectories(t *testing.T) {
 	const me, root, other = 1000, 0, 65534
 	for _, tt := range []struct {
 		name       string
@@ -48,8 +48,8 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
-// TestOpenNotes has --any-user warn of what it opens, and of what it cannot.
-func TestOpenNotes(t *testing.T) {
+// TestAnyUserWarnings has --any-user warn of what it opens, and of what it cannot.
+func TestAnyUserWarnings(t *testing.T) {
 	got := strings.Join(openNotes([]dir.Step{{Path: "/p", Mode: 0o700}, {Path: "/p/x", Mode: 0o777}}), "\n")
 	for _, want := range []string{"warning: --any-user: every user of this host who can enter /p/x runs these commands as you", "other users cannot use /p (mode 0700): chmod 711 /p"} {
 		if !strings.Contains(got, want) {

@@ -63,7 +63,7 @@ func (d *requestDirs) openLocked(commands []string) (p files.RequestDir, err err
 		for _, name := range commands {
 			mine[name] = true
 		}
-		p.Others = func() []string { return d.record.Store.ServedCommands(key, mine) }
+		p.Others = func() []string { return d.record.Store.Proxies().Served(key, mine) }
 	}
 	return p, nil
 }
@@ -118,7 +118,7 @@ func (d *requestDirs) lock(box *dir.SharedDir, key, name string) error {
 			return err
 		}
 	}
-	l, err := d.record.Store.LockProxy(key, name)
+	l, err := d.record.Store.Proxies().Lock(key, name)
 	if err != nil {
 		return err
 	}

@@ -75,7 +75,7 @@ func (m *Mode) refuse() error {
 	if at, ok := watch.WritableNotifier(notifier, m.s.Calls.Dirs()); ok {
 		return fmt.Errorf("whoever makes requests can change %s, which notify.command names: move it elsewhere", at)
 	}
-	return m.s.Others.Undisturbed(watch.ProtectedFiles(m.s.Record, m.s.Config, notifier), m.s.Config.Environ)
+	return m.s.Others.CheckPrograms(watch.ProtectedFiles(m.s.Record, m.s.Config, notifier), m.s.Config.Environ)
 }
 
 // Admit implements Mode.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package room is the first process of a container that runs one command.
+// Package initproc is the first process of a container that runs one command.
 //
-//	room -> Notice (+ its working directory, and its root)                     -> host
-//	room <- Exec (umask as environment, + descriptors for 0, 1, 2)  Signal*    <- host
-//	room -> Started (+ the master of a terminal) | Exit   Stopped*   Exit      -> host
+//	init -> Notice (+ its working directory, and its root)                     -> host
+//	init <- Exec (umask as environment, + descriptors for 0, 1, 2)  Signal*    <- host
+//	init -> Started (+ the master of a terminal) | Exit   Stopped*   Exit      -> host
 //
 // No process outlives the connection to the host. When the connection ends for any reason, all processes
 // in the container get SIGTERM, and after a grace SIGKILL. When the command ends, the container ends with
@@ -13,12 +13,12 @@
 // The package makes no decisions and copies no data. The command's descriptors are those that the host has
 // sent, and the master of a terminal goes to the host. It is part of the shim's program, under another
 // name.
-package room
+package initproc
 
 import "github.com/docker-hostexec/hostexec/shim/wire"
 
 // Name is the name of the program in a container for one command. No command can have this name.
-const Name = ".room"
+const Name = ".init"
 
 // Socket is the name of the host's socket, in the directory of the program.
 const Socket = "socket"

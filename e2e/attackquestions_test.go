@@ -162,11 +162,11 @@ func TestIntegrationAttackIDs(t *testing.T) {
 	want(t, "stdout", call.Ended(t).Out, "ids\n")
 }
 
-// TestIntegrationAttackComeBack has a caller leave, a person say yes, and others fetch the
+// TestIntegrationAttackDurable has a caller leave, a person say yes, and others fetch the
 // answer: another session never can, this one once, and for nothing else.
 //
 // Attacks 147, 199.
-func TestIntegrationAttackComeBack(t *testing.T) {
+func TestIntegrationAttackDurable(t *testing.T) {
 	h, _ := hostWithCanary(t)
 	h.Write(t, h.State, "config.yaml", waitingText, 0o600)
 	c, other := h.Holding(t), h.Holding(t)
@@ -193,11 +193,11 @@ func TestIntegrationAttackComeBack(t *testing.T) {
 	want(t, "STARTs", len(h.Audit(t, "HOSTEXEC START")), 1)
 }
 
-// TestIntegrationAttackRebound has a caller take its question back and put another one as a
+// TestIntegrationAttackChangedMeanwhile has a caller take its question back and put another one as a
 // person answers: the answer is to what was shown.
 //
 // Attacks 148, 199.
-func TestIntegrationAttackRebound(t *testing.T) {
+func TestIntegrationAttackChangedMeanwhile(t *testing.T) {
 	h, _ := hostWithCanary(t)
 	h.Write(t, h.State, "config.yaml", strings.Replace(waitingText, "durable: true", "durable: false", 1), 0o600)
 	c := h.Holding(t)

@@ -4,7 +4,7 @@ package executor
 
 import "context"
 
-func (h *Host) runIn(ctx context.Context, room Backend, c Command, s Streams) (Status, error) {
+func (h *Host) runIn(ctx context.Context, b Backend, c Command, s Streams) (Status, error) {
 	pl, err := h.connectStreams(s, true)
 	if err != nil {
 		return Status{}, err
@@ -13,7 +13,7 @@ func (h *Host) runIn(ctx context.Context, room Backend, c Command, s Streams) (S
 		pl.closeAll()
 		return Status{}, context.Cause(ctx)
 	}
-	g, err := room.Start(ctx, c, pl.files, s.TTY)
+	g, err := b.Start(ctx, c, pl.files, s.TTY)
 	if err != nil {
 		pl.closeAll()
 		return Status{}, err

@@ -18,35 +18,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mailbox is a container that makes a call for each line it is sent, so that one can be
+// scriptedCalls is a container that makes a call for each line it is sent, so that one can be
 // made without docker exec. What it says comes back by a named pipe.
-type mailbox struct {
+type scriptedCalls struct {
 	c       *Container
 	out, in *os.File
 	lines   *bufio.Reader
 }
 
-// mailboxScript is what the container does. The host's commands write to its stdout. By a relay
+// scriptedCallsScript is what the container does. The host's commands write to its stdout. By a relay
 // they would read the words ahead.
-const mailboxScript = `while read -r word; do
+const scriptedCallsScript = `while read -r word; do
   case $word in
   long) { hsh -c 'echo $$; exec sleep 1000'; echo "code $?"; } 2>/dev/null & ;;
   *) hsh -c 'echo "called $1"' hsh "$word" </dev/null || echo "code $?" ;;
   esac
 done <in >out 2>&1`
 
-// newMailbox has docker hostexec run make one, with more flags.
-func newMailbox(t *testing.T, h *Host, flags ...string) *mailbox {
+// newScriptedCalls has docker hostexec run make one, with more flags.
+func newScriptedCalls(t *testing.T, h *Host, flags ...string) *scriptedCalls {
 	t.Helper()
-	m, args := openMailbox(t, h)
+	m, args := openScriptedCalls(t, h)
 	m.c = h.Detached(t, append(append([]string{"--proxy", "hsh=/bin/sh"}, flags...), args...)...)
 	return m
 }
 
 // newAttached attaches one that docker run has made, with more flags.
-func newAttached(t *testing.T, h *Host, flags ...string) *mailbox {
+func newAttached(t *testing.T, h *Host, flags ...string) *scriptedCalls {
 	t.Helper()
-	m, args := openMailbox(t, h)
+	m, args := openScriptedCalls(t, h)
 	id := strings.TrimSpace(h.Must(t, append(append([]string{"run", "-d", "--label", runLabel}, flags...), args...)...))
 	t.Cleanup(func() { h.Docker(t, "rm", "-f", "-v", id) })
 	m.c = &Container{Host: h, ID: id, User: "0"}
@@ -54,10 +54,10 @@ func newAttached(t *testing.T, h *Host, flags ...string) *mailbox {
 	return m
 }
 
-// openMailbox makes the pipes, and says what a container with them is started with.
-func openMailbox(t *testing.T, h *Host) (m *mailbox, args []string) {
+// openScriptedCalls makes the pipes, and says what a container with them is started with.
+func openScriptedCalls(t *testing.T, h *Host) (m *scriptedCalls, args []string) {
 	t.Helper()
-	dir := filepath.Join(h.Work, unique("mail-"+strconv.FormatInt(mailboxes.Add(1), 10)))
+	dir := filepath.Join(h.Work, unique("mail-"+strconv.FormatInt(scriptedCallers.Add(1), 10)))
 	h.mkdir(t, dir)
 	open := func(name string) *os.File {
 		path := filepath.Join(dir, name)
@@ -69,15 +69,15 @@ func openMailbox(t *testing.T, h *Host) (m *mailbox, args []string) {
 		t.Cleanup(func() { f.Close() })
 		return f
 	}
-	m = &mailbox{out: open("in"), in: open("out")}
+	m = &scriptedCalls{out: open("in"), in: open("out")}
 	m.lines = bufio.NewReader(m.in)
-	return m, []string{"--network", "none", "-v", dir + ":/w", "-w", "/w", engineRef, "sh", "-c", mailboxScript}
+	return m, []string{"--network", "none", "-v", dir + ":/w", "-w", "/w", engineRef, "sh", "-c", scriptedCallsScript}
 }
 
-var mailboxes atomic.Int64
+var scriptedCallers atomic.Int64
 
 // ask sends a word and returns the line that comes back.
-func (m *mailbox) ask(t *testing.T, word string) string {
+func (m *scriptedCalls) ask(t *testing.T, word string) string {
 	t.Helper()
 	_, err := fmt.Fprintln(m.out, word)
 	check(t, err)
@@ -85,7 +85,7 @@ func (m *mailbox) ask(t *testing.T, word string) string {
 }
 
 // line returns the next line that comes, for which it waits because of what.
-func (m *mailbox) line(t *testing.T, what string) string {
+func (m *scriptedCalls) line(t *testing.T, what string) string {
 	t.Helper()
 	check(t, m.in.SetReadDeadline(time.Now().Add(patience)))
 	line, err := m.lines.ReadString('\n')
@@ -96,7 +96,7 @@ func (m *mailbox) line(t *testing.T, what string) string {
 }
 
 // call makes a call that has to be answered.
-func (m *mailbox) call(t *testing.T, when string) {
+func (m *scriptedCalls) call(t *testing.T, when string) {
 	t.Helper()
 	want(t, "a call "+when, m.ask(t, when), "called "+when)
 }

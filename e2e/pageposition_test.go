@@ -12,11 +12,11 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestIntegrationPageStill has requests come, and be taken back, above and below one that a
+// TestIntegrationPageKeepsPosition has requests come, and be taken back, above and below one that a
 // person is about to answer: its button stays where it is below the mouse, and a click there is for it.
 //
 // Attack 111.
-func TestIntegrationPageStill(t *testing.T) {
+func TestIntegrationPageKeepsPosition(t *testing.T) {
 	h := dockerUsers(t)[0]
 	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")
 	tab := h.ui(t).page(t, newBrowser(t))
@@ -24,7 +24,7 @@ func TestIntegrationPageStill(t *testing.T) {
 	call, id := tab.asked(t, c, "hsh", "-c", "echo aimed", "hsh", "aimed")
 	below, idBelow := tab.asked(t, c, "hsh", "-c", "echo below", "hsh", "below")
 	eval[any](tab, "document.querySelector('"+card(id)+"').scrollIntoView({block: 'center'})")
-	tab.ripe(id)
+	tab.waitApprovable(id)
 	place := func() (at [2]float64) {
 		v := eval[[]float64](tab, "(r => [r.x + r.width / 2, r.y + r.height / 2])(document.querySelector('"+card(id)+" .approve').getBoundingClientRect())")
 		copy(at[:], v)
@@ -44,7 +44,7 @@ func TestIntegrationPageStill(t *testing.T) {
 	late, idLate := tab.asked(t, c, "hsh", "-c", "echo late", "hsh", "late")
 	want(t, "where it is with one that came later", fmt.Sprint(place()), fmt.Sprint(aim))
 	want(t, "the order", eval[string](tab, "[...document.querySelectorAll('.request')].map(c => c.id).join()"), "r-"+idAbove+",r-"+id+",r-"+idBelow+",r-"+idLate)
-	tab.ripe(id) // it got the focus when it was the only one
+	tab.waitApprovable(id) // it got the focus when it was the only one
 	tab.do(chromedp.MouseClickXY(aim[0], aim[1]))
 	want(t, "what the click has approved", call.Ended(t).Out, "aimed\n")
 	want(t, "APPROVEs", len(h.Audit(t, c.Session, "HOSTEXEC APPROVE")), 1)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestIntegrationLeft sees what a call and a job have left running, from the host, and ends it.
-func TestIntegrationLeft(t *testing.T) {
+// TestIntegrationLeftover sees what a call and a job have left running, from the host, and ends it.
+func TestIntegrationLeftover(t *testing.T) {
 	const script = `setsid sleep 1000 >/dev/null 2>&1 & echo $! $HOSTEXEC_REQUEST_ID`
 	forEachUser(t, func(t *testing.T, c *Container) {
 		id, _, _ := strings.Cut(c.Exec(t, "hostexec", "-d", "hsh", "-c", script).Out, " ")

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestOwned: of many requests those are known that run.
-func TestOwned(t *testing.T) {
+// TestLeftoverOwner: of many requests those are known that run.
+func TestLeftoverOwner(t *testing.T) {
 	s := &Server{}
 	s.running.set(Running{Request: "runs"}, nil)
 	s.left.add("runs", s.running.list)

@@ -19,9 +19,9 @@ func TestOutside(t *testing.T) {
 	fixed.Fixed = []string{"up"}
 	deny := rule("deny", Deny, w("no"), several(".{1,40}", 0, 3))
 	for _, tt := range []struct {
-		args  string
-		want  Action
-		doubt string // a part of the doubt
+		args      string
+		want      Action
+		askReason string // a part of the reason
 	}{
 		{"x cat a/b", Allow, ""},
 		{"x cat -n --to a/b a/b", Allow, ""},
@@ -41,14 +41,14 @@ func TestOutside(t *testing.T) {
 	} {
 		p := &Policy{Rules: rules(wild, after, spelled, fixed, deny)}
 		v := decide(p, strings.Split(tt.args, " ")...)
-		if v.Action != tt.want || !strings.Contains(v.AskReason, tt.doubt) || (v.AskReason == "") != (tt.doubt == "") {
-			t.Errorf("Decide(%q) = %v, doubt %q, want %v, %q", tt.args, v.Action, v.AskReason, tt.want, tt.doubt)
+		if v.Action != tt.want || !strings.Contains(v.AskReason, tt.askReason) || (v.AskReason == "") != (tt.askReason == "") {
+			t.Errorf("Decide(%q) = %v, askReason %q, want %v, %q", tt.args, v.Action, v.AskReason, tt.want, tt.askReason)
 		}
 		for i := range p.Rules["x"].Rules {
 			p.Rules["x"].Rules[i].Anywhere = true
 		}
 		if v := decide(p, strings.Split(tt.args, " ")...); v.Action == Ask || v.AskReason != "" {
-			t.Errorf("anywhere: Decide(%q) = %v, doubt %q", tt.args, v.Action, v.AskReason)
+			t.Errorf("anywhere: Decide(%q) = %v, askReason %q", tt.args, v.Action, v.AskReason)
 		}
 	}
 	contained := Ruleset{Place: Place{Image: "img"}, Rules: []Rule{wild}}
@@ -80,7 +80,7 @@ func TestOutsideOfLists(t *testing.T) {
 	} {
 		v := decide(&tt.p, strings.Split(tt.args, " ")...)
 		if v.Action != tt.want || v.Rule != tt.rule || (v.AskReason != "") != (tt.want == Ask && len(tt.p.Manual) == 0) {
-			t.Errorf("%s: Decide(%q) = %v by %s, doubt %q, want %v by %s", tt.name, tt.args, v.Action, v.Rule, v.AskReason, tt.want, tt.rule)
+			t.Errorf("%s: Decide(%q) = %v by %s, askReason %q, want %v by %s", tt.name, tt.args, v.Action, v.Rule, v.AskReason, tt.want, tt.rule)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func TestEffects(t *testing.T) {
 			r.Effects, r.Accept = try.effects, false
 			v := (&Policy{Rules: map[string]Ruleset{args[0]: {Rules: []Rule{r}}}}).Decide(Request{Args: args, GitDir: true})
 			if v.Action != try.want || v.Grade.Code() != (try.want == Ask) || (v.AskReason != "") != (try.want == Ask) {
-				t.Errorf("%s, effects %q: %v, code %v, doubt %q, want %v", tt.line, try.effects, v.Action, v.Grade.Code(), v.AskReason, try.want)
+				t.Errorf("%s, effects %q: %v, code %v, askReason %q, want %v", tt.line, try.effects, v.Action, v.Grade.Code(), v.AskReason, try.want)
 			}
 			r.Accept = true
 			v = (&Policy{Rules: map[string]Ruleset{args[0]: {Rules: []Rule{r}}}}).Decide(Request{Args: args, GitDir: true})

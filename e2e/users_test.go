@@ -58,8 +58,8 @@ func bySocket(t *testing.T, f func(t *testing.T, c *Container)) {
 	}
 }
 
-// anybody is one of the people, for what takes long and differs for none of them.
-func anybody(t testing.TB) []*Host {
+// anyUser is one of the people, for what takes long and differs for none of them.
+func anyUser(t testing.TB) []*Host {
 	t.Helper()
 	all := dockerUsers(t)
 	return all[len(all)-1:]

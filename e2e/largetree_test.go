@@ -15,13 +15,13 @@ import (
 // large is how many processes a large tree has.
 const large = 500
 
-// TestIntegrationBigTree ends trees of 500 processes, which grew in every way there is, a
+// TestIntegrationLargeTree ends trees of 500 processes, which grew in every way there is, a
 // fifth of which ignores TERM: by hostexec kill, by the death of the shim, and by that of the
 // watcher. None is left.
 //
 // Attacks 142, 152.
-func TestIntegrationBigTree(t *testing.T) {
-	for _, h := range anybody(t) {
+func TestIntegrationLargeTree(t *testing.T) {
+	for _, h := range anyUser(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.Holding(t, "--proxy", "hp="+probePath(t)).As("1000")
 			w := h.Watcher(t, c.Session)

@@ -11,29 +11,29 @@ import (
 	"testing"
 )
 
-// ground is a session, and where the shells of a test are: on the host, or in a container.
-type ground struct {
+// shellBackend is a session, and where the shells of a test are: on the host, or in a container.
+type shellBackend struct {
 	*Container
 	in string // the container's name, "" on the host
 }
 
-// grounds runs f on the host and in a container of the full image, each for another person.
-func grounds(t *testing.T, f func(t *testing.T, g ground)) {
+// forEachShellBackend runs f on the host and in a container of the full image, each for another person.
+func forEachShellBackend(t *testing.T, f func(t *testing.T, g shellBackend)) {
 	needBash(t)
 	all := dockerUsers(t)
-	t.Run("host", func(t *testing.T) { f(t, ground{Container: all[len(all)-1].Holding(t, "--proxy-shell")}) })
+	t.Run("host", func(t *testing.T) { f(t, shellBackend{Container: all[len(all)-1].Holding(t, "--proxy-shell")}) })
 	t.Run("inside", func(t *testing.T) {
 		name := all[0].target(t, "full", nil, "/probe", "hold")
-		f(t, ground{all[0].Holding(t, "--proxy-shell=allow,in="+name), name})
+		f(t, shellBackend{all[0].Holding(t, "--proxy-shell=allow,in="+name), name})
 	})
 }
 
-var unnamable = regexp.MustCompile(`[^a-z0-9]+`)
+var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
 // target starts a container that is no session's, and returns its name.
 func (h *Host) target(t testing.TB, img string, flags []string, cmd ...string) string {
 	t.Helper()
-	name := unique(unnamable.ReplaceAllString(strings.ToLower(t.Name()), "-"))
+	name := unique(notInNames.ReplaceAllString(strings.ToLower(t.Name()), "-"))
 	args := append([]string{"run", "-d", "--label", runLabel, "--network", "none", "--name", name}, flags...)
 	h.Must(t, append(append(args, image(t, img)), cmd...)...)
 	t.Cleanup(func() { h.Docker(t, "rm", "-f", "-v", name) })
@@ -41,7 +41,7 @@ func (h *Host) target(t testing.TB, img string, flags []string, cmd ...string) s
 }
 
 // create are the words that make a shell there.
-func (g ground) create(words string) string {
+func (g shellBackend) create(words string) string {
 	if g.in != "" {
 		words = "--in " + g.in + " " + words
 	}
@@ -49,14 +49,14 @@ func (g ground) create(words string) string {
 }
 
 // x runs script in the session's container, where x TEXT [OPTIONS] runs TEXT in the shell s,
-// and create makes shells of this ground.
-func (g ground) x(t testing.TB, script string) Result {
+// and create makes shells of this backend.
+func (g shellBackend) x(t testing.TB, script string) Result {
 	t.Helper()
 	return g.Sh(t, `x() { t=$1; shift; hostexec session exec s "$@" -- "$t"; }; create() { `+g.create(`"$@"`)+`; }; `+script)
 }
 
 // make makes the shell s.
-func (g ground) make(t testing.TB) ground {
+func (g shellBackend) make(t testing.TB) shellBackend {
 	t.Helper()
 	if r := g.x(t, `create s`); r.Code != 0 {
 		t.Fatalf("create a shell: %v", r)

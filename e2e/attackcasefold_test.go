@@ -37,12 +37,12 @@ func (h *Host) caseFolding(t *testing.T, from string) string {
 	return at
 }
 
-// TestIntegrationAttackSpelling has a container, and who starts it, spell names otherwise on a
+// TestIntegrationAttackCaseFolding has a container, and who starts it, spell names otherwise on a
 // file system that does not tell upper from lower case: neither a read-only .git nor a program
 // that is run can be written by another spelling.
 //
 // Attack 91.
-func TestIntegrationAttackSpelling(t *testing.T) {
+func TestIntegrationAttackCaseFolding(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Fatal("only root can mount a file system: run the integration tests as root, or leave this one out by name")
 	}

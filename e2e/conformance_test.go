@@ -48,7 +48,7 @@ var carriers = map[string]func(t *testing.T, h *Host, flags ...string) *Containe
 	"files":  byCarrier("files"),
 	"http":   overHTTP,
 	"attach": func(t *testing.T, h *Host, flags ...string) *Container {
-		c := h.standing(t, "--network", "none")
+		c := h.startUnknown(t, "--network", "none")
 		r := h.Docker(t, append(append([]string{"hostexec", "attach", "--detach"}, flags...), c.ID)...)
 		c.Session = strings.TrimSpace(r.Out)
 		want(t, "attach", r.Code, 0)

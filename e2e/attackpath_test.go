@@ -30,8 +30,8 @@ func hostWithWorkspacePath(t *testing.T) *Host {
 	return h
 }
 
-// plantAll makes a uname and a cat of the container's wherever the host's PATH would find one.
-const plantAll = `mkdir -p bin linked later/bin node_modules/.bin; printf '#!/bin/sh\necho EVIL\n' > uname; chmod +x uname
+// writePrograms makes a uname and a cat of the container's wherever the host's PATH would find one.
+const writePrograms = `mkdir -p bin linked later/bin node_modules/.bin; printf '#!/bin/sh\necho EVIL\n' > uname; chmod +x uname
 	for d in bin linked later/bin node_modules/.bin; do cp uname $d/; cp uname $d/cat; done; echo 'echo EVIL' > env; `
 
 // TestIntegrationAttackPath plants a program in each directory of the host's PATH that it can
@@ -48,11 +48,11 @@ func TestIntegrationAttackPath(t *testing.T) {
 		"a program": "tool", "an interpreter by env": "found", "a name that PATH has": "uname", "a job": "id=$(hostexec -d tool | (read id _; echo $id)); hostexec wait $id; hostexec logs $id",
 		"a shell": "hostexec session create s >/dev/null; hostexec session exec s -- uname", "a PATH that a rule sets": "hostexec set", "env in a rule": "hostexec arch",
 	} {
-		if r := c.Sh(t, plantAll+call); strings.Contains(r.Out+r.Err, "EVIL") || !strings.HasSuffix(r.Out, "Linux\n") {
+		if r := c.Sh(t, writePrograms+call); strings.Contains(r.Out+r.Err, "EVIL") || !strings.HasSuffix(r.Out, "Linux\n") {
 			t.Errorf("%s: %v", name, r)
 		}
 	}
-	if r := c.Sh(t, plantAll+"hostexec theirs"); r.Code != 126 || !strings.Contains(r.Err, "the container could change") {
+	if r := c.Sh(t, writePrograms+"hostexec theirs"); r.Code != 126 || !strings.Contains(r.Err, "the container could change") {
 		t.Errorf("a script of its interpreter: %v", r)
 	}
 	r := h.Run(t, "--rm", "-v", h.Work+":/w", "--proxy", "theirs="+h.Home+"/theirs", image(t, "busybox"), "true")

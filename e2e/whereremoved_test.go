@@ -18,7 +18,7 @@ import (
 // Attack 210.
 func TestIntegrationWhereRemoved(t *testing.T) {
 	h := newHost(t, false)
-	engine := &hand{}
+	engine := &stepHook{}
 	machine := newHost(t, false) // by whom the engine is asked behind the session's back
 	h.Env = []string{"DOCKER_HOST=" + frontEngine(t, h, engine.on)}
 	c := h.Holding(t, "--proxy", "csh=/bin/sh,where=container:"+image(t, "full")+",network=none")
@@ -44,7 +44,7 @@ func TestIntegrationWhereRemoved(t *testing.T) {
 			want(t, "stdout", r.Out, "")
 			wantText(t, r.Err, tt.says)
 			want(t, "a call after it", c.Exec(t, "csh", "-c", "echo ran").Out, "ran\n")
-			c.roomless(t)
+			c.wantNoCallContainer(t)
 		})
 	}
 	w := h.Watcher(t, c.Session)
@@ -52,21 +52,21 @@ func TestIntegrationWhereRemoved(t *testing.T) {
 	w.Ends(t, leaves+grace) // while its engine is there
 }
 
-// hand meddles with the next step of a command's container.
-type hand struct {
+// stepHook meddles with the next step of a command's container.
+type stepHook struct {
 	mu   sync.Mutex // guards the fields below
 	step string
 	do   func(r *http.Request, id string)
 }
 
-func (m *hand) set(step string, do func(*http.Request, string)) {
+func (m *stepHook) set(step string, do func(*http.Request, string)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.step, m.do = step, do
 }
 
 // on is what frontEngine asks for: it answers nothing itself.
-func (m *hand) on(_ http.ResponseWriter, r *http.Request) bool {
+func (m *stepHook) on(_ http.ResponseWriter, r *http.Request) bool {
 	m.mu.Lock()
 	path, match := strings.CutSuffix(r.URL.Path, m.step)
 	do := m.do

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestSeen(t *testing.T) {
+func TestImageCache(t *testing.T) {
 	home, image := t.TempDir(), "sha256:"+strings.Repeat("ab", 32)
 	found := map[string]Found{"/usr/local": {Exists: true}, "/usr/local/bin": {Exists: true, Link: "/bin"}, "/usr/local/bin/make": {}}
 	if got := LoadFindings(home, image); got == nil || len(got) != 0 {
@@ -38,8 +38,8 @@ func TestSeen(t *testing.T) {
 	}
 }
 
-// TestSeenIDs checks that an id that is not a digest is never used as a file name.
-func TestSeenIDs(t *testing.T) {
+// TestImageCacheIDs checks that an id that is not a digest is never used as a file name.
+func TestImageCacheIDs(t *testing.T) {
 	home := t.TempDir()
 	for _, image := range []string{"", "busybox", "sha256:../../x", "sha256:" + strings.Repeat("A", 64), "sha256:" + strings.Repeat("a", 63)} {
 		if err := SaveFindings(home, image, map[string]Found{"/": {}}); err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package room
+package initproc
 
 import (
 	"os"
@@ -19,10 +19,10 @@ func TestCalled(t *testing.T) {
 		{nil, false},
 		{[]string{""}, false},
 		{[]string{"hostexec"}, false},
-		{[]string{"/run/hostexec/.room", "make"}, true},
-		{[]string{".room"}, true},
-		{[]string{"/.room/make"}, false},
-		{[]string{"x.room"}, false},
+		{[]string{"/run/hostexec/.init", "make"}, true},
+		{[]string{".init"}, true},
+		{[]string{"/.init/make"}, false},
+		{[]string{"x.init"}, false},
 	} {
 		if got := Called(tt.args); got != tt.want {
 			t.Errorf("Called(%q) = %v, want %v", tt.args, got, tt.want)
@@ -33,12 +33,12 @@ func TestCalled(t *testing.T) {
 // TestNotFirst checks that the program refuses to run outside of a container, because it signals all
 // processes.
 func TestNotFirst(t *testing.T) {
-	if got := Main([]string{t.TempDir() + "/.room"}, nil); got != wire.CodeFailed {
+	if got := Main([]string{t.TempDir() + "/.init"}, nil); got != wire.CodeFailed {
 		t.Errorf("code %d, want %d", got, wire.CodeFailed)
 	}
 }
 
-func TestLook(t *testing.T) {
+func TestFindProgram(t *testing.T) {
 	dir := t.TempDir()
 	for name, mode := range map[string]os.FileMode{"a/plain": 0o644, "b/plain": 0o755, "a/only": 0o644, "b/dir/x": 0o755} {
 		file := filepath.Join(dir, name)

@@ -10,15 +10,15 @@ import (
 // Doubts are the reasons for asking about a request that a rule or a list allows. The person who
 // approves reads them.
 const (
-	doubtEffects = "the rule states no effects, so it counts as running code"
-	doubtCode    = "it runs code that the container may have written, and the rule does not accept that"
-	doubtOutside = "argument %d names a path outside of the workspace, and the %s does not say anywhere: true"
+	askEffects = "the rule states no effects, so it counts as running code"
+	askCode    = "it runs code that the container may have written, and the rule does not accept that"
+	askOutside = "argument %d names a path outside of the workspace, and the %s does not say anywhere: true"
 )
 
 // effective returns the action of a rule that matches, and the reason if the rule allows and the
 // action is Ask. A rule allows code that the container may have written only with Accept. A rule
 // allows paths outside of the workspace only with Anywhere.
-func (d *decision) effective(r *Rule) (action Action, grade Grade, doubt string) {
+func (d *decision) effective(r *Rule) (action Action, grade Grade, askReason string) {
 	if d.place().Confined() {
 		return r.Do, GradeNone, "" // the code does not reach the host's own files
 	}
@@ -37,12 +37,12 @@ func (d *decision) effective(r *Rule) (action Action, grade Grade, doubt string)
 	switch {
 	case r.Do != Allow:
 	case grade == GradeUnknown && !r.Accept:
-		return Ask, grade, doubtEffects
+		return Ask, grade, askEffects
 	case grade.Code() && !r.Accept:
-		return Ask, grade, doubtCode
+		return Ask, grade, askCode
 	case r.Fixed == nil && !r.Always && !r.Anywhere:
 		if n := d.m.firstOutsideMatch(); n > 0 {
-			return Ask, grade, fmt.Sprintf(doubtOutside, n, "rule")
+			return Ask, grade, fmt.Sprintf(askOutside, n, "rule")
 		}
 	}
 	return r.Do, grade, ""

@@ -15,13 +15,13 @@ const Terminal = -2
 // Backend is another place than this process, such as a container, that runs commands. Descriptors,
 // signals and status work as on the host.
 type Backend interface {
-	// Start starts c with files as its descriptors 0, 1 and 2. For the value Terminal, the room
+	// Start starts c with files as its descriptors 0, 1 and 2. For the value Terminal, the backend
 	// creates a terminal of the given size. The caller closes files. If ctx has ended, nothing is
 	// started.
 	Start(ctx context.Context, c Command, files [3]int, size *Winsize) (BackendCommand, error)
 }
 
-// BackendCommand is a command that was started in a Room. The caller must call Reap.
+// BackendCommand is a command that was started by a Backend. The caller must call Reap.
 type BackendCommand interface {
 	PID() int                  // on the host
 	Terminal() *os.File        // the master of its terminal, closed by the caller, or nil
@@ -33,7 +33,7 @@ type BackendCommand interface {
 	Reap() syscall.WaitStatus  // waits for the end and returns the status
 }
 
-// RunOn runs c in a Room, like Run.
-func (h *Host) RunOn(ctx context.Context, room Backend, c Command, s Streams) (Status, error) {
-	return h.runIn(ctx, room, c, s)
+// RunOn runs c by a Backend, like Run.
+func (h *Host) RunOn(ctx context.Context, b Backend, c Command, s Streams) (Status, error) {
+	return h.runIn(ctx, b, c, s)
 }

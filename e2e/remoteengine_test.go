@@ -55,9 +55,9 @@ func remoteEngine(t *testing.T) *engine {
 	return newEngineOf(t, true)
 }
 
-// TestIntegrationApart has an engine that does not see this host's directories, which is
+// TestIntegrationRemoteEngine has an engine that does not see this host's directories, which is
 // reached by each of docker's ways to an engine elsewhere.
-func TestIntegrationApart(t *testing.T) {
+func TestIntegrationRemoteEngine(t *testing.T) {
 	e := remoteEngine(t)
 	h := newHost(t, false)
 	e.within(t, "mount", "-t", "tmpfs", "none", h.Home)

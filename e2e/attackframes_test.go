@@ -39,7 +39,7 @@ func header(kind byte, n uint32) []byte {
 //
 // Attacks 25, 26, 27, 28, 29, 32, 40.
 func TestIntegrationBadFrames(t *testing.T) {
-	const unsaid = "descriptors where none is said"
+	const undeclared = "descriptors where none is said"
 	other := request(nil)
 	other[wire.HeaderLen] = wire.Version + 1
 	tests := []struct {
@@ -65,7 +65,7 @@ func TestIntegrationBadFrames(t *testing.T) {
 		{"fewer descriptors than said", "-", passing(1, wire.FDPipe)},
 		{"one of two descriptors", "w", passing(6, wire.FDNull, wire.FDPipe, wire.FDPipe)},
 		{"more descriptors than said", "w,w,w", passing(2, wire.FDNull, wire.FDPipe)},
-		{unsaid, "w", request(nil)},
+		{undeclared, "w", request(nil)},
 		{"200 descriptors", strings.Repeat("w,", 199) + "w", passing(2, wire.FDNull, wire.FDPipe)},
 		{"a pipe in the wrong direction", "r", passing(2, wire.FDNull, wire.FDPipe)},
 		{"a directory", "ro:/", passing(1, wire.FDPipe)},
@@ -89,11 +89,11 @@ func TestIntegrationBadFrames(t *testing.T) {
 		c.Exec(t, "hsh", "-c", ":") // everything that is opened once is open
 		fds := countFDs(t, w.PID)
 		for _, tt := range tests {
-			if c.Carrier == "relay" && tt.name == unsaid {
+			if c.Carrier == "relay" && tt.name == undeclared {
 				continue // none crosses: it is a good request there
 			}
 			t.Run(tt.name, func(t *testing.T) {
-				started, exit := c.converse(t, tt.fds, tt.frame)
+				started, exit := c.exchange(t, tt.fds, tt.frame)
 				if started || exit != nil && (exit.Outcome != wire.Failed || exit.Code != wire.CodeFailed || strings.Count(exit.Text, "\n") != 1) {
 					t.Errorf("started %t, exit %+v", started, exit)
 				}
@@ -110,9 +110,9 @@ func longer(frame []byte) []byte {
 	return frame
 }
 
-// converse sends data and reads the answer: whether something was started, and the Exit
+// exchange sends data and reads the answer: whether something was started, and the Exit
 // frame if there is one.
-func (c *Container) converse(t testing.TB, fds string, data []byte) (started bool, exit *wire.Exit) {
+func (c *Container) exchange(t testing.TB, fds string, data []byte) (started bool, exit *wire.Exit) {
 	t.Helper()
 	r := c.Feed(t, hex.EncodeToString(data)+"\n", "/probe", "send", fds, "half")
 	if r.Code != 0 {
@@ -135,9 +135,9 @@ func (c *Container) converse(t testing.TB, fds string, data []byte) (started boo
 	return started, exit
 }
 
-// TestIntegrationFramesTellTheTruth sends a good request the same way, so that what the
+// TestIntegrationValidFrames sends a good request the same way, so that what the
 // tests above do not see is not for the sender's lack.
-func TestIntegrationFramesTellTheTruth(t *testing.T) {
+func TestIntegrationValidFrames(t *testing.T) {
 	forEachUser(t, func(t *testing.T, c *Container) {
 		r := c.Feed(t, hex.EncodeToString(request(nil))+"\n", "/probe", "send", "-")
 		reply, err := hex.DecodeString(strings.TrimSpace(r.Out))
@@ -169,18 +169,18 @@ func TestIntegrationBadFramesLater(t *testing.T) {
 	}
 	forEachUser(t, func(t *testing.T, c *Container) {
 		for name, frames := range tests {
-			c.converse(t, "-", append(bytes.Clone(begin), frames...)) // it returns when the host hangs up
+			c.exchange(t, "-", append(bytes.Clone(begin), frames...)) // it returns when the host hangs up
 			// It hangs up first, and then the command ends.
 			eventually(t, soon, name+": no call runs", func() bool { return !strings.Contains(c.Exec(t, "hostexec", "ps").Out, "sleep 1234") })
 		}
 	})
 }
 
-// TestIntegrationSilence connects ten thousand times and says nothing: a call that says
+// TestIntegrationSilentCallers connects ten thousand times and says nothing: a call that says
 // something is served meanwhile, and in the end all is returned.
 //
 // Attacks 39, 145.
-func TestIntegrationSilence(t *testing.T) {
+func TestIntegrationSilentCallers(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.Shared(t, "socket")

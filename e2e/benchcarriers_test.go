@@ -51,7 +51,7 @@ func (b *bench) attached(t *testing.T) {
 	h := newHost(t, false)
 	all := make([]*Container, containers)
 	for i := range all {
-		all[i] = h.standing(t, "--network", "none")
+		all[i] = h.startUnknown(t, "--network", "none")
 	}
 	attach := func(c *Container) int64 {
 		return (&bench{host: h}).clock(t, "docker", "hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", c.ID)

@@ -12,10 +12,10 @@ import (
 	"syscall"
 )
 
-// growths are the ways in which a forest grows: by fork, by a fork of another thread than the
+// childKinds are the ways in which a processTree grows: by fork, by a fork of another thread than the
 // first, into a session of its own, by two forks the first of which ends, and by two into a
 // session of its own that ignores TERM.
-var growths = []struct {
+var childKinds = []struct {
 	args   []string
 	setsid bool
 	thread bool
@@ -27,9 +27,9 @@ var growths = []struct {
 	{args: []string{"daemon", "ignore"}, setsid: true},
 }
 
-// forest prints the process numbers of itself and of so many more that there are n, in each
+// processTree prints the process numbers of itself and of so many more that there are n, in each
 // of the ways in turn. They wait for ever.
-func forest(args []string) error {
+func processTree(args []string) error {
 	n, err := strconv.Atoi(args[0])
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func forest(args []string) error {
 		started := make(chan error)
 		// ends when the process has started; one that forks by its own thread never does.
 		go func() {
-			g := growths[i%len(growths)]
+			g := childKinds[i%len(childKinds)]
 			if g.thread {
 				runtime.LockOSThread()
 			}

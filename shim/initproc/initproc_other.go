@@ -2,6 +2,6 @@
 
 //go:build !linux
 
-package room
+package initproc
 
 func run(string, []string) int { return failed }

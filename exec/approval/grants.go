@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package approval
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/moby/sys/atomicwriter"
+)
+
+// grants are the grants of one session, in a file and in memory. The queue's mu guards them.
+type grants struct {
+	file string // empty: memory only
+	list []Grant
+}
+
+// maxGrants is the maximum number of valid grants of a session. A person can read that many.
+const maxGrants = 100
+
+// add stores g, unless the waiting calls have used it up.
+func (s *grants) add(g Grant, now time.Time) error {
+	if !g.valid(now) {
+		return nil
+	}
+	list := s.valid(now)
+	if len(list) >= maxGrants {
+		return fmt.Errorf("%d grants of this session hold already: revoke some", len(list))
+	}
+	return s.set(append(list, g))
+}
+
+// valid returns a copy of the grants that are still valid.
+func (s *grants) valid(now time.Time) []Grant {
+	return slices.DeleteFunc(slices.Clone(s.list), func(g Grant) bool { return !g.valid(now) })
+}
+
+// use uses a grant for one call. A counted use is written to the file first, so that a restarted
+// watcher does not count it again.
+func (s *grants) use(digest string, now time.Time) (Grant, bool, error) {
+	list := s.valid(now)
+	i := slices.IndexFunc(list, func(g Grant) bool { return g.digest == digest })
+	if i < 0 {
+		return Grant{}, false, nil
+	}
+	g := list[i]
+	if g.Left == Unlimited {
+		return g, true, nil
+	}
+	if list[i].Left--; list[i].Left == 0 {
+		list = slices.Delete(list, i, i+1)
+	}
+	if err := s.set(list); err != nil {
+		return Grant{}, false, err
+	}
+	return g, true, nil
+}
+
+// remove removes the grant id and returns the digest of its question.
+func (s *grants) remove(id string) (digest string, err error) {
+	list := s.valid(time.Now())
+	i := slices.IndexFunc(list, func(g Grant) bool { return g.ID == id })
+	if i < 0 {
+		return "", ErrNoGrant
+	}
+	digest = list[i].digest
+	return digest, s.set(slices.Delete(list, i, i+1))
+}
+
+// set replaces the grants, first in the file and then in memory.
+func (s *grants) set(list []Grant) error {
+	if s.file != "" {
+		all := make([]grantFile, len(list))
+		for i, g := range list {
+			all[i] = g.fileForm()
+		}
+		b, err := json.MarshalIndent(all, "", "  ")
+		if err == nil {
+			err = atomicwriter.WriteFile(s.file, append(b, '\n'), 0o600)
+		}
+		if err != nil {
+			return fmt.Errorf("write grants: %w", err)
+		}
+	}
+	s.list = list
+	return nil
+}
+
+// load reads the grants that an earlier queue stored for session in file, and stores later ones there. If any
+// part of the file is invalid, load returns an error and there are no grants.
+func (s *grants) load(file, session string) error {
+	s.file = file
+	b, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var list []Grant
+	if err == nil {
+		list, err = parse(b, session)
+	}
+	if err != nil {
+		return fmt.Errorf("read grants: %w", err)
+	}
+	s.list = list
+	return nil
+}
