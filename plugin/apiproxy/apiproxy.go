@@ -122,6 +122,10 @@ func (s *Server) handler() http.Handler {
 		if id, ok := isStart(r); ok && !s.start(w, r, id) {
 			return
 		}
+		if isUpgrade(r) {
+			s.upgrade(w, r)
+			return
+		}
 		pass.ServeHTTP(w, r)
 	})
 }
