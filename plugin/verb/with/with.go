@@ -27,8 +27,11 @@ socket, the containers that are selected get what docker hostexec run gives its 
 everything else reaches the engine unchanged. A session stays with its container when
 COMMAND has ended.
 
-Selected are the containers with the label io.hostexec.proxy; with --service, those of the
-services named, and with --label, those with such a label; with --all, all.
+Selected are the containers with the label io.hostexec.proxy, and those of the services in
+your configuration (services:); with --service, those of the services named, and with
+--label, those with such a label; with --all, all. The label can name commands, separated by
+commas: the container gets these, of what the flags and the configuration allow. It cannot
+get others.
 
 COMMAND must use DOCKER_HOST: -H or --context in it goes past the proxy. Build steps, tasks
 of a swarm and containers of Podman's own API (/libpod/) get no session. No container may
