@@ -180,3 +180,39 @@ func TestIntegrationWithTCP(t *testing.T) {
 		t.Errorf("the record: %s", rec)
 	}
 }
+
+// TestIntegrationAttackWithImage has an image say what its container is, and ask for commands.
+func TestIntegrationAttackWithImage(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, false)
+	for _, tt := range []struct{ label, flags, out string }{
+		{"com.docker.compose.service=web", "--proxy hsh=/bin/sh --service web", "127\n"}, // it is no service of compose's
+		{"io.hostexec.proxy=hsh", "--proxy hsh=/bin/sh --proxy make", "called\n0\n"},
+		{"io.hostexec.proxy=hsh,git", "--proxy hsh=/bin/sh", ""},
+	} {
+		made := strings.TrimSpace(h.Must(t, "create", "--label", runLabel, image(t, "busybox"), "true"))
+		ref := strings.TrimSpace(h.Must(t, "commit", "--change", "LABEL "+tt.label, made))
+		r := h.Docker(t, with(tt.flags, "run", "--rm", "--label", runLabel, "--network", "none", "-v", h.Work+":/w", "-w", "/w", ref, "sh", "-c", "hsh -c 'echo called'; echo $?")...)
+		h.Docker(t, "rm", made)
+		h.Docker(t, "rmi", ref)
+		if r.Out != tt.out || (tt.out == "") != strings.Contains(r.Err, "asks for git") {
+			t.Errorf("an image with %s, and %s: %v", tt.label, tt.flags, r)
+		}
+	}
+}
+
+// TestIntegrationWithLostWatcher: a container that was never started is served at its first start, although its watcher
+// was killed. Two clients may start it at the same time.
+func TestIntegrationWithLostWatcher(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, false)
+	name := unique("with-lost")
+	h.Must(t, with("--proxy hsh=/bin/sh --all", append(h.clientRun(t, "create", "--name", name), "sleep", "1000")...)...)
+	t.Cleanup(func() { h.Docker(t, "rm", "-f", name) })
+	id := strings.TrimSpace(h.Must(t, "hostexec", "status", "-q"))
+	h.Must(t, "hostexec", "stop", id)
+	check(t, os.Remove(filepath.Join(h.State, "sessions", id, "stopped"))) // as if it had been killed
+	h.Must(t, "hostexec", "with", "--", "sh", "-c", "docker start "+name+" & docker start "+name+" && wait $!")
+	want(t, "a call", h.Must(t, "exec", name, "hsh", "-c", "echo $PWD"), h.Work+"\n")
+	want(t, "the state", strings.TrimSpace(h.Must(t, "hostexec", "status", "--format", "{{.State}}")), "running")
+}

@@ -86,7 +86,10 @@ func TestIntegrationWithProposal(t *testing.T) {
 	t.Parallel()
 	p := project(t, "compose", "web", "db")
 	p.Write(t, p.Dir, "with.yaml", withServices, 0o644)
-	up := func() { t.Helper(); p.Must(t, with("", p.args(false, "with.yaml", "up", "-d", "--force-recreate", "web")...)...) }
+	up := func() {
+		t.Helper()
+		p.Must(t, with("", p.args(false, "with.yaml", "up", "-d", "--force-recreate", "web")...)...)
+	}
 	t.Cleanup(func() { p.Docker(t, p.args(false, "with.yaml", "down", "-t0")...) })
 	p.Write(t, p.Dir, ".hostexec.yaml", "services: {web: {proxies: [hsh=/bin/sh]}}\n", 0o644)
 	up()

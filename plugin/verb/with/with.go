@@ -143,7 +143,7 @@ func run(docker context.Context, dockerCLI command.Cli, opts *options, args []st
 	// ends when stop is called; run waits for it.
 	go func() { served <- server.Serve(ctx, sock.UnixListener) }()
 	if len(args) > 0 {
-		err = become(docker, path, args, environ(sock.Host(), dockerCLI.DockerEndpoint().Host))
+		err = become(docker, path, args, environ(sock.Host(), dockerCLI.DockerEndpoint().Host, cli.GlobalArgs(dockerCLI)))
 	} else {
 		announce(dockerCLI, opts, sock.Host())
 		waitForSignal(docker)
@@ -168,12 +168,8 @@ func announce(dockerCLI command.Cli, opts *options, host string) {
 }
 
 // environ returns the environment of COMMAND: clients find the proxy in it, and not the engine.
-func environ(host, engine string) []string {
-	env := cli.WithoutPluginEnv(os.Environ())
-	for _, name := range []string{"DOCKER_HOST=", "DOCKER_CONTEXT=", "DOCKER_TLS=", "DOCKER_TLS_VERIFY=", "DOCKER_CERT_PATH="} {
-		env = without(env, name)
-	}
-	env = append(env, "DOCKER_HOST="+host)
+func environ(host, engine string, globalArgs []string) []string {
+	env := cli.BehindProxy(cli.WithoutPluginEnv(os.Environ()), globalArgs, host)
 	if os.Getenv(socketOverride) == "" {
 		env = append(env, socketOverride+"="+socketForContainers(engine))
 	}
