@@ -90,7 +90,7 @@ func freePath(path string) (string, error) {
 	case fi.Mode().Type() != fs.ModeSocket:
 		return "", fmt.Errorf("--listen %s: it exists, and is not a socket", names.Quoted(path))
 	}
-	if c, err := net.Dial("unix", abs); err == nil {
+	if c, err := state.Dial(dir, filepath.Base(abs)); err == nil {
 		c.Close()
 		return "", fmt.Errorf("--listen %s: another process listens there", names.Quoted(path))
 	}
