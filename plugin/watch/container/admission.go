@@ -21,7 +21,7 @@ import (
 // mounts.
 type admission struct {
 	containerKnown waitGate                      // shut while no container that runs is known and looked at
-	othersUnknown  waitGate                      // shut while another container of the service's cannot be looked at
+	othersUnknown  waitGate                      // shut while the mounts of another container with the share are unknown
 	started        chan struct{}                 // has a value when the container may have started: checkAtStart
 	live           atomic.Pointer[liveContainer] // the container, if mounts of this host can appear in it
 	mounts         *mountCheck
