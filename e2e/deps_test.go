@@ -78,7 +78,8 @@ var allowedImports = map[string]string{
 		"plugin/notify plugin/page plugin/sessions plugin/state plugin/watch plugin/watch/container exec/call exec/dir exec/mount exec/executor " +
 		"exec/policy exec/names exec/osenv exec/sandbox",
 
-	"plugin/apiproxy": "plugin/carrier/socket plugin/cli plugin/container plugin/control plugin/launch plugin/state plugin/watch/container exec/names",
+	"plugin/apiproxy": "plugin/carrier/socket plugin/cli plugin/config plugin/container plugin/control plugin/launch plugin/sessions plugin/state " +
+		"plugin/watch plugin/watch/container exec/names exec/policy",
 
 	// Verbs do not import each other.
 	"plugin/verb/agent": "plugin/agent plugin/carrier plugin/cli plugin/config plugin/inject plugin/launch plugin/sessions " +

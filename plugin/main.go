@@ -35,6 +35,9 @@ func Main() int {
 	os.Args = cli.Standalone(os.Args, plugin.RunningStandalone())
 	// Without this, every command would write telemetry's complaints to stderr.
 	otel.SetErrorHandler(debug.OTELErrorHandler)
+	if err := cli.LeaveProxy(); err != nil {
+		return cli.Report(os.Stderr, &cli.Failure{Code: cli.CodeVerb, Err: err})
+	}
 	dockerCLI, err := command.NewDockerCli()
 	if err != nil {
 		return cli.Report(os.Stderr, &cli.Failure{Code: cli.CodeVerb, Err: err})

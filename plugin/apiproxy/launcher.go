@@ -30,6 +30,7 @@ type Launcher struct {
 	selection Selection
 	store     *state.Store
 	followers sync.WaitGroup
+	resuming  sync.Mutex // held while a watcher is started for a session that has none
 
 	mu    sync.Mutex // guards the field below
 	notes []string   // see Notes
@@ -156,6 +157,7 @@ func (l *Launcher) labels(ctx context.Context, want launch.Creation) (map[string
 	if err == nil && image.Config != nil {
 		maps.Copy(all, image.Config.Labels)
 	}
+	delete(all, state.LabelService) // an image belongs to no service: compose sets it for its containers
 	maps.Copy(all, want.Config.Labels)
 	return all, nil
 }

@@ -28,8 +28,11 @@ socket, the containers that are selected get what docker hostexec run gives its 
 everything else reaches the engine unchanged. A session stays with its container when
 COMMAND has ended.
 
-Selected are the containers with the label io.hostexec.proxy; with --service, those of the
-services named, and with --label, those with such a label; with --all, all.
+Selected are the containers with the label io.hostexec.proxy, and those of the services in
+your configuration (services:); with --service, those of the services named, and with
+--label, those with such a label; with --all, all. The label can name commands, separated by
+commas: the container gets these, of what the flags and the configuration allow. It cannot
+get others.
 
 COMMAND must use DOCKER_HOST: -H or --context in it goes past the proxy. Build steps, tasks
 of a swarm and containers of Podman's own API (/libpod/) get no session. No container may
@@ -151,7 +154,7 @@ func run(docker context.Context, dockerCLI command.Cli, opts *options, args []st
 	// ends when stop is called; run waits for it.
 	go func() { served <- server.Serve(ctx, sock.UnixListener) }()
 	if len(args) > 0 {
-		err = become(docker, path, args, environ(sock.Host(), dockerCLI.DockerEndpoint().Host))
+		err = become(docker, path, args, environ(sock.Host(), dockerCLI.DockerEndpoint().Host, cli.GlobalArgs(dockerCLI)))
 	} else {
 		announce(dockerCLI, opts, sock.Host())
 		waitForSignal(docker)
@@ -176,12 +179,8 @@ func announce(dockerCLI command.Cli, opts *options, host string) {
 }
 
 // environ returns the environment of COMMAND: clients find the proxy in it, and not the engine.
-func environ(host, engine string) []string {
-	env := cli.WithoutPluginEnv(os.Environ())
-	for _, name := range []string{"DOCKER_HOST=", "DOCKER_CONTEXT=", "DOCKER_TLS=", "DOCKER_TLS_VERIFY=", "DOCKER_CERT_PATH="} {
-		env = without(env, name)
-	}
-	env = append(env, "DOCKER_HOST="+host)
+func environ(host, engine string, globalArgs []string) []string {
+	env := cli.BehindProxy(cli.WithoutPluginEnv(os.Environ()), globalArgs, host)
 	if os.Getenv(socketOverride) == "" {
 		env = append(env, socketOverride+"="+socketForContainers(engine))
 	}
