@@ -33,9 +33,9 @@ var byPath = regexp.MustCompile(`^(os|unix|syscall)\.(Chmod|Lchmod|Chown|Lchown|
 
 // mayByPath are the exceptions, by file, each with its reason.
 var mayByPath = map[string]string{
-	"plugin/watch/container/service.go/os.Chtimes": "the lease lies in the session's folder, which is private and never mounted",
-	"plugin/verb/compose/lease_unix.go/os.Chtimes": "as above",
-	"plugin/verb/compose/session.go/os.Chtimes":    "as above",
+	"plugin/watch/container/service.go/os.Chtimes":      "the lease lies in the session's folder, which is private and never mounted",
+	"plugin/verb/devcontainer/lease_unix.go/os.Chtimes": "as above",
+	"plugin/verb/devcontainer/session.go/os.Chtimes":    "as above",
 }
 
 // TestNoChangeByPath holds the product to changing modes, owners and times of what is open:
@@ -75,9 +75,9 @@ var noTerminal = regexp.MustCompile(`O_NOCTTY|O_PATH|O_DIRECTORY|O_EXCL`)
 
 // mayOpen are the exceptions, by file, each with its reason.
 var mayOpen = map[string]string{
-	"plugin/state/log.go":               "it lies in the state directory, which is private",
-	"plugin/state/callengines.go":       "as above",
-	"plugin/verb/compose/lease_unix.go": "as above",
+	"plugin/state/log.go":                    "it lies in the state directory, which is private",
+	"plugin/state/callengines.go":            "as above",
+	"plugin/verb/devcontainer/lease_unix.go": "as above",
 }
 
 // TestOpensTakeNoTerminal holds every open with flags to O_NOCTTY: a watcher leads a session

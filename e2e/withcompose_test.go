@@ -48,9 +48,9 @@ func TestIntegrationWithCompose(t *testing.T) {
 	}
 	compose := func(flags string, args ...string) string {
 		t.Helper()
-		return p.Must(t, withDocker(flags, p.args(false, "with.yaml", args...)...)...)
+		return p.Must(t, withDocker(flags, p.plain("with.yaml", args...)...)...)
 	}
-	t.Cleanup(func() { p.Docker(t, p.args(false, "with.yaml", "down", "-t0")...) })
+	t.Cleanup(func() { p.Docker(t, p.plain("with.yaml", "down", "-t0")...) })
 	allow("hsh=/bin/sh, make")
 	called := "0 called in " + p.Dir
 	compose("", "up", "-d")
@@ -88,9 +88,9 @@ func TestIntegrationWithProposal(t *testing.T) {
 	p.Write(t, p.Dir, "with.yaml", withServices, 0o644)
 	up := func() {
 		t.Helper()
-		p.Must(t, withDocker("", p.args(false, "with.yaml", "up", "-d", "--force-recreate", "web")...)...)
+		p.Must(t, withDocker("", p.plain("with.yaml", "up", "-d", "--force-recreate", "web")...)...)
 	}
-	t.Cleanup(func() { p.Docker(t, p.args(false, "with.yaml", "down", "-t0")...) })
+	t.Cleanup(func() { p.Docker(t, p.plain("with.yaml", "down", "-t0")...) })
 	p.Write(t, p.Dir, ".hostexec.yaml", "services: {web: {proxies: [hsh=/bin/sh]}}\n", 0o644)
 	up()
 	want(t, "sessions by a file that is not trusted", len(p.Sessions(t)), 0)
