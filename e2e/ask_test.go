@@ -226,7 +226,7 @@ func TestIntegrationNoSelfApproval(t *testing.T) {
 	}
 }
 
-// TestIntegrationControlFromContainer gives a container the session's folder, as no run of
+// TestIntegrationControlFromContainer gives a container the session's directory, as no run of
 // ours would: the control socket hangs up on it whoever it runs as.
 //
 // Attack 118.

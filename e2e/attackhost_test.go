@@ -22,13 +22,13 @@ import (
 // Attack 43.
 func TestIntegrationAttackAbstractSocket(t *testing.T) {
 	h := newHost(t, os.Getuid() == 0)
-	boxes := map[string]*Container{}
+	containers := map[string]*Container{}
 	for _, carrier := range []string{"socket", "relay", "files"} {
-		boxes[carrier] = h.Holding(t, "--network", "host", "--carrier", carrier, "--proxy", "hsh=/bin/sh", "--proxy", "ask=ask,path=/bin/sh")
+		containers[carrier] = h.Holding(t, "--network", "host", "--carrier", carrier, "--proxy", "hsh=/bin/sh", "--proxy", "ask=ask,path=/bin/sh")
 	}
 	h.Proxy(t, "true")
 	u := h.ui(t)
-	for carrier, c := range boxes {
+	for carrier, c := range containers {
 		call := c.Start(t, "hsh", "-c", "echo $$; exec cat")
 		called := call.Host(t)
 		names, n := socketNames(t, append(processes(h.Home), called.PID))

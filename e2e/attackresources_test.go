@@ -246,7 +246,7 @@ func TestIntegrationAttackDiskFull(t *testing.T) {
 func TestIntegrationAttackHTTPJob(t *testing.T) {
 	h := newHost(t, false)
 	c := h.Holding(t, "--http", "--proxy", "hsh=/bin/sh", "--proxy-shell=allow")
-	address, header := c.door(t)
+	address, header := c.httpAddress(t)
 	for _, body := range []string{
 		`{"cmd": "hostexec -d hsh -c 'echo >ran'"}`, `{"args": ["hostexec", "-d", "hsh", "-c", "echo >ran"]}`,
 		`{"args": ["/run/hostexec/bin/hostexec", "--detach", "--", "hsh", "-c", "echo >ran"]}`, `{"args": ["hostexec", "--timeout=5s", "-d", "hsh", "-c", "echo >ran"]}`,

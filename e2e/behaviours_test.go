@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// behaviour is one thing that calls do, as docs/carriers.md calls it.
+// behaviour is one thing that calls do, with its name in tables/carriers.md.
 type behaviour struct {
 	name  string
 	check func(t *testing.T, c *Container)

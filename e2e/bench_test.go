@@ -47,10 +47,11 @@ func TestBench(t *testing.T) {
 	b.kills(t)
 	b.flight(t)
 	b.manyJobs(t)
-	b.forests(t)
+	b.largeTrees(t)
 	b.queue(t)
 	b.sizes(t)
 	b.runs(t)
+	b.apiProxy(t)
 	fmt.Println(b.table(t))
 }
 

@@ -215,17 +215,17 @@ func containersComeBack(t *testing.T, h *Host, e *engine) {
 	e.start(t)
 	defer func() { e.stopContainers = false }()
 	again := []string{"--restart", "always", "--stop-signal", "KILL"}
-	boxes := map[string]*scriptedCalls{
+	callers := map[string]*scriptedCalls{
 		"socket": newScriptedCalls(t, h, again...), "relay": newScriptedCalls(t, h, append(again, "--carrier", "relay")...), "attach": newAttached(t, h, again...),
 	}
 	var commands []*Proc
-	for _, m := range boxes {
+	for _, m := range callers {
 		commands = append(commands, hold(t, atoi(t, m.ask(t, "long"))))
 	}
 	e.stop(t, syscall.SIGTERM)
 	allEnd(t, commands, grace)
 	e.start(t)
-	for by, m := range boxes {
+	for by, m := range callers {
 		m.call(t, by+", of a container that came back")
 		h.Must(t, "rm", "-f", m.c.ID)
 	}

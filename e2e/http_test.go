@@ -54,8 +54,8 @@ func (c *Container) post(t testing.TB, address, header, body string) said {
 	return s
 }
 
-// door is where the container is told to call, and the header that it has the token for.
-func (c *Container) door(t testing.TB) (address, header string) {
+// httpAddress returns the address for calls over HTTP in the container, and the header with its token.
+func (c *Container) httpAddress(t testing.TB) (address, header string) {
 	t.Helper()
 	r := c.Sh(t, "echo ${HOSTEXEC_URL#http://}; cat /run/hostexec/token")
 	lines := strings.Fields(r.Out)
@@ -75,7 +75,7 @@ func TestIntegrationHTTP(t *testing.T) {
 			name := unique("http-" + h.Name)
 			gateway := network(t, h, name) + "1"
 			c := h.Holding(t, append(proxies(t), "--http", "--network", name, "--proxy", "banned=deny", "--proxy", "hask=ask,path=/bin/sh")...).As("1000")
-			address, header := c.door(t)
+			address, header := c.httpAddress(t)
 			if !strings.HasPrefix(address, gateway+":") {
 				t.Errorf("address = %s, want one at %s", address, gateway)
 			}
@@ -154,7 +154,7 @@ func httpStrangers(t *testing.T, c *Container, address, header, network string) 
 	h := c.Host
 	const body = `{"args": ["htrue"]}`
 	other := h.Holding(t, "--http", "--proxy", "htrue="+find(t, "true")) // in the default network
-	theirs, its := other.door(t)
+	theirs, its := other.httpAddress(t)
 	want(t, "a call in the default network", other.post(t, theirs, its, body).Status, "auto_approved")
 	if theirs == address {
 		t.Errorf("two networks have one gateway: %s", address)
@@ -235,7 +235,7 @@ func httpResumed(t *testing.T, c *Container, address, header, network string) {
 		t.Errorf("a call of nobody: %v", r)
 	}
 	other := h.Holding(t, "--http", "--network", network, "--proxy", "htrue="+find(t, "true"))
-	if theirs, _ := other.door(t); theirs == address {
+	if theirs, _ := other.httpAddress(t); theirs == address {
 		t.Errorf("another session has taken %s, which is to be resumed at", address)
 	}
 	h.Must(t, "rm", "-f", other.ID)

@@ -17,9 +17,9 @@ import (
 func TestIntegrationHTTPCompat(t *testing.T) {
 	h := newHost(t, false)
 	taken := h.Holding(t, "--http", "--proxy", "hsh=/bin/sh")
-	first, _ := taken.door(t)
+	first, _ := taken.httpAddress(t)
 	c := h.Holding(t, "--http", "--cloister-compat", "-e", "NO_PROXY=example.org", "--proxy", "hsh=/bin/sh", "--carrier", "files")
-	address, header := c.door(t)
+	address, header := c.httpAddress(t)
 	if address == first {
 		t.Errorf("both sessions are at %s", first)
 	}
@@ -39,7 +39,7 @@ func TestIntegrationHTTPCompat(t *testing.T) {
 func TestIntegrationHTTPRefuses(t *testing.T) {
 	h := newHost(t, false)
 	peer := h.Holding(t, "--http", "--proxy", "htrue="+find(t, "true"))
-	address, _ := peer.door(t)
+	address, _ := peer.httpAddress(t)
 	host, port, err := net.SplitHostPort(address)
 	check(t, err)
 	for _, tt := range []struct {

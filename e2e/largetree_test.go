@@ -27,46 +27,46 @@ func TestIntegrationLargeTree(t *testing.T) {
 			w := h.Watcher(t, c.Session)
 			fds := countFDs(t, w.PID)
 
-			id, forest := bigJob(t, c)
+			id, tree := bigJob(t, c)
 			want(t, "kill", c.Exec(t, "hostexec", "kill", id).Code, 0)
-			want(t, "left when kill returns", left(forest), 0)
+			want(t, "left when kill returns", left(tree), 0)
 
-			call, forest := bigCall(t, c)
+			call, tree := bigCall(t, c)
 			call.Signal(t, "KILL")
-			allEnd(t, forest, patience)
+			allEnd(t, tree, patience)
 			eventually(t, patience, "no child of the watcher is left", func() bool { return len(children(t, w.PID)) == 0 })
 			eventually(t, soon, "all descriptors are returned", func() bool { return countFDs(t, w.PID) <= fds+2 })
 
-			_, forest = bigJob(t, c)
+			_, tree = bigJob(t, c)
 			w.Signal(t, syscall.SIGKILL)
-			allEnd(t, forest, patience)
+			allEnd(t, tree, patience)
 		})
 	}
 }
 
 // bigJob starts a big tree as a job, and returns its id and all of its processes.
-func bigJob(t testing.TB, c *Container) (id string, forest []*Proc) {
+func bigJob(t testing.TB, c *Container) (id string, tree []*Proc) {
 	t.Helper()
-	id, _ = c.Job(t, "hp", "forest", strconv.Itoa(large))
+	id, _ = c.Job(t, "hp", "grow", strconv.Itoa(large))
 	var pids []string
 	eventually(t, patience, "all have started", func() bool {
 		pids = strings.Fields(string(readFile(t, c.jobDir(id)+"/stdout")))
 		return len(pids) == large
 	})
 	for _, pid := range pids {
-		forest = append(forest, hold(t, atoi(t, pid)))
+		tree = append(tree, hold(t, atoi(t, pid)))
 	}
-	return id, forest
+	return id, tree
 }
 
 // bigCall calls one that is as big.
-func bigCall(t testing.TB, c *Container) (call *Call, forest []*Proc) {
+func bigCall(t testing.TB, c *Container) (call *Call, tree []*Proc) {
 	t.Helper()
-	call = c.Start(t, "hp", "forest", strconv.Itoa(large))
+	call = c.Start(t, "hp", "grow", strconv.Itoa(large))
 	for range large {
-		forest = append(forest, call.Host(t))
+		tree = append(tree, call.Host(t))
 	}
-	return call, forest
+	return call, tree
 }
 
 func left(procs []*Proc) (n int) {
@@ -78,22 +78,22 @@ func left(procs []*Proc) (n int) {
 	return n
 }
 
-// forests measures how the trees of two callers end.
-func (b *bench) forests(t *testing.T) {
+// largeTrees measures how the trees of two callers end.
+func (b *bench) largeTrees(t *testing.T) {
 	c := b.host.Holding(t, "--proxy", "hp="+probePath(t))
 	w := b.host.Watcher(t, c.Session)
-	id, forest := bigJob(t, c)
+	id, tree := bigJob(t, c)
 	start := time.Now()
 	want(t, "kill", c.Exec(t, "hostexec", "kill", id).Code, 0)
 	took := time.Since(start)
-	n := left(forest)
+	n := left(tree)
 	b.row("a tree of 500 processes: left when `kill` returns", itoa(n), "0", n == 0)
 	b.row("the same, a fifth of which ignores TERM: `kill` over those 5 s", "+"+millis(float64(took-5*time.Second)), "", true)
-	call, forest := bigCall(t, c)
+	call, tree := bigCall(t, c)
 	call.Signal(t, "KILL")
-	allEnd(t, forest, patience)
+	allEnd(t, tree, patience)
 	eventually(t, patience, "no child of the watcher is left", func() bool { return len(children(t, w.PID)) == 0 })
-	b.row("a tree of 500 processes whose shim was killed: left", itoa(left(forest)), "0", left(forest) == 0)
+	b.row("a tree of 500 processes whose shim was killed: left", itoa(left(tree)), "0", left(tree) == 0)
 }
 
 // manyJobs measures 200 jobs at once.

@@ -47,9 +47,9 @@ func completions(dockerCLI command.Cli) map[string]cobra.CompletionFunc {
 	}
 }
 
-// completeFlags gives each flag of cmd and its verbs that takes a value, and has no completion
-// yet, that of its name: a name means the same everywhere. What nobody can know for the user,
-// as a reason or a number, is not here.
+// completeFlags adds completions to the flags of cmd and its verbs that take a value and have none. The
+// completion depends on the flag's name, which has one meaning in all verbs. Flags such as a reason or a number
+// have no completion.
 func completeFlags(cmd *cobra.Command, byName map[string]cobra.CompletionFunc) {
 	ofDocker := func(flag string) bool { return cmd.Name() == "run" && !slices.Contains(ownFlags, flag) } // docker has completed them
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {

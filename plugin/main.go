@@ -4,9 +4,9 @@
 //
 //	main -> Main -> docker/cli's plugin frame -> root -> a verb of plugin/verb
 //
-// Verbs do not know each other: what one needs of another is handed to it here, and so are completions of flags.
-// What all verbs share is in plugin/cli. The command line decides nothing about calls and runs none: those are the
-// watcher's, another process.
+// Verbs do not import each other. This package passes the functions of one verb that another needs, and completions of
+// flags. The common code of verbs is in plugin/cli. The command line neither decides nor runs calls: the watcher, another
+// process, does.
 package plugin
 
 import (
@@ -24,7 +24,6 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/entry"
 	"github.com/docker-hostexec/hostexec/plugin/keeper"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
-	"github.com/docker-hostexec/hostexec/plugin/verb/compose"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
@@ -33,12 +32,12 @@ func Main() int {
 	if len(os.Args) == 3 && os.Args[0] == keeper.LostName {
 		return answerLost(os.Args[1], os.Args[2])
 	}
-	if compose.FromCompose(os.Args) {
-		return compose.RefuseProvider(os.Stdout, os.Stderr, os.Args, compose.BeginAnew(os.Args))
-	}
 	os.Args = cli.Standalone(os.Args, plugin.RunningStandalone())
 	// Without this, every command would write telemetry's complaints to stderr.
 	otel.SetErrorHandler(debug.OTELErrorHandler)
+	if err := cli.LeaveProxy(); err != nil {
+		return cli.Report(os.Stderr, &cli.Failure{Code: cli.CodeVerb, Err: err})
+	}
 	dockerCLI, err := command.NewDockerCli()
 	if err != nil {
 		return cli.Report(os.Stderr, &cli.Failure{Code: cli.CodeVerb, Err: err})
@@ -49,9 +48,9 @@ func Main() int {
 	return cli.Report(os.Stderr, plugin.RunPlugin(dockerCLI, newRootCommand(dockerCLI), about))
 }
 
-// answerLost answers the callers of the session in folder, whose watcher ended with that exit status, which it returns.
+// answerLost answers the callers of the session in directory, whose watcher ended with that exit status, which it returns.
 func answerLost(folder, status string) int {
-	// Who ends what such a watcher left has the session's lock for a moment.
+	// The process that ends the commands of such a watcher holds the session's lock for a moment.
 	ctx, cancel := context.WithTimeout(context.Background(), sessions.LockTimeout)
 	defer cancel()
 	watch.AnswerLost(ctx, folder)

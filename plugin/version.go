@@ -23,7 +23,7 @@ EXIT STATUS
   0  it was shown
   1  the format is not understood`
 
-// versionInfo is what version tells.
+// versionInfo is the output of version.
 type versionInfo struct {
 	Version   string
 	GoVersion string

@@ -39,7 +39,7 @@ func (c *call) dial(dir string) (sock int, relayed bool, err error) {
 		if how != "relay" && how != "undecided" || waited > decideTimeout {
 			break
 		}
-		c.listen() // there is time for it now, and signals must end the wait
+		c.listen() // now it costs no time, and signals must end the wait
 		pause = min(2*pause, 100*time.Millisecond)
 		poll(nil, pause)
 		sock, err = connect(dir + "/socket")

@@ -31,7 +31,7 @@ func (c *call) exit(p []byte) int {
 	return c.end(m)
 }
 
-// end ends the call as m says.
+// end ends the call with the outcome in m.
 func (c *call) end(m wire.Exit) int {
 	if c.stdin != nil {
 		c.stdin.rewind(m.Consumed)

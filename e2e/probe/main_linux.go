@@ -29,7 +29,7 @@ var modes = map[string]func(args []string) error{
 	"http":        overHTTP,
 	"pid":         showPID,
 	"tree":        tree,
-	"forest":      processTree,
+	"grow":        processTree,
 	"euid":        showEUID,
 	"cat":         cat,
 	"exec":        execute,

@@ -127,9 +127,9 @@ func (r *Reader) Next() (Line, error) {
 func (r *Reader) line() (Line, bool, error) {
 	for {
 		b, err := r.buf.ReadSlice('\n')
-		room := maxLine + 1 - len(r.partialLine)
-		r.long = r.long || len(b) > room
-		r.partialLine = append(r.partialLine, b[:min(len(b), room)]...)
+		free := maxLine + 1 - len(r.partialLine)
+		r.long = r.long || len(b) > free
+		r.partialLine = append(r.partialLine, b[:min(len(b), free)]...)
 		switch {
 		case err == nil:
 			return r.take(true), true, nil

@@ -5,6 +5,7 @@ package call
 import (
 	"context"
 	"errors"
+	"path/filepath"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/git"
@@ -12,34 +13,34 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/sandbox"
 )
 
-// authorizedCall is a request that may run: the verdict that lets it, where it runs, and with what.
+// authorizedCall is a request that may run, with its verdict, its directory, and its environment.
 type authorizedCall struct {
 	server     *Server
 	state      *SessionState
 	v          policy.Verdict
 	cwd        *dir.Dir
 	runner     Runner
-	box        *sandbox.Sandbox // of a command that is confined, or nil
+	sandbox    *sandbox.Sandbox // of a command that is confined, or nil
 	env        []string
-	notes      []string     // for a person: what Args do not say
-	askProblem *git.Problem // for the caller: why it is asked about what a rule allows, or nil
+	notes      []string     // for a person: facts that Args do not show
+	askProblem *git.Problem // for the caller: why a request asks that a rule allows, or nil
 	copies     *copies      // of operands, or nil
 	turn       func()       // ends its turn among git commands, or nil
 }
 
-// close releases what w holds: the directory, copies, and its turn among git commands.
+// close releases the resources of w: the directory, copies, and its turn among git commands.
 func (w *authorizedCall) close() {
 	if w.cwd != nil {
 		w.cwd.Close()
 	}
-	w.box.Close()
+	w.sandbox.Close()
 	w.copies.remove()
 	w.endTurn()
 }
 
-// admit has the request decided, and asks a person if the policy says so. If the request may not run, admit
-// answers the caller and returns nil. It uses a goroutine of its own: deciding needs a deep stack, and the
-// command may run for days on this one.
+// admit decides the request, and asks a person if the policy requires that. If the request may not run, admit
+// answers the caller and returns nil. It uses its own goroutine: deciding needs a deep stack, and the command
+// may run for days on this one.
 func (x *exchange) admit(ctx context.Context) (w *authorizedCall, err error) {
 	done := make(chan struct{})
 	// ends with the decision, or with ctx.
@@ -76,8 +77,8 @@ func (x *exchange) decideAndAsk(ctx context.Context) (w *authorizedCall, err err
 	return w, err
 }
 
-// decide asks the policy, and finds on the host what the request names. It returns nil and answers the
-// caller if the request is denied.
+// decide asks the policy, and finds the files that the request names on the host. If the request is denied, it
+// answers the caller and returns nil.
 func (x *exchange) decide(ctx context.Context) (*authorizedCall, error) {
 	if x.req.git != nil || x.req.Args[0] == policy.GitPush {
 		return x.decideGit(ctx)
@@ -123,6 +124,10 @@ func (x *exchange) decide(ctx context.Context) (*authorizedCall, error) {
 	w.notes = append(w.notes, passedValues(x.req.env, sc.PassEnv, w.v.Env)...)
 	if err := w.findRunner(x.req); err != nil {
 		return deny(err.Error(), cannotRun(x.req, w.v, err))
+	}
+	if w.v.Action == policy.Ask && x.req.shell == nil && !w.v.Place.Contained() && isGit(filepath.Base(w.v.Command.Path)) {
+		check := w.gitCheck(x.req, w.v)
+		w.notes = append(w.notes, check.Remotes(ctx)...)
 	}
 	return w, nil
 }

@@ -23,7 +23,7 @@ import (
 // reminderInterval is how often a waiting caller is reminded that a person has to answer.
 const reminderInterval = time.Minute
 
-// maxShown is the maximum size in bytes of what a person is shown of one request.
+// maxShown is the maximum size in bytes of the texts of one request that a person is shown.
 const maxShown = 64 << 10
 
 // size returns how much text args are to a reader. An empty argument is a line, too.
@@ -115,7 +115,7 @@ func (x asking) approved(by string) (bool, error) {
 // fail answers a request that cannot be recorded.
 func (x *exchange) fail(err error) error { return errors.Join(err, x.end(Failed(unwritten(err)))) }
 
-// question returns what a person is asked about w.
+// question returns the question about w for a person.
 func (w *authorizedCall) question(req *request) approval.Question {
 	q := approval.Question{
 		ID: req.ID, Args: w.v.Args, Cwd: req.Cwd, Dir: w.cwd.Path(), Path: w.v.Program(), Rule: w.v.Rule,
@@ -137,8 +137,8 @@ func (w *authorizedCall) question(req *request) approval.Question {
 	return q
 }
 
-// wait asks a person, and tells the caller so, again and again. If the policy changes so that the request
-// would be decided differently, it withdraws the question, and changed is true.
+// wait asks a person, and reminds the caller of it regularly. If the policy changes so that the request would
+// be decided differently, it withdraws the question, and changed is true.
 func (x asking) wait(ctx context.Context) (a approval.Answer, changed bool) {
 	told, done := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
@@ -181,6 +181,6 @@ func (x asking) verdictChanged() bool {
 		return false
 	}
 	v := sc.Policy.Decide(x.req.Request)
-	v.Command.Path = cmp.Or(v.Command.Path, x.w.v.Command.Path) // what was looked up
+	v.Command.Path = cmp.Or(v.Command.Path, x.w.v.Command.Path) // from earlier look-ups
 	return v.Action != policy.Ask || v.Rule != x.w.v.Rule || v.Command != x.w.v.Command || v.Place != x.w.v.Place || !slices.Equal(v.Effects, x.w.v.Effects)
 }

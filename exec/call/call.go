@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package call serves one call of a shim: it reads the request, has it decided, records the decision,
-// runs the command and answers.
+// Package call serves one call of a shim: it reads the request, decides it, records the decision, runs the command and
+// answers.
 //
 //	shim --frames--> peer --Streams--> executor
 //	     <--frames--      <--Status---
@@ -38,27 +38,27 @@ type Runner interface {
 	Run(context.Context, executor.Command, executor.Streams) (executor.Status, error)
 }
 
-// SessionState is what calls depend on and what may change while the session lives. The container gets its
-// name after the watcher has started, and its mounts with each start. It has many fields because it is a
-// record that the session fills in and calls only read.
+// SessionState holds the inputs of calls that may change while the session lives. The container gets its name
+// after the watcher has started, and its mounts with each start. It has many fields because it is a record that
+// the session fills in and calls only read.
 type SessionState struct {
 	Session   string
 	Project   string // base name of the directory where the session was started
 	Branch    string // of git there, when the state was set; empty outside of git
 	Container string // its name, for texts
-	Agent     string // what runs there, if the host knows
+	Agent     string // the program that runs there, if the host knows it
 	Policy    *policy.Policy
 	Audit     *audit.Log
 	Dirs      *mount.Table
-	Home      string   // where the container works unless it says something else; empty: /
+	Home      string   // the container's default working directory; empty: /
 	PassEnv   []string // names that the container may set
 	NewPrivs  bool
 
-	Environ []string                                 // of every command: of the host, without what Dirs supplies
-	Find    func(name string) (path string, ok bool) // finds what only the policy names; nil finds nothing
+	Environ []string                                 // of every command: the host's, without the parts that Dirs supplies
+	Find    func(name string) (path string, ok bool) // finds programs that only the policy names; nil finds nothing
 	Scratch string                                   // a directory for copies, which no container can reach
 
-	Recordings string // a directory for what commands write
+	Recordings string // a directory for the output of commands
 
 	// Elsewhere returns the runner for a place that is not the host, for a caller in cwd, and the path
 	// of cwd in that place. The directory copies is mounted there unless it is empty. Nil: commands
@@ -72,12 +72,13 @@ type SessionState struct {
 	// Git has the remotes of policy.GitPush. Nil: that command does not exist.
 	Git *GitRemotes
 
-	// Inside returns the running container with exactly that name, for a shell. Nil: there is none.
+	// Inside returns the running container with exactly that name, for a shell. It is nil if there is no
+	// engine.
 	Inside func(ctx context.Context, name string) (shell.Container, error)
 
 	programs *programs // that were checked
 
-	others         *mount.Table // what containers of other sessions can write, or nil
+	others         *mount.Table // places that containers of other sessions can write, or nil
 	othersPrograms *programs    // that were checked against others
 }
 
@@ -86,13 +87,13 @@ type SessionState struct {
 // session share for one purpose.
 type Server struct {
 	Version string
-	Verbs   Verbs // answers hostexec ps and others; nil has none
+	Verbs   Verbs // answers hostexec ps and others; nil: they are not supported
 	Runner  Runner
 	Queue   *approval.Queue // of the questions that policy has
 	Log     *slog.Logger
 	Environ []string    // of this process: what the policy passes of it to commands in containers
-	Jobs    *job.Table  // those of the session; nil has none
-	Shells  *shell.Pool // of the session; nil has none
+	Jobs    *job.Table  // those of the session, or nil
+	Shells  *shell.Pool // of the session, or nil
 	Limits  limit.Session
 	Memory  func(argv int64) // gets the total size of long requests, from any goroutine; may be nil
 	// Refresh is called before each decision, by any goroutine. It may call SetState if the sources of
@@ -112,7 +113,7 @@ type Server struct {
 	turns        gitTurns
 }
 
-// SetState changes what later calls depend on. Requests that wait for a person are decided again.
+// SetState sets the inputs of later calls. Requests that wait for a person are decided again.
 func (s *Server) SetState(sc *SessionState) {
 	sc.programs, sc.othersPrograms, sc.others = &programs{}, &programs{}, nil // the mounts may have changed
 	if sc.Dirs != nil {
@@ -202,13 +203,13 @@ type exchange struct {
 	failure *Failure // of a request during another one: why it failed; nil: the caller gets it as its answer
 }
 
-// command has the request decided, and runs it.
+// command decides the request, and runs it.
 func (x *exchange) command(ctx context.Context) error {
 	x.req.chooseStdin(x.server.State().Agent != "")
 	return x.decided(ctx, func(within context.Context, w *authorizedCall) error { return x.runAndAnswer(ctx, within, w) })
 }
 
-// decided has the request decided, and calls serve if it may run. The context within ends at the caller's deadline.
+// decided decides the request, and calls serve if it may run. The context within ends at the caller's deadline.
 func (x *exchange) decided(ctx context.Context, serve func(within context.Context, w *authorizedCall) error) error {
 	if err := x.req.setDeadline(); err != nil {
 		return x.peer.end(UsageError(err.Error()))
@@ -237,7 +238,7 @@ func (x *exchange) runAndAnswer(ctx, within context.Context, w *authorizedCall) 
 	x.req.applyProfile(&w.v)
 	st, ran, err := x.run(within, x.peer.streams(x.req), w)
 	if errors.Is(err, errKilled) {
-		err = nil // it ran, and st says how it ended
+		err = nil // it ran, and st is its status
 	}
 	end := ending(x.peer.json, x.req, w.v, st, err)
 	code := int(end.Code)
@@ -267,8 +268,8 @@ func (w *authorizedCall) note(req *request, r audit.Record) error {
 	return w.state.Audit.Write(r)
 }
 
-// noteStart records that w is about to run, and why it may if no person was asked. A command whose start
-// cannot be recorded does not run.
+// noteStart records that w is about to run, and the reason if no person was asked. A command whose start cannot
+// be recorded does not run.
 func (w *authorizedCall) noteStart(req *request) error {
 	asked := w.v.Action == policy.Ask
 	if !asked {
@@ -281,12 +282,11 @@ func (w *authorizedCall) noteStart(req *request) error {
 
 // verdictReceiver is a connection that wants to know why its command runs.
 type verdictReceiver interface {
-	// Decided tells whether a person was asked, or a grant answered for one, and which
-	// pattern or rule decided.
+	// Decided reports whether a person was asked, or a grant answered, and which pattern or rule decided.
 	Decided(asked bool, pattern string)
 }
 
-// reportVerdict tells conn why w runs, if conn wants to know.
+// reportVerdict reports the reason why w runs to conn, if conn implements Decided.
 func (w *authorizedCall) reportVerdict(conn net.Conn) {
 	if c, ok := conn.(verdictReceiver); ok {
 		c.Decided(w.v.Action == policy.Ask, cmp.Or(w.v.Pattern, w.v.Rule))

@@ -62,7 +62,7 @@ func (c *credit) close() {
 // input is stdin between the reader of frames, which never waits, and the pump, which does. It holds at
 // most wire.Window bytes, and no memory while it is empty.
 type input struct {
-	grant func(n int) // tells the shim that n bytes were read
+	grant func(n int) // reports to the shim that n bytes were read
 
 	mu        sync.Mutex // guards the fields below
 	more      sync.Cond
@@ -95,7 +95,7 @@ func (in *input) put(b []byte) error {
 	return nil
 }
 
-// end says that no more will come.
+// end marks the end of the data.
 func (in *input) end() {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -56,7 +56,7 @@ func (s *Server) endJob(ctx context.Context, kept *job.Job, sig executor.Signal,
 	}
 }
 
-// job returns the job whose id is ref, or alone begins with it.
+// job returns the job whose id is ref, or the only one whose id begins with ref.
 func (s *Server) job(ref string) (*job.Job, error) {
 	if s.Jobs == nil {
 		return nil, fmt.Errorf("%w: %s", job.ErrUnknown, names.Printable(Truncate(ref)))

@@ -10,23 +10,23 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// Status says in one word, for programs, how a call ended that has no exit code of a command.
-// docs/agents.md lists the words.
+// Status is one word, for programs, for the end of a call without a command's exit code. docs/agents.md lists
+// the words.
 type Status string
 
 const (
 	StatusDenied        Status = "denied"         // by a person
 	StatusRefused       Status = "refused"        // by policy, or unasked
-	StatusTimeout       Status = "timeout"        // nobody answered
+	StatusTimeout       Status = "timeout"        // no answer in time
 	StatusNotProxied    Status = "not_proxied"    // no command of the session's
 	StatusNotFound      Status = "not_found"      // not on the host any more
 	StatusNotExecutable Status = "not_executable" // on the host
 	StatusTerminated    Status = "terminated"     // the shell, while a command ran in it
-	StatusUnsupported   Status = "unsupported"    // by what carries the call
-	StatusFailed        Status = "failed"         // hostexec itself; the shim says the same
+	StatusUnsupported   Status = "unsupported"    // not supported by the carrier of the call
+	StatusFailed        Status = "failed"         // an error of hostexec itself; the shim uses the same word
 )
 
-// exitKinds maps each status to what the shim gets.
+// exitKinds maps each status to the exit code and outcome that the shim receives.
 var exitKinds = map[Status]struct {
 	outcome wire.Outcome
 	code    byte
@@ -42,8 +42,7 @@ var exitKinds = map[Status]struct {
 	StatusFailed:        {wire.Failed, wire.CodeFailed},
 }
 
-// Failure is the end of a call that has no exit code of a command. Its strings are printable ASCII, and
-// empty if there is nothing to say.
+// Failure is the end of a call without a command's exit code. Its strings are printable ASCII, possibly empty.
 type Failure struct {
 	Status  Status
 	Code    byte   // the exit code of a verb; zero: the status's
@@ -52,7 +51,7 @@ type Failure struct {
 	Reason  string
 	Rule    string // which decided
 	Request string
-	Hint    string // what to do next
+	Hint    string // the next step for the caller
 }
 
 // exit returns the code that the shim exits with.
@@ -92,9 +91,9 @@ func (e Failure) json() string {
 	return string(append(names.ASCII(b), '\n'))
 }
 
-// frame returns e as the shim gets it: the text, and the JSON line if the caller asked for it.
+// frame returns e as a frame for the shim: the text, and the JSON line if the caller asked for it.
 func (e Failure) frame(asJSON bool) wire.Exit {
-	way := exitKinds[e.Status] // of a status that is none: Failed, and the shim knows its code
+	way := exitKinds[e.Status] // for an unknown status: Failed, and the shim knows its code
 	text := e.Text()
 	if asJSON {
 		text += e.json()

@@ -19,7 +19,7 @@ type gitTurns struct {
 	mu       sync.Mutex
 	looking  int
 	changing bool
-	freed    chan struct{} // closed when somebody leaves, or nil
+	freed    chan struct{} // closed when another command leaves, or nil
 }
 
 // turnTimeout is how long a command waits for others. A container can make those run for ever.

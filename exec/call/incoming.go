@@ -28,7 +28,7 @@ func (c *incoming) Read(b []byte) (int, error) {
 		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) || !c.rest() {
 			return n, err
 		}
-		c.SetReadDeadline(time.Now().Add(slowAfter)) // what is there is read at once
+		c.SetReadDeadline(time.Now().Add(slowAfter)) // data that has arrived is read at once
 	}
 }
 

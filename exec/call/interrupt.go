@@ -10,7 +10,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// interrupted is the cause with which a call ends whose caller got a signal.
+// interrupted is the cause of the end of a call whose caller got a signal.
 type interrupted struct{ by executor.Signal }
 
 func (i *interrupted) Error() string { return "its caller got SIG" + i.by }

@@ -37,7 +37,7 @@ func (h *reservation) reportMemory() {
 	}
 }
 
-// take takes n of k, or says why it cannot.
+// take takes n of k, or returns the reason why it cannot.
 func (h *reservation) take(k limit.Kind, n int64) error {
 	err := h.from.Take(k, n)
 	if err == nil {

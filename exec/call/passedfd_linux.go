@@ -14,8 +14,8 @@ import (
 var errKind = errors.New("not a kind that may be passed")
 
 // checkFD refuses a received descriptor that a shim would not pass. It must be an anonymous pipe, a stream
-// socket or a terminal, open in the right direction. The kernel lets a container pass anything, such as a
-// file of /proc whose write permission depends on the writer.
+// socket or a terminal, open in the right direction. A container can pass any other descriptor, such as a file
+// of /proc whose write permission depends on the writer.
 func checkFD(fd, as int, kind wire.FD) error {
 	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 	if err != nil {

@@ -68,7 +68,7 @@ func (p *peer) close() {
 	p.reader.Wait()
 }
 
-// read takes frames until the stream ends, and says why it did.
+// read handles frames until the stream ends, and returns the reason of the end.
 func (p *peer) read() error {
 	var head [wire.HeaderLen]byte
 	for {
@@ -190,7 +190,7 @@ func (p *peer) exit(e wire.Exit) error { return p.send(wire.KindExit, e.Append(n
 // end sends the last frame of a call that has no exit code of a command.
 func (p *peer) end(e Failure) error { return p.exit(e.frame(p.json)) }
 
-// writer returns a writer whose bytes go out as frames of kind, as the shim takes them.
+// writer returns a writer that sends its bytes as frames of kind, at the pace of the shim.
 func (p *peer) writer(kind wire.Kind) io.Writer { return &output{p: p, kind: kind} }
 
 type output struct {

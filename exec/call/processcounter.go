@@ -18,7 +18,7 @@ type processCounter struct {
 
 	mu   sync.Mutex    // guards the fields below
 	stop chan struct{} // closed by end; nil while it does not go
-	over *limit.Error  // nil while there are not too many
+	over *limit.Error  // nil while their number is below the limit
 }
 
 const (
@@ -129,7 +129,7 @@ func (t *processCounter) checkLimit(s *Server, n int64) *limit.Error {
 	return limit
 }
 
-// endTree kills a tree without TERM first, because it could grow meanwhile.
+// endTree kills a tree without TERM first, because it could grow in between.
 func (t *processCounter) endTree(s *Server, tree proctree.Size, over *limit.Error) {
 	s.Log.Warn("too many processes", "request", tree.ID, "processes", tree.Count, "limit", over.Max)
 	s.running.kill(tree.ID, over)

@@ -51,7 +51,7 @@ func (r *request) drop(i int) {
 	r.fds[i] = wire.FDNull
 }
 
-// outputCounter counts what a command writes, to stdout and stderr together.
+// outputCounter counts the bytes that a command writes, to stdout and stderr together.
 type outputCounter struct {
 	left atomic.Int64
 	full atomic.Bool // it wrote more

@@ -15,7 +15,7 @@ import (
 
 var errNotReady = errors.New("it was not ready in time")
 
-// await returns when the job is ready. The error is job.ErrEnded or errNotReady if it will not be, or says
+// await returns when the job is ready. The error is job.ErrEnded or errNotReady if it will not be, or means
 // that the caller has gone.
 func (r *Readiness) await(ctx context.Context, kept *job.Job) error {
 	if r.none() {
@@ -62,7 +62,7 @@ func (x *exchange) answerNotReady(ctx context.Context, kept *job.Job, r Readines
 		info := kept.Info()
 		code := info.Code
 		if code == 0 {
-			code = 1 // it did not do what it was to
+			code = 1 // it could not do its work
 		}
 		return x.peer.exit(wire.Exit{Outcome: wire.Exited, Code: byte(code),
 			Text: Line("%s: it ended before it was ready: %s (request %s)", name, describeEnd(info), x.req.ID)})

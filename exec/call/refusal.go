@@ -21,8 +21,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// This file has the answers to calls whose command does not run. Each is one line of printable ASCII that
-// says why, by which rule, for which request, and what to type next.
+// This file has the answers to calls whose command does not run. Each is one line of printable ASCII with the
+// reason, the rule, the request, and the next command to type.
 
 // Line formats one line for the shim's stderr.
 func Line(format string, a ...any) string { return "hostexec: " + fmt.Sprintf(format, a...) + "\n" }
@@ -58,8 +58,8 @@ func refusal(sc *SessionState, req *request, v policy.Verdict, verbs []string) F
 		e.Status, e.Hint = StatusRefused, fmt.Sprintf("to allow it, start %s --proxy %s on the host", sc.start(), e.Name)
 	case policy.ValidName(req.Args[0]) && req.Args[0] != Name: // which run would refuse to proxy
 		e.Hint = fmt.Sprintf("hostexec ls shows what is; to add it now, %s on the host, or start %s --proxy %s there", policyAdd(req.Args), sc.start(), e.Name)
-		if near := names.Near(req.Args[0], append(sc.Policy.Names(), verbs...)); near != "" {
-			e.Hint = "did you mean hostexec " + near + "? " + e.Hint
+		if meant := meant(req.Args[0], append(sc.Policy.Names(), verbs...)); meant != "" {
+			e.Hint = "did you mean " + meant + "? " + e.Hint
 		}
 	default:
 		e.Hint = "hostexec ls shows the commands there are"
@@ -67,7 +67,24 @@ func refusal(sc *SessionState, req *request, v policy.Verdict, verbs []string) F
 	return e
 }
 
-// plainWord is the form of a word that every shell takes as it is. zsh expands one that begins with =.
+// hostVerbs are verbs of the host that people also type in a container.
+var hostVerbs = strings.Fields("approve attach audit deny detach doctor inspect pending policy resume start status stop trust")
+
+// meant returns what a person may have meant by the command typed, or "". words are what can be called here.
+func meant(typed string, words []string) string {
+	if typed == "help" || typed == "version" {
+		return "hostexec --" + typed
+	}
+	if near := names.Near(typed, words); near != "" {
+		return "hostexec " + near
+	}
+	if near := names.Near(typed, hostVerbs); near != "" {
+		return "docker hostexec " + near + ", on the host"
+	}
+	return ""
+}
+
+// plainWord is the form of a word that needs no quotes in any shell. zsh expands a word that begins with =.
 var plainWord = names.Form{First: "A-Za-z0-9_@%+:,./-", Chars: "A-Za-z0-9_@%+=:,./-", Min: 1, Max: 64}
 
 // policyAdd returns the command that adds a rule that asks about args. A person may copy it, so
@@ -100,8 +117,8 @@ func cannotRun(req *request, v policy.Verdict, err error) Failure {
 	return e
 }
 
-// workdirMismatch answers a request whose working directory has no counterpart on the host, or one that
-// cannot be held open; lost says which.
+// workdirMismatch answers a request whose working directory has no counterpart on the host, or one that cannot
+// be held open. lost is the reason.
 func workdirMismatch(sc *SessionState, req *request, lost error) Failure {
 	e := Failure{Status: StatusRefused, Name: quoteWord(req.Args[0]), Request: req.ID, Hint: elsewhere(sc)}
 	switch {
@@ -142,7 +159,7 @@ func keepDenied(req *request, v policy.Verdict) Failure {
 
 var errKeepDenied = errors.New("no rule allows this job to outlive its container")
 
-// jobRefused says why there is no job: the limit of jobs, or a full disk. Other errors stay on the host.
+// jobRefused reports why there is no job: the limit of jobs, or a full disk. Other errors stay on the host.
 func jobRefused(err error) string {
 	if errors.Is(err, job.ErrFull) {
 		return err.Error()
@@ -177,8 +194,8 @@ func unanswered(req *request, w *authorizedCall) Failure {
 	return e
 }
 
-// cause returns why a person is asked although a rule allows the request, and what changes that, or
-// nothing.
+// cause returns the reason why a person is asked although a rule allows the request, and the change that would
+// avoid the question, or nothing.
 func (w *authorizedCall) cause() string {
 	switch {
 	case w.askProblem == nil:

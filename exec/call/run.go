@@ -102,7 +102,7 @@ func (w *authorizedCall) command(req *request) executor.Command {
 		Dir:           w.cwd.FD(),
 		NewPrivs:      w.state.NewPrivs || w.v.NewPrivs,
 		KeepProcesses: w.v.KeepProcesses,
-		Sandbox:       w.box,
+		Sandbox:       w.sandbox,
 	}
 }
 

@@ -71,7 +71,7 @@ func (w *authorizedCall) confine(req *request) (err error) {
 		return errSandboxPrivs
 	}
 	var host []string
-	if w.box, host, err = w.state.Confined(w.v, w.state.Environ); err != nil {
+	if w.sandbox, host, err = w.state.Confined(w.v, w.state.Environ); err != nil {
 		return err
 	}
 	w.runner = w.server.Runner

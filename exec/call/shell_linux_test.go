@@ -55,8 +55,8 @@ func TestShellUntrustedFiles(t *testing.T) {
 		if c := calltest.InSession(t, s, words...); c.Exit.Code != 0 {
 			t.Fatalf("create: %+v", c.Exit)
 		}
-		var planted *shell.UntrustedError
-		if out, err := run(name); !errors.As(err, &planted) || out != "" {
+		var untrusted *shell.UntrustedError
+		if out, err := run(name); !errors.As(err, &untrusted) || out != "" {
 			t.Errorf("%s: it runs: %q, %v", name, out, err)
 		}
 	}
@@ -124,8 +124,8 @@ func TestShellDefaultDir(t *testing.T) {
 		t.Errorf("where it works: %q, %v, want %q", out, err, home)
 	}
 	for name, how := range map[string][]string{"other": {"/w/other"}, "said": {"/w/d", "--cwd", "/w/d"}, "env": {"/w/d", "--env", "X=1"}} {
-		var planted *shell.UntrustedError
-		if out, err := made(name, how[0], how[1:]...); !errors.As(err, &planted) {
+		var untrusted *shell.UntrustedError
+		if out, err := made(name, how[0], how[1:]...); !errors.As(err, &untrusted) {
 			t.Errorf("%s: it runs: %q, %v", name, out, err)
 		}
 	}

@@ -66,7 +66,7 @@ func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command,
 	code, err := how(ctx, startConfig, c, s.running.hostText(sh, c, o, kill))
 	code, signal := hostExit(code, err)
 	if errors.Is(err, errKilled) {
-		err = nil // it ran, and code says how it ended
+		err = nil // it ran, and code is its status
 	}
 	return code, errors.Join(err, note(audit.Record{Kind: audit.Complete, Exit: code, Signal: signal, Duration: time.Since(since)}))
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// ShellRequest is what a caller asks of a shell.
+// ShellRequest is a caller's request to a shell.
 type ShellRequest struct {
 	Name    string
 	Env     []string // of the shell, or of the text
@@ -57,7 +57,7 @@ func (s Shells) Create(ctx context.Context, r ShellRequest) error {
 	return s.c.x.createShell(ctx, r)
 }
 
-// Run has a text decided, and runs it in its shell. It answers the call.
+// Run decides a text, and runs it in its shell. It answers the call.
 func (s Shells) Run(ctx context.Context, r ShellRequest) error {
 	return s.c.x.runText(ctx, r)
 }
@@ -132,7 +132,7 @@ func missingDir(sc *SessionState, req *request, o shell.Options) wire.Exit {
 		return answer
 	}
 	if fi, err := os.Stat(o.Dir); err != nil || !fi.IsDir() {
-		answer.Text = Line("warning: %s is not a directory of the host: the shell starts in HOME", names.Printable(o.Dir))
+		answer.Text = Line("warning: %s is not a directory of the host: the shell starts in HOME", names.Quoted(o.Dir))
 	}
 	return answer
 }

@@ -158,7 +158,7 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 	return e
 }
 
-// reportBusy tells a caller at a terminal why nothing happens.
+// reportBusy tells a caller at a terminal that it waits for its turn.
 func (r *shellRun) reportBusy() {
 	if r.x.req.shell.tty {
 		io.WriteString(r.x.peer.writer(wire.KindStderr), Line("%s", shell.Busy(r.o.Name)))

@@ -19,7 +19,7 @@ func (c *Call) Jobs() []*job.Job {
 	return c.x.server.Jobs.All()
 }
 
-// Job returns the job whose id is ref, or alone begins with it.
+// Job returns the job whose id is ref, or the only one whose id begins with ref.
 func (c *Call) Job(ref string) (*job.Job, error) { return c.x.server.job(ref) }
 
 // Running returns the calls of the container whose commands run, oldest first.
@@ -30,8 +30,8 @@ func (c *Call) Running() []Running {
 // Left returns the processes that ended commands of the container have left running.
 func (c *Call) Left() []proctree.Left { return c.x.server.left.list() }
 
-// End ends what has the id: a job, a call or a text of a shell that runs, and what one of these has left
-// running. It returns when that is gone. With a signal it only sends that to a job's command.
+// End ends the job, call or text of a shell with this id, or the processes that one of these has left running.
+// It returns when they are gone. With a signal it only sends that signal to a job's command.
 func (c *Call) End(ctx context.Context, id string, sig executor.Signal) error {
 	return c.x.server.endOfContainer(ctx, id, sig)
 }

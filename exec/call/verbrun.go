@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// RunOptions say which command a call of hostexec runs, and how.
+// RunOptions are the options of a call of hostexec that runs a command.
 type RunOptions struct {
 	Command      []string
 	Env          []string // variables of the command, NAME=VALUE
-	Timeout      string   // as it was typed; empty: that of HOSTEXEC_TIMEOUT
+	Timeout      string   // as it was typed; empty: the value of HOSTEXEC_TIMEOUT
 	Detach, Keep bool     // as a job; as one that may outlive its container
 	Ready        Readiness
 }
 
-// Readiness is what a job's caller waits for before it leaves. Its zero value is that it runs.
+// Readiness is the condition for the return of a job's caller. The zero value means: when the command runs.
 type Readiness struct {
 	Line    *regexp.Regexp // a line of its output
-	Port    uint16         // on which it listens; 0 is none
+	Port    uint16         // the port on which it listens; 0: none
 	Timeout time.Duration
 }
 

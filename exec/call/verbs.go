@@ -51,7 +51,7 @@ func (s *Server) verbNames() []string {
 // verb reports whether the call is of hostexec itself.
 func (r *request) verb() bool { return r.Args[0] == Name }
 
-// Words returns what follows hostexec. The caller may read them, and not change them.
+// Words returns the words after hostexec. The caller must not change them.
 func (c *Call) Words() []string { return c.x.req.Args[1:] }
 
 // Version returns the version of hostexec on the host.
@@ -60,9 +60,9 @@ func (c *Call) Version() string { return c.x.server.Version }
 // Policy returns the policy that decides on calls now.
 func (c *Call) Policy() *policy.Policy { return c.x.server.now().Policy }
 
-// oneAnswer is a connection whose caller gets one answer, and can do nothing about a call until then.
+// oneAnswer is a connection whose caller gets one answer, and cannot act on a call until then.
 type oneAnswer interface {
-	// OneAnswer returns what such a caller is called by people, or "" where it is none.
+	// OneAnswer returns the name of such a carrier for people, or "" for other connections.
 	OneAnswer() string
 }
 
@@ -81,8 +81,8 @@ func (c *Call) Enter(ctx context.Context) (entered bool, err error) {
 	return c.x.enter(ctx, limit.Verbs)
 }
 
-// Open starts the answer of a verb that writes: the shim copies what is written to its own stdout and
-// stderr. Writes wait until the caller takes them.
+// Open starts the answer of a verb that writes: the shim copies the data to its own stdout and stderr. Writes
+// block until the caller reads.
 func (c *Call) Open() (stdout, stderr io.Writer, err error) {
 	if err := c.x.begin(); err != nil {
 		return nil, nil, err
@@ -134,7 +134,7 @@ func (x *exchange) print(e wire.Exit, text []byte) error {
 	return x.peer.exit(e)
 }
 
-// begin has the shim take what is to be printed.
+// begin tells the shim to expect output.
 func (x *exchange) begin() error {
 	x.req.close() // the shim writes to its own
 	started := wire.Started{FDs: [3]wire.Disposition{wire.Null, wire.Pumped, wire.Pumped}, Request: x.req.ID}

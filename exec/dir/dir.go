@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dir holds directories of the host, and opens what is in them, safely: a container may write there.
+// Package dir holds directories of the host open, and safely opens files in them, although a container may write there.
 //
-//	a path that the host named --Open--> held directory --OpenBelow, File--> what a container names in it
+//	a path from the host --Open--> held directory --OpenBelow, File--> a file that a container names
 //
-// Its one law: a name that a container can change is looked up once, below a held directory, through no
-// symbolic link; nothing is opened but what it was seen to be. From then on the descriptor is what is used,
-// never the path. os.Root does not serve here: it follows links, crosses mounts, and opens devices and pipes.
+// Its one law: a name that a container can change is looked up once, below a held directory, without symbolic links.
+// Only a file of the expected kind is opened. Later uses take the descriptor, never the path. os.Root is not enough: it
+// follows links, crosses mounts, and opens devices and pipes.
 package dir
 
 import (
@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	// ErrDeleted says that a directory was deleted while it was held.
+	// ErrDeleted means that a directory was deleted while it was held.
 	ErrDeleted = errors.New("it was deleted")
 
 	errReplaced = errors.New("it was replaced meanwhile")

@@ -21,7 +21,7 @@ import (
 
 const secret = "what no container may see"
 
-// newShared returns a box, what it is called, and a file outside of it.
+// newShared returns a SharedDir, its path, and a file outside of it.
 func newShared(t *testing.T) (b *SharedDir, at, canary string) {
 	t.Helper()
 	base := t.TempDir()

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestWakeupUntrusted finds no bell in what is none, nor in one that nobody hears.
+// TestWakeupUntrusted checks that a file of another kind, or a pipe without a reader, is no wakeup.
 //
 // Attack 162.
 func TestWakeupUntrusted(t *testing.T) {
@@ -21,7 +21,7 @@ func TestWakeupUntrusted(t *testing.T) {
 			}
 			if l := b.Wakeup("x.bell"); l != nil {
 				l.Close()
-				t.Error("it is taken for a bell")
+				t.Error("it is taken for a wakeup")
 			}
 		})
 	}
@@ -77,6 +77,6 @@ func TestWakeupHardLink(t *testing.T) {
 	}
 	if l := b.Wakeup("x.bell"); l != nil {
 		l.Close()
-		t.Error("it is taken for a bell")
+		t.Error("it is taken for a wakeup")
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package exectest has what the tests of several packages need on Linux.
+// Package exectest has helpers for the tests of several packages on Linux.
 package exectest
 
 import (

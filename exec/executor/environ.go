@@ -14,7 +14,7 @@ import (
 type ContainerAccess interface {
 	Writable(path string) bool       // the file itself, or a link or directory on its path
 	ControlsFilesIn(dir string) bool // a file in the directory
-	Writer(path string) string       // who can change a path of which Writable or ControlsFilesIn reports that
+	Writer(path string) string       // the users that can change a path for which Writable or ControlsFilesIn reports true
 	Sources() []string               // the real paths of the directories that it can change
 }
 
@@ -69,7 +69,7 @@ func Path(path string, owner ContainerAccess) (kept string, found []Finding) {
 	return kept, found
 }
 
-// writableBy is the reason of a Finding: who can write path.
+// writableBy returns the reason of a Finding: the containers that can write path.
 func writableBy(owner ContainerAccess, path string) string {
 	return "which " + owner.Writer(path) + " can write"
 }

@@ -19,7 +19,7 @@ type connections struct {
 	pumps      []*outputCopier
 }
 
-// connectStreams creates the pipes and the terminal that s requires. If elsewhere is set, the Room creates
+// connectStreams creates the pipes and the terminal that s requires. If elsewhere is set, the Backend creates
 // the terminal.
 func (h *Host) connectStreams(s Streams, elsewhere bool) (pl *connections, err error) {
 	pl = &connections{host: h, files: s.FD}

@@ -4,9 +4,9 @@ package git
 
 import "github.com/docker-hostexec/hostexec/exec/names"
 
-// Overlap is what a command has to do with others in the same work tree. A check holds for the
-// submodules that the index had: a command that goes into those of the index is safe only
-// while no other one adds some.
+// Overlap is the effect of a command on others in the same work tree. A check holds for the submodules that the
+// index had at that time. So a command that enters submodules of the index is safe only while no other command
+// adds some.
 type Overlap int
 
 const (
@@ -18,7 +18,7 @@ const (
 // entering are the verbs that write nothing but a refreshed index, and look into submodules.
 var entering = names.WordSet(`describe diff diff-files diff-index status`)
 
-// Overlaps returns what args, with argv[0], has to do with other commands. host is as in Check.
+// Overlaps returns the Overlap of args, with argv[0]. host is as in Check.
 func Overlaps(args []string, host bool) Overlap {
 	l, ok := parse(args, host)
 	switch {

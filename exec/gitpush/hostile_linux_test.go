@@ -261,11 +261,13 @@ func TestEnds(t *testing.T) {
 	head := f.sh(w, "git rev-parse HEAD")
 	f.check(os.Symlink(w, filepath.Join(f.dir, "hostile")))
 	pack := f.pack(strings.Fields(f.sh(w, "git rev-list --objects --no-object-names HEAD"))...)
+	f.mu.Lock()
 	f.call.Authorize = func(ctx context.Context, _ Update) (func(int), error) {
 		cancel() // the caller leaves while a person reads
 		<-ctx.Done()
 		return nil, context.Cause(ctx)
 	}
+	f.mu.Unlock()
 	in := io.MultiReader(strings.NewReader("connect git-receive-pack\n"), bytes.NewReader(append(commandsOf(head, "refs/heads/x"), pack...)))
 	if _, err := f.call.Serve(ctx, stdin{in}, io.Discard, f); err == nil {
 		t.Error("a call that was left ends without an error")

@@ -3,7 +3,7 @@
 // Package limit limits the host resources that one session may use.
 //
 //	Session.Take(Calls, 1) ... Give(Calls, 1)     amounts in use for a while
-//	Hold.Set(n) ... Set(m) ... Set(0)             the amount of one file that grows and shrinks
+//	Reservation.Set(n) ... Set(m) ... Set(0)      the amount of one file that grows and shrinks
 //	Bucket.Take()                                 events, at a rate
 //
 // A limit that is not configured has a default, never infinity. A refusal is an *Error, which names

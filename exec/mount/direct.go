@@ -67,7 +67,7 @@ func (t *Table) sameBelow(m *mount) bool {
 	return true
 }
 
-// CloseAll closes what Direct returned.
+// CloseAll closes the directories that Direct returned.
 func CloseAll(list []Opened) {
 	for _, o := range list {
 		o.Close()

@@ -25,7 +25,7 @@ type Info struct {
 // maxTable is how many bytes a mount table may have: the kernel limits mounts, by default, to 100,000.
 const maxTable = 16 << 20
 
-// ErrTooLong says that a mount table has more bytes than are read.
+// ErrTooLong means that a mount table is larger than the limit.
 var ErrTooLong = errors.New("the mount table is too long")
 
 // ReadFile reads a mountinfo file. A container can add mounts to its own: the length is limited.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package mount has two mount tables: that of a container, which maps its directories to the host's (Table), and that of
-// this host, which shows under what other names a file can be reached (View).
+// Package mount has two mount tables. Table maps a container's directories to the host's. View is the mount table of
+// this host, and shows the other names of a file.
 //
 //	container's cwd --Table--> held source + rest --exec/dir--> held directory
 //
-// Its one law: a path that a container names is a claim. It is resolved once, below a source that was opened when the
-// table was made, through no symbolic link and into no other mount. From then on the descriptor is used, never the path.
+// Its one law: a path from a container is only a claim. It is resolved once, below a source that was opened when the
+// table was made, without symbolic links and other mounts. Later uses take the descriptor, never the path.
 package mount
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// ErrMismatch says that a container's directory has no counterpart on the host.
+// ErrMismatch means that a container's directory has no counterpart on the host.
 var ErrMismatch = errors.New("workdir mismatch")
 
 // Point is one entry of a container's mount table, as the engine reports it.
@@ -45,7 +45,7 @@ type Table struct {
 	closed   bool
 	writes   *writes
 
-	others       []mount // what containers of other sessions write; guarded by mu, as is the next
+	others       []mount // places that containers of other sessions can write; guarded by mu, as is the next
 	othersWrites *writes
 }
 

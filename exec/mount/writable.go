@@ -55,7 +55,7 @@ func (t *Table) SetOthers(paths []string) {
 	t.others, t.othersWrites = behind, &writes{}
 }
 
-// Others returns a table of what containers of other sessions can write, or nil for nothing.
+// Others returns a table of the places that containers of other sessions can write, or nil if there are none.
 func (t *Table) Others() *Table {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -65,7 +65,7 @@ func (t *Table) Others() *Table {
 	return &Table{writes: &writes{}, others: t.others, othersWrites: t.othersWrites}
 }
 
-// Also adds what other callers of the session can write. Targets are ignored.
+// Also adds the places that other callers of the session can write. Targets are ignored.
 func (t *Table) Also(mounts []Point) {
 	for i := range mounts {
 		mounts[i].Target = ""
@@ -96,7 +96,7 @@ func (t *Table) knownOthers() *writes {
 	return known.of(slices.Clone(all))
 }
 
-// of identifies what all show, once, and returns w.
+// of identifies the files that all show, once, and returns w.
 func (w *writes) of(all []mount) *writes {
 	w.once.Do(func() {
 		all = slices.DeleteFunc(all, func(m mount) bool { return m.source == "." || m.readOnly && m.alone })
@@ -130,7 +130,7 @@ func (t *Table) ControlsFilesIn(p string) bool {
 	return t.known().controlsFilesIn(p) || t.knownOthers().controlsFilesIn(p)
 }
 
-// Writer names who can write p, or a file in it, if Writable or ControlsFilesIn reports that.
+// Writer names the container that can write p, or a file in it, if Writable or ControlsFilesIn reports true.
 func (t *Table) Writer(p string) string {
 	if t.known().controlsFilesIn(p) || !t.knownOthers().controlsFilesIn(p) {
 		return "the container"
@@ -138,7 +138,7 @@ func (t *Table) Writer(p string) string {
 	return "the container of another session"
 }
 
-// writable is Table.Writable of one writer, of whom nil writes nothing.
+// writable is Table.Writable for one writer. A nil writer writes nothing.
 func (w *writes) writable(p string) bool {
 	if w == nil || w.err != nil {
 		return w != nil

@@ -7,8 +7,7 @@ import (
 	"slices"
 )
 
-// Doubts are the reasons for asking about a request that a rule or a list allows. The person who
-// approves reads them.
+// The reasons for asking about a request that a rule or a list allows. The person who approves reads them.
 const (
 	askEffects = "the rule states no effects, so it counts as running code"
 	askCode    = "it runs code that the container may have written, and the rule does not accept that"

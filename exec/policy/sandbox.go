@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Sandbox states what a command may do that runs on the host in a sandbox, apart from reading and
-// writing the container's directories. The zero value permits nothing more. Paths are absolute.
+// Sandbox describes the permissions of a command that runs on the host in a sandbox, in addition to the
+// container's directories. The zero value permits nothing more. Paths are absolute.
 type Sandbox struct {
 	Write []string // directories and files of the host that it may change
 	Read  []string // that it may read, and whose programs it may run
@@ -18,7 +18,7 @@ type Sandbox struct {
 	Env   []string // variables of the host that it gets
 }
 
-// Net is what a sandboxed command may do on the network. The zero value permits nothing.
+// Net describes the permissions of a sandboxed command on the network. The zero value permits nothing.
 type Net struct {
 	All   bool
 	Ports []uint16 // TCP connections to them

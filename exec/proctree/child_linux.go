@@ -33,7 +33,8 @@ func newChild(id string) *Child {
 	return &Child{id: id, dead: make(chan struct{}), stopped: make(chan struct{}, 1), pidfd: -1}
 }
 
-// start forks the session's leader. d, if there is one, tells when it is dead.
+// start forks the leader of the session. It registers the leader with d, if d is not nil, and d reports its
+// death.
 func (c *Child) start(sp *spawner, d *exitWaiter, path string, args []string, attr *syscall.ProcAttr) error {
 	attr.Sys.PidFD = &c.pidfd
 	err := sp.start(path, args, attr, func(pid int) {
@@ -54,7 +55,7 @@ func (c *Child) start(sp *spawner, d *exitWaiter, path string, args []string, at
 	return nil
 }
 
-// alone says that the session's leader is the command.
+// alone means that the leader of the session is the command itself.
 func (c *Child) alone() { c.Pid, c.done = c.session, c.dead }
 
 // await closes dead when the session's leader is. It holds a thread until then.
@@ -108,7 +109,7 @@ func (c *Child) End(grace time.Duration) error {
 		c.monitor.release() // it leaves when the command has
 	}
 	e := treeEnding{find: c.tree}
-	if c.monitor == nil { // a monitor that was released reaps it, and its number is anybody's then
+	if c.monitor == nil { // the pid of a released monitor may be reused, because the monitor is reaped elsewhere
 		e.group = c.Pid
 	}
 	return e.run(grace, c.done)
@@ -126,9 +127,8 @@ func (c *Child) Exiting() bool {
 	return !ok || st.exiting || !st.alive()
 }
 
-// tree looks at what descends from the session's leader, and from orphans, which are
-// this process's children now. An orphan is known by its session, or by the marker that
-// it was started with.
+// tree returns a snapshot of the descendants of the session's leader and of the orphans, which are children of
+// this process now. An orphan is recognised by its session, or by the marker in its environment.
 func (c *Child) tree() snapshot {
 	return newChildLister().snapshot(func(pid int, child *Child) bool {
 		return child == c || child == nil && (sessionOf(pid) == c.session || hasMarker(pid, c.id))

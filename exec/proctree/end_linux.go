@@ -10,18 +10,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// treeEnding ends all that look finds, until it finds nothing. Looking and signalling are
-// repeated because a tree grows meanwhile.
+// treeEnding ends all processes that look finds, until look finds none. It repeats snapshots and signals,
+// because a tree can grow between them.
 type treeEnding struct {
 	find  func() snapshot
 	group int // a process group of theirs that cannot be reused, or 0
 
-	found        map[proc]bool // every process that a look has shown and that may still be alive
-	terminated   map[proc]bool // who got TERM; a second one often means "at once"
-	unsignalable map[proc]bool // whom this process may not signal: what sudo started
+	found        map[proc]bool // every process of any snapshot that may still be alive
+	terminated   map[proc]bool // processes that got TERM; programs often take a second TERM as "at once"
+	unsignalable map[proc]bool // processes that this process may not signal, for example of sudo
 }
 
-// run ends the tree. When changed is closed it looks again at once.
+// run ends the tree. When changed is closed, it takes the next snapshot at once.
 func (e *treeEnding) run(grace time.Duration, changed <-chan struct{}) error {
 	e.terminated, e.unsignalable = map[proc]bool{}, map[proc]bool{}
 	if e.found == nil {
@@ -52,9 +52,9 @@ func (e *treeEnding) run(grace time.Duration, changed <-chan struct{}) error {
 	}
 }
 
-// left returns who is alive and may be signalled. That nobody is counts only when all
-// who were seen dead were dead in the look before: whoever dies while it is looked has
-// passed its children on, to a place that was already looked at.
+// left returns the processes that are alive and may be signalled. An empty result counts only if all processes
+// that this snapshot shows as dead were dead in the previous one too. A process that dies during a snapshot
+// passes its children on to a parent that the snapshot may have visited already.
 func (e *treeEnding) left() []proc {
 	known := map[int]bool(nil)
 	for {
@@ -68,9 +68,8 @@ func (e *treeEnding) left() []proc {
 	}
 }
 
-// addKnown adds to s the processes that an earlier look has found and this one has not, with their
-// descendants. A process without a marker is found by its parent alone, and the parent may die
-// first.
+// addKnown adds to s the processes that an earlier snapshot has and this one lacks, with their descendants. A
+// process without a marker is found only by its parent, and the parent may die first.
 func (e *treeEnding) addKnown(s *snapshot) {
 	shown := map[proc]bool{}
 	for _, m := range s.alive {
@@ -109,16 +108,16 @@ func containsAll(set, subset map[int]bool) bool {
 	return true
 }
 
-// terminate asks who was not asked yet to end, children before parents. It stops them first, and
-// wakes them when all have been asked. Otherwise a shell would see its child die before it gets TERM
-// itself, and would start its next command.
+// terminate sends TERM to the processes that have not got it, children before parents. It stops them first and
+// continues them when all have got TERM. Otherwise a shell would see its child die before it gets TERM itself,
+// and would start its next command.
 func (e *treeEnding) terminate(left []proc) {
 	asked := e.freeze(left, e.unasked)
 	for _, m := range slices.Backward(asked) {
 		e.terminated[m] = true
 		e.send(m, unix.SIGTERM)
 	}
-	for _, m := range slices.Backward(asked) { // whose group becomes an orphan while it is stopped gets HUP
+	for _, m := range slices.Backward(asked) { // a stopped process gets HUP when its group becomes orphaned
 		e.send(m, unix.SIGCONT)
 	}
 }
@@ -137,8 +136,8 @@ func (e *treeEnding) unasked(m proc) bool {
 	return !ok || !parent.alive() || !e.terminated[proc{st.ppid, parent.start}]
 }
 
-// kill stops the tree before it kills it: nobody can fork while the others are killed,
-// and nobody can lose the parent that it is found by.
+// kill stops the tree before it kills it. So no process can fork while the others are killed, and none can lose
+// the parent by which it is found.
 func (e *treeEnding) kill(left []proc) {
 	for _, m := range slices.Backward(e.freeze(left, func(proc) bool { return true })) {
 		e.send(m, unix.SIGKILL)
@@ -148,8 +147,8 @@ func (e *treeEnding) kill(left []proc) {
 	}
 }
 
-// freeze stops those of left that match, and what they fork meanwhile. It returns them, parents
-// before children. Of a tree that outruns it, it returns a part.
+// freeze stops those processes of left that match, and their new children. It returns them, parents before
+// children. If the tree grows faster than freeze can follow, it returns a part of the tree.
 func (e *treeEnding) freeze(left []proc, match func(proc) bool) (order []proc) {
 	frozen := map[proc]bool{}
 	for range 100 {
@@ -169,8 +168,7 @@ func (e *treeEnding) freeze(left []proc, match func(proc) bool) (order []proc) {
 	return order
 }
 
-// send signals m and nothing else: a pidfd is bound to one process, and the start time
-// says that it is m.
+// send signals exactly m: a pidfd refers to one process, and the start time shows that the process is m.
 func (e *treeEnding) send(m proc, sig unix.Signal) {
 	fd, err := unix.PidfdOpen(m.pid, 0)
 	if err == nil {

@@ -27,7 +27,7 @@ func endLost(session string, grace time.Duration) (was bool, err error) {
 	return was, e.run(grace, nil)
 }
 
-// lostProcesses looks at every process that there is.
+// lostProcesses searches all processes of the host.
 func lostProcesses(session string, spared map[int]bool) snapshot {
 	pids := readable()
 	settle(slices.Clone(pids))
@@ -43,8 +43,8 @@ func lostProcesses(session string, spared map[int]bool) snapshot {
 	return s
 }
 
-// kept looks at the arguments of all keepers: the watcher's program, its folder, and more. A command
-// of the session may call itself so, but has the session's marker.
+// kept compares the arguments of all keepers: the watcher's program, its directory, and more. A command of the
+// session can have the same arguments, but it has the session's marker.
 func kept(folder, session string) bool {
 	for _, pid := range readable() {
 		args := commandLine(pid)
@@ -55,8 +55,8 @@ func kept(folder, session string) bool {
 	return false
 }
 
-// readable returns the processes whose environment this one may read, without the kernel's
-// threads, which have none.
+// readable returns the processes whose environment this process may read. Kernel threads are left out, because
+// they have none.
 func readable() (pids []int) {
 	const kthreadd = 2
 	for _, name := range dirNames("/proc") {

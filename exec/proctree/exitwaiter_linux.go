@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exitWaiter tells children that they are dead. One goroutine waits for all of them: there may
-// be a thousand, and a stack for each would be a tenth of what a call costs. A pidfd can be
-// read from when its process is dead (pidfd_open(2)).
+// exitWaiter notifies children of their death. One goroutine waits for all of them: there may be a thousand,
+// and a stack for each would cost a tenth of a call. A pidfd becomes readable when its process is dead
+// (pidfd_open(2)).
 type exitWaiter struct {
 	epoll  *os.File
 	conn   syscall.RawConn
@@ -38,7 +38,7 @@ func newExitWaiter() (*exitWaiter, error) {
 	return d, nil
 }
 
-// expect has c told when it is dead. It is told before its pidfd may be closed.
+// expect registers c, which is notified of its death before its pidfd may be closed.
 func (d *exitWaiter) expect(c *Child) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -55,7 +55,7 @@ func (d *exitWaiter) expect(c *Child) error {
 	return err
 }
 
-// collect tells those that died, and asks to be called again.
+// collect notifies the children that died, and asks the poller to call it again.
 func (d *exitWaiter) collect(epoll uintptr) bool {
 	var dead [64]unix.EpollEvent
 	for {

@@ -93,7 +93,7 @@ func startWatcher(args, env []string, extra []*os.File) (*Child, error) {
 	return c, nil
 }
 
-// parentPipe returns the end of a pipe whose other end is open as long as this process lives.
+// parentPipe returns the read end of a pipe. The write end stays open as long as this process lives.
 func parentPipe() (fd int, err error) {
 	var pipe [2]int
 	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
@@ -112,8 +112,8 @@ func descriptor(f *os.File) (fd uintptr) {
 	return fd
 }
 
-// reapAll reaps every child there is and every one that is adopted meanwhile. The
-// channel gets the watcher's status.
+// reapAll reaps all children and all processes that become children later. The channel gets the watcher's
+// status.
 func reapAll(watcher int) <-chan syscall.WaitStatus {
 	gone := make(chan syscall.WaitStatus, 1)
 	// ends when this process has no child, or with it: whoever may not be signalled is

@@ -4,7 +4,7 @@ package proctree
 
 import "time"
 
-// Left is what lives of a command that has ended: its children may go on.
+// Left describes the processes that an ended command has left running.
 type Left struct {
 	ID    string    // of the request
 	PID   int       // of the process that has lived longest
@@ -13,23 +13,23 @@ type Left struct {
 	Count int       // of processes
 }
 
-// AllLeft returns what lives of commands that have been reaped. They are known by Marker:
-// what has cleared its environment is not found.
+// AllLeft returns the processes that reaped commands have left running. They are recognised by Marker, so a
+// process that has cleared its environment is not found.
 func AllLeft() []Left { return allLeft() }
 
-// EndLeft ends what lives of the command of request id, which has been reaped: TERM, KILL
-// after grace. It returns when none is left, and reports whether there was any.
+// EndLeft ends the processes that the reaped command of request id has left: TERM, and KILL after grace. It
+// returns when none is left, and reports whether there was any.
 func EndLeft(id string, grace time.Duration) (bool, error) { return endLeft(id, grace) }
 
-// EndLost ends what lives of the commands of a session whose watcher and keeper were killed
-// together, so that it was reparented: TERM, KILL after grace. It returns when none is left, and
-// reports whether there was any. Processes are known by SessionMarker: one that has cleared its
-// environment is found only below one that has not. This process and its ancestors are spared. Where
-// it is a command of the session itself nothing is ended, and that is an error.
+// EndLost ends the processes of a session whose watcher and keeper were killed together: TERM, and KILL after
+// grace. It returns when none is left, and reports whether there was any. Processes are recognised by
+// SessionMarker. A process that has cleared its environment is found only below one that has the marker. This
+// process and its ancestors are left out. If this process is a command of the session itself, EndLost ends
+// nothing and returns an error.
 func EndLost(session string, grace time.Duration) (bool, error) { return endLost(session, grace) }
 
-// Kept reports whether the keeper of a session runs, whose watcher serves folder: it ends what the
-// watcher has left.
+// Kept reports whether the keeper of the session with this directory runs. The keeper then ends the processes
+// that the watcher has left.
 func Kept(folder, session string) bool { return kept(folder, session) }
 
 // HasLeftovers reports whether anything lives of a process that was started with the marker id and

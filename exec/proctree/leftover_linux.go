@@ -62,11 +62,11 @@ func hasLeftovers(id string) bool {
 	return len(s.alive) > 0
 }
 
-// maxCommandLine is how many bytes are shown of what a process was started as.
+// maxCommandLine is how many bytes of a process's command line are shown.
 const maxCommandLine = 4 << 10
 
-// commandLine is what a process was started as, or says that it was. A kernel's thread, and
-// what has just ended, have none.
+// commandLine returns the command line of a process, or a text in its place. Kernel threads, and processes that
+// have just ended, have none.
 func commandLine(pid int) []string {
 	b := readProcFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	text := strings.TrimSuffix(string(b[:min(len(b), maxCommandLine)]), "\x00")

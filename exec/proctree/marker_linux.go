@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hasMarker reports whether a process was started for the request id, or for a part of
-// what id names: the marker of a shell's command names the request, a dot, and the shell.
+// hasMarker reports whether a process was started for the request id, or for a command of a shell of that
+// request. The marker of a shell's command is the request, a dot, and the shell.
 func hasMarker(pid int, id string) bool {
 	value, _ := markerOf(pid)
 	if string(value) == id {
@@ -24,8 +24,8 @@ func hasMarker(pid int, id string) bool {
 	return false
 }
 
-// markerOf returns the marker of a process, and whether it has an environment. For a moment
-// of its exec it has none.
+// markerOf returns the marker of a process, and whether the process has an environment. During its exec it has
+// none for a moment.
 func markerOf(pid int) (value []byte, ok bool) {
 	env := environ(pid)
 	for kv := range bytes.SplitSeq(env, []byte{0}) {
@@ -36,9 +36,9 @@ func markerOf(pid int) (value []byte, ok bool) {
 	return nil, len(env) > 0
 }
 
-// hasVariable reports whether a process was started with marker in its environment, NAME=VALUE
-// or only NAME=. Of one that lets nobody read that, as agents which hold keys do, it
-// cannot be said that it was not.
+// hasVariable reports whether a process was started with marker, NAME=VALUE or only NAME=, in its environment.
+// For a process whose environment is not readable, such as a key agent, it reports true, because the answer is
+// unknown.
 func hasVariable(pid int, marker string) bool {
 	return hasVariablePrefix(environ(pid), marker) || unix.Access(environFile(pid), unix.R_OK) == unix.EACCES
 }

@@ -14,8 +14,8 @@ import (
 // controlFD is where the monitor finds its end of the socket pair to the watcher.
 const controlFD = 3
 
-// The monitor's messages are a letter and a number, each a packet of its own. The
-// watcher says nothing but end of file: it sends no more signals.
+// The messages of the monitor are a letter and a number, one packet each. The watcher sends none: its end of
+// file means that it sends no more signals.
 const (
 	msgStarted = 's' // pid
 	msgFailed  = 'f' // errno
@@ -25,12 +25,12 @@ const (
 
 const msgLen = 5
 
-// monitor is the leader of a session whose terminal is descriptor 0. A command needs a
-// parent like it: in a session that it led itself its group would be an orphan, which
-// no ^Z can stop, and its end would hang up on all that it left running.
+// monitor is the leader of a session whose terminal is descriptor 0. A command needs such a parent. If the
+// command led the session itself, its process group would be orphaned and ^Z could not stop it, and its end
+// would send HUP to its background processes.
 func monitor(path string, args []string) error {
-	// What ends or stops a command is not for its monitor, which must see it happen.
-	// Handled, not ignored, so that the command has the default.
+	// The monitor must survive the signals that end or stop the command, to report what they did. It
+	// handles them and does not ignore them, so that the command gets the default action.
 	signal.Notify(noSignals, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2,
 		unix.SIGALRM, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGCONT)
 	pid, err := forkExec(path, args, &syscall.ProcAttr{
@@ -48,7 +48,7 @@ func monitor(path string, args []string) error {
 	return nil
 }
 
-// watch reports what becomes of pid, and returns when it is dead and the watcher knows.
+// watch reports each change of pid, and returns when pid is dead and the watcher has been informed.
 func watch(pid int) {
 	for {
 		ch, ok := waitid(unix.P_PID, pid, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT)
@@ -66,9 +66,8 @@ func watch(pid int) {
 	}
 }
 
-// takeForeground makes the monitor's own group the foreground of the terminal, where
-// the end of the session's leader sends HUP. What the command left in the background
-// gets none.
+// takeForeground makes the monitor's own group the foreground group of the terminal. When the session's leader
+// ends, the kernel sends HUP to the foreground group only, and not to the background processes of the command.
 func takeForeground() {
 	var ttou unix.Sigset_t
 	ttou.Val[0] = 1 << (unix.SIGTTOU - 1)

@@ -19,7 +19,7 @@ var errMonitor = errors.New("the monitor of the terminal ended before it started
 // monitorLink is the watcher's end of the socket pair to a monitor.
 type monitorLink struct {
 	conn       *os.File
-	status     atomic.Int64  // the command's wait status; -1 before it is told
+	status     atomic.Int64  // the command's wait status; -1 while unknown
 	readerDone chan struct{} // closed when the reader has ended
 }
 
@@ -84,7 +84,7 @@ func (l *monitorLink) started(ctx context.Context) (pid int, err error) {
 			return 0, context.Cause(ctx)
 		}
 		<-left
-		l.conn.SetReadDeadline(time.Time{}) // or nobody would hear how the command ends
+		l.conn.SetReadDeadline(time.Time{}) // or nothing would report the end of the command
 	}
 	switch {
 	case err != nil:
@@ -95,7 +95,7 @@ func (l *monitorLink) started(ctx context.Context) (pid int, err error) {
 	return int(n), nil
 }
 
-// listen hears of the command until the monitor is gone.
+// listen receives messages about the command until the monitor has exited.
 func (c *Child) listen() {
 	defer close(c.monitor.readerDone)
 	ended := false
@@ -127,8 +127,8 @@ func (l *monitorLink) release() {
 	conn.Control(func(fd uintptr) { unix.Shutdown(int(fd), unix.SHUT_WR) })
 }
 
-// reapMonitored lets the monitor go and reaps it. A monitor that was killed takes its
-// command with it, which nobody could control any more.
+// reapMonitored lets the monitor exit and reaps it. If the monitor was killed, its command is killed too,
+// because nothing could control it any more.
 func (c *Child) reapMonitored() syscall.WaitStatus {
 	status := c.monitor.status.Load()
 	if status < 0 {

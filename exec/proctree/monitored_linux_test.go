@@ -73,16 +73,16 @@ func TestEndAsMonitorStarts(t *testing.T) {
 // Attack 229.
 func TestProgramLookupsAreBounded(t *testing.T) {
 	s := sh("")
-	for range cap(looks) {
-		looks <- struct{}{}
+	for range cap(lookups) {
+		lookups <- struct{}{}
 	}
 	if s.prompt() {
 		t.Error("one more look was taken")
 	}
-	for range cap(looks) {
-		<-looks
+	for range cap(lookups) {
+		<-lookups
 	}
-	if !s.prompt() || len(looks) != 0 {
-		t.Errorf("a look failed, or %d are held", len(looks))
+	if !s.prompt() || len(lookups) != 0 {
+		t.Errorf("a look failed, or %d are held", len(lookups))
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Start says how a process is started.
+// Start describes how a process is started.
 type Start struct {
 	ID        string // of the request, for Marker
 	Session   string // for SessionMarker; empty: none
@@ -22,12 +22,12 @@ type Start struct {
 	Args      []string
 	Env       []string
 	Dir       int          // a held directory; 0: this process's own
-	Files     [3]int       // become 0, 1 and 2; all there is
+	Files     [3]int       // become 0, 1 and 2; the process gets no others
 	TTY       bool         // Files[0] becomes the controlling terminal, under a monitor
 	NewPrivs  bool         // setuid programs work
 	Confine   func() error // called on a new thread that then forks the process and ends; may be nil; not with NewPrivs
-	Leave     bool         // what it leaves running outlives this process
-	Supervise bool         // what it leaves running stays below a supervisor, marker or not; not with TTY
+	Leave     bool         // the processes that it leaves running outlive this process
+	Supervise bool         // the processes that it leaves running stay below a supervisor, with or without the marker; not with TTY
 }
 
 // Parent starts processes that are children of this process, each in a session of its
@@ -37,11 +37,11 @@ type Parent struct {
 	exits  *exitWaiter
 	reaper sync.WaitGroup
 	sigs   chan os.Signal
-	token  string // the value of leaveMarker, which nobody has who was not given it
+	token  string // the value of leaveMarker, unknown to all processes that did not get it
 
 	mu       sync.Mutex // guards the fields below
-	newPrivs *spawner   // without; there is none before it is asked for
-	leave    bool       // somebody was given the token
+	newPrivs *spawner   // without NewPrivs; created when it is first needed
+	leave    bool       // a process got the token
 }
 
 // NewParent makes this process a subreaper that starts processes.
@@ -129,9 +129,8 @@ func (p *Parent) spawner(newPrivs bool) (*spawner, error) {
 	return p.newPrivs, nil
 }
 
-// End ends every process that was started and everything that descends from one: TERM,
-// KILL after grace. It returns when none is left but what Leave lets stay: orphans, so
-// that their own call has ended.
+// End ends all processes that were started, and their descendants: TERM, and KILL after grace. It returns when
+// none is left except those that Leave lets stay. These are orphans, so their own call has ended.
 func (p *Parent) End(grace time.Duration) error {
 	here := sessionOf(0)
 	e := treeEnding{find: func() snapshot {
@@ -145,7 +144,7 @@ func (p *Parent) End(grace time.Duration) error {
 	return e.run(grace, nil)
 }
 
-// stays reports whether an orphan was left by what was started with Leave.
+// stays reports whether an orphan was left by a process that was started with Leave.
 func (p *Parent) stays(pid int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

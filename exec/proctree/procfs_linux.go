@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stat is what of /proc/PID/stat matters here.
+// stat holds the fields of /proc/PID/stat that are used here.
 type stat struct {
 	state   byte
 	ppid    int
@@ -51,8 +51,8 @@ func readStat(pid int) (s stat, ok bool) {
 	return s, true
 }
 
-// readProcFile returns what a file of /proc says, nothing if it is gone. os.ReadFile would
-// first ask the poller about it.
+// readProcFile returns the content of a file of /proc, or nothing if the file is gone. os.ReadFile would first
+// register the file with the poller.
 func readProcFile(name string) []byte {
 	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -80,6 +80,6 @@ func dirNames(dir string) []string {
 		return nil
 	}
 	defer f.Close()
-	list, _ := f.Readdirnames(-1) // what was listed before it vanished is enough
+	list, _ := f.Readdirnames(-1) // the entries that were listed before it vanished are enough
 	return list
 }

@@ -18,7 +18,7 @@ var children struct {
 	behind bool // orphans may be waiting behind a dead child that is not ours to reap
 }
 
-// reap reaps orphans and passes on who was stopped, whenever there is news of a child.
+// reap runs at each change of a child. It reaps orphans and reports stopped commands.
 func (p *Parent) reap() {
 	late := time.NewTimer(time.Hour)
 	late.Stop()
@@ -55,9 +55,9 @@ func noteStops() {
 	}
 }
 
-// reapOrphans reaps dead children that nobody here waits for. The kernel shows one dead
-// child after the other, and the next only when the one before is reaped: if that is
-// another's to do, reapOrphans reports false.
+// reapOrphans reaps dead children that no goroutine of this process waits for. The kernel shows one dead child
+// at a time, and the next one only after that is reaped. If another goroutine has to reap it, reapOrphans
+// reports false.
 func reapOrphans() bool {
 	children.mu.Lock()
 	defer children.mu.Unlock()
@@ -78,15 +78,15 @@ func reapOrphansLocked() bool {
 	}
 }
 
-// orphanLocked reports whether nobody in this process waits for its child pid. A Parent's
-// own are known. Of other code, os/exec's say, none left this session; of an orphan every
-// ancestor that a Parent started did.
+// orphanLocked reports whether no goroutine of this process waits for its child pid. The children of Parents
+// are known. Children of other code, such as os/exec, are still in this process's session. For an orphan, each
+// ancestor that a Parent started has left the session.
 func orphanLocked(pid int) bool {
 	return children.byPID[pid] == nil && sessionOf(pid) != sessionOf(0)
 }
 
-// reapListed reaps orphans that wait behind a dead child for long: one whose call waits
-// for a caller that takes no output.
+// reapListed reaps orphans that wait for long behind a dead child. The call of that child may be blocked by a
+// caller that does not read its output.
 func reapListed() {
 	pids := newChildLister().of(unix.Getpid())
 	children.mu.Lock()

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What this program does when it is started again as MonitorName: its second argument.
+// The tasks of this program when it is started again as MonitorName. The task is its second argument.
 const (
 	asMonitor    = "monitor"    // of a command on a terminal
-	asSupervisor = "supervisor" // of a command whose descendants stay below it
+	asSupervisor = "supervisor" // supervise a command whose descendants stay below it
 	asCommand    = "command"    // it becomes the command
 )
 
@@ -54,8 +54,8 @@ func runAs(args []string) int {
 	return 0
 }
 
-// startSelf starts this program again, which has a socket to the watcher and the directory of s. An
-// exec of it waits for nobody, so that no lock is held for long.
+// startSelf starts this program again, with a socket to the watcher and the directory of s. Its exec does not
+// block, so no lock is held for long.
 func (c *Child) startSelf(sp *spawner, d *exitWaiter, as string, s Start, attr *syscall.ProcAttr) (*monitorLink, error) {
 	link, theirs, err := newLink()
 	if err != nil {
@@ -79,8 +79,8 @@ func (c *Child) startSelf(sp *spawner, d *exitWaiter, as string, s Start, attr *
 	return link, nil
 }
 
-// startSlow starts a command whose exec may wait, for a file system or a lease: this program,
-// started again, becomes the command. Other commands start meanwhile.
+// startSlow starts a command whose exec may block on a file system or a lease: this program is started again
+// and becomes the command. Other commands can start at the same time.
 func startSlow(ctx context.Context, sp *spawner, d *exitWaiter, s Start) (*Child, error) {
 	c := newChild(s.ID)
 	link, err := c.startSelf(sp, d, asCommand, s, s.attr())

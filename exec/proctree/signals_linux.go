@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noSignals takes signals that do nothing. It is never read: os/signal drops what it cannot
+// noSignals receives signals that need no action. Nothing reads it: os/signal drops signals that it cannot
 // deliver.
 var noSignals = make(chan os.Signal, 1)
 
-// defaultSignals handles what is ignored: exec(2) keeps ignored signals ignored and
-// makes handled ones default. A watcher started by & in a script, say, has INT ignored,
-// and ^C would do nothing to any command.
+// defaultSignals installs handlers for ignored signals: exec(2) keeps ignored signals ignored, and resets
+// handled ones to their default. For example, a watcher that a script starts with & has INT ignored, and ^C
+// would have no effect on its commands.
 func defaultSignals() {
 	ignored := Signals(os.Getpid(), "SigIgn")
 	for sig := syscall.Signal(1); sig <= 64; sig++ {
@@ -34,8 +34,8 @@ func defaultSignals() {
 	}
 }
 
-// Signals returns a process's set of signals by its name in /proc/PID/status: SigBlk,
-// SigIgn or SigCgt. Bit n-1 is signal n. A process that is gone has none.
+// Signals returns a set of signals of a process by its name in /proc/PID/status: SigBlk, SigIgn or SigCgt. Bit
+// n-1 is signal n. The set of an ended process is empty.
 func Signals(pid int, field string) uint64 {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {

@@ -15,24 +15,23 @@ import (
 // answering is how long a file system may take to show that a program can be executed at once.
 const answering = 200 * time.Millisecond
 
-// looks holds something for each look at a program: each holds a thread until the file system
-// answers, and the Go runtime ends a process that has too many.
-var looks = make(chan struct{}, 32)
+// lookups limits the lookups of programs that run at a time: each holds a thread until the file system answers,
+// and the Go runtime ends a process that has too many threads.
+var lookups = make(chan struct{}, 32)
 
-// prompt reports whether the kernel can execute the program without waiting for anybody: for the
-// holder of a lease (fcntl(2)), or for the server of a network or FUSE file system. Until an exec
-// has succeeded, the Go runtime starts no other process and collects no garbage.
+// prompt reports whether the kernel can execute the program without waiting for another process: the holder of
+// a lease (fcntl(2)), or the server of a network or FUSE file system. Until an exec has succeeded, the Go
+// runtime starts no other process and collects no garbage.
 func (s *Start) prompt() bool {
 	select {
-	case looks <- struct{}{}:
+	case lookups <- struct{}{}:
 	default:
 		return false
 	}
 	answer := make(chan bool, 1)
-	// ends when the file system has answered. Nobody waits for one that does not: the command waits
-	// for it as well.
+	// ends when the file system has answered. If it does not answer, the command waits for it as well.
 	go func() {
-		defer func() { <-looks }()
+		defer func() { <-lookups }()
 		answer <- (s.Dir == 0 || isLocal(s.Dir)) && promptProgram(s.Path)
 	}()
 	late := time.NewTimer(answering)
@@ -47,7 +46,7 @@ func (s *Start) prompt() bool {
 
 func procFD(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
-// promptProgram looks at a program, and at the interpreters that the kernel opens for it.
+// promptProgram checks a program, and the interpreters that the kernel opens for it.
 func promptProgram(name string) bool {
 	for range 6 { // the kernel follows no more
 		next, err := inspect(name)
@@ -65,8 +64,8 @@ func promptProgram(name string) bool {
 // errSlow is the error of a program that may wait, or about which nothing is known.
 var errSlow = errors.New("an exec of it may wait")
 
-// inspect returns the interpreter of a program, if it has one. It opens nothing that a server has: a
-// child that is forked meanwhile would have to close it, which may wait as well.
+// inspect returns the interpreter of a program, if it has one. It opens no file of a file server: a child that
+// is forked at the same time would have to close it, which may block.
 func inspect(name string) (interpreter string, err error) {
 	held, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err == unix.ENOENT {

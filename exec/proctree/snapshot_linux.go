@@ -17,13 +17,13 @@ type proc struct {
 	start uint64
 }
 
-// childLister is one look at who is whose child.
+// childLister lists the children of processes.
 type childLister struct {
 	of func(pid int) []int // pid's children, whichever of its threads forked them
 }
 
-// newChildLister looks where the kernel lists children, or else at every process there is
-// (CONFIG_PROC_CHILDREN may be off).
+// newChildLister uses the kernel's lists of children, or else scans all processes (CONFIG_PROC_CHILDREN may be
+// off).
 func newChildLister() childLister {
 	if listsChildren() {
 		return childLister{of: childrenOf}
@@ -61,21 +61,21 @@ func scanProc() childLister {
 	byParent := map[int][]int{}
 	for pid, parent := range parents {
 		if _, ok := parents[parent]; !ok {
-			parent = unix.Getpid() // it ended meanwhile: what it left may be ours now
+			parent = unix.Getpid() // it ended during the scan: its children may be ours now
 		}
 		byParent[parent] = append(byParent[parent], pid)
 	}
 	return childLister{of: func(pid int) []int { return byParent[pid] }}
 }
 
-// snapshot is what one look at a tree showed.
+// snapshot is the state of a tree at one moment.
 type snapshot struct {
 	alive []proc       // parents before children
-	dead  map[int]bool // whose children may have moved while it was looked
+	dead  map[int]bool // processes whose children may have been reparented during the snapshot
 }
 
-// snapshot looks at those of this process's children that match and at their descendants. c
-// is nil for an orphan: a child that no Parent forked, or the supervisor of a command that was reaped.
+// snapshot returns those of this process's children that match, and their descendants. c is nil for an orphan:
+// a child that no Parent forked, or the supervisor of a command that was reaped.
 func (k childLister) snapshot(match func(pid int, c *Child) bool) snapshot {
 	s := snapshot{dead: map[int]bool{}}
 	var roots []int
@@ -85,7 +85,7 @@ func (k childLister) snapshot(match func(pid int, c *Child) bool) snapshot {
 		if match(pid, c) {
 			roots = append(roots, pid)
 		} else if c == nil && !alive(pid) {
-			s.dead[pid] = true // too late to tell whether it would have matched
+			s.dead[pid] = true // too late to know whether it would have matched
 		}
 	}
 	k.walk(roots, &s)
@@ -111,8 +111,8 @@ func (k childLister) walk(roots []int, s *snapshot) {
 	}
 }
 
-// own returns this process's children. The kernel's list skips one when another before
-// it is reaped meanwhile (proc_tid_children(5)), so none is.
+// own returns this process's children. If a child is reaped while the kernel writes its list, the list may lack
+// the next child (proc_tid_children(5)). So no child is reaped during own.
 func (k childLister) own() map[int]*Child {
 	children.mu.Lock()
 	defer children.mu.Unlock()

@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spawner forks from a thread of its own. What a child inherits from the thread that
-// forked it, its signal mask and NO_NEW_PRIVS, thereby holds for children alone: the
-// runtime starts no thread from a locked one, and the rest of the process stays as it is.
+// spawner forks from its own locked thread. A child inherits the signal mask and NO_NEW_PRIVS of the thread
+// that forked it. The runtime starts no thread from a locked one, so the rest of the process does not change.
 type spawner struct {
 	requests chan *forkRequest
 	done     chan struct{} // closed when the thread has ended

@@ -128,7 +128,7 @@ func (s Subtree) orphans(k childLister, request string) snapshot {
 		if match(pid) {
 			roots = append(roots, pid)
 		} else if !alive(pid) {
-			seen.dead[pid] = true // too late to tell whether it would have matched
+			seen.dead[pid] = true // too late to know whether it would have matched
 		}
 	}
 	k.walk(roots, &seen)
@@ -136,7 +136,7 @@ func (s Subtree) orphans(k childLister, request string) snapshot {
 }
 
 func (s Subtree) interrupt(request string) {
-	s.signal(unix.SIGINT) // first: a shell that has given its command up meanwhile would end of it
+	s.signal(unix.SIGINT) // first: a shell that has given up its command would otherwise exit
 	e := s.ending(s.descendants(request))
 	seen := e.find()
 	e.addKnown(&seen)

@@ -15,9 +15,8 @@ import (
 // supervised precedes the id in a supervisor's marker.
 const supervised = "."
 
-// supervisor starts a command in a session of its own and adopts what its descendants leave, so
-// that all of them stay below this process. It returns when the command has been reaped and no
-// process is left.
+// supervisor starts a command in its own session and adopts the orphans of the command's descendants, so that
+// all of them stay below this process. It returns when the command has been reaped and no process is left.
 func supervisor(path string, args []string) error {
 	if err := becomeSubreaper(); err != nil {
 		return err
@@ -41,7 +40,7 @@ func supervisor(path string, args []string) error {
 	return nil
 }
 
-// unsupervised returns the environment of the command, whose own marker is the id alone.
+// unsupervised returns the environment of the command. The command's own marker is the id alone.
 func unsupervised(env []string) []string {
 	for i, kv := range env {
 		if id, ok := strings.CutPrefix(kv, Marker+"="+supervised); ok {
@@ -93,8 +92,8 @@ func supervisorOf(pid int) int {
 	return 0
 }
 
-// leave gives the supervisor of a command that was reaped up to what the command has left: from now
-// on it is an orphan among others, known by its marker.
+// leave gives up the supervisor of a reaped command. From now on it is an orphan like others, recognised by its
+// marker.
 func (c *Child) leave() {
 	children.mu.Lock()
 	c.left = true

@@ -2,13 +2,13 @@
 
 package proctree
 
-// Size is how many processes live of a command: its own, and what it has started.
+// Size is the number of live processes of a command, with its descendants.
 type Size struct {
 	ID    string // of the request, or the marker of a shell
 	Count int
 }
 
-// Sizes returns the sizes of all commands' trees, and of what those have left that have ended.
+// Sizes returns the sizes of the trees of all commands, also of ended commands that have left processes.
 func Sizes() []Size { return sizes() }
 
 // EndNow ends all processes of the command id by KILL. It returns when none is left.

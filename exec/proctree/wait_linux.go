@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// childStatus is what waitid(2) says about a child.
+// childStatus is the result of waitid(2) for a child.
 type childStatus struct {
 	pid    int
 	code   int32 // CLD_EXITED, CLD_KILLED, CLD_DUMPED, CLD_STOPPED
@@ -23,8 +23,8 @@ const (
 	cldStopped = 5
 )
 
-// waitid is waitid(2), repeated when interrupted. It reports false when there is
-// nothing to say, and when there is no such child.
+// waitid is waitid(2), repeated when interrupted. It reports false if no child has changed, or if there is no
+// such child.
 func waitid(idType, id, options int) (childStatus, bool) {
 	var info unix.Siginfo
 	err := unix.EINTR

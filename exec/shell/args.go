@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// A command is shown, decided and written down as words: what the shell was created with,
-// what the command has for itself, each behind its option, and its text last.
+// The policy, questions and the audit log show a command as words: the settings of its shell, then its own
+// settings, each behind its option, and its text last.
 const (
 	flagIn      = "--in" // as policy has it
 	flagCreated = "--created-env"
@@ -38,7 +38,7 @@ func (o Options) Args(c Command) []string {
 	return append(words, c.Text)
 }
 
-// dirInArgs is the directory that the words tell of, if they do.
+// dirInArgs is the directory that the words contain, if any.
 func (o Options) dirInArgs() string {
 	if o.DirInArgs {
 		return o.Dir
@@ -48,9 +48,8 @@ func (o Options) dirInArgs() string {
 
 var errArgs = errors.New("not the words of a command for this shell")
 
-// ParseArgs is the inverse of Words. Every option has a value and the text stands alone, so
-// that no text is taken for an option. What the shell was created with has to be what o says:
-// it is there already.
+// ParseArgs is the inverse of Words. Every option has a value, and the text is separate, so that no text is
+// taken for an option. The settings of the shell must equal those in o, because the shell exists already.
 func (o Options) ParseArgs(words []string) (c Command, err error) {
 	var created []string
 	in, start := "", ""

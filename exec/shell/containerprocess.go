@@ -19,9 +19,9 @@ import (
 
 // Container is where a shell lives that is not on this host.
 type Container interface {
-	// Name is what people call it.
+	// Name is the container's name, for messages.
 	Name() string
-	// Program opens the program whose main function calls Serve, for the container's architecture, and
+	// Program opens the program for the container's architecture, whose main function calls Serve, and
 	// returns its size.
 	Program(ctx context.Context) (io.ReadCloser, int64, error)
 	// Start starts args there, without a terminal: as the container's own user, or as root. Read is of its
@@ -30,7 +30,7 @@ type Container interface {
 	Start(ctx context.Context, args []string, root bool) (stdio io.ReadWriteCloser, exit func(context.Context) (int, error), err error)
 }
 
-// ContainerError is that a container cannot have a shell.
+// ContainerError means that a container cannot have a shell.
 type ContainerError struct{ In, Why string }
 
 func (e *ContainerError) Error() string {
@@ -97,7 +97,7 @@ func (s *Shell) startInContainer(ctx context.Context) (*containerProcess, error)
 	return p, nil
 }
 
-// setUp tells the program about its shell, and waits until it is ready.
+// setUp sends the settings of the shell to the program, and waits until it is ready.
 func (p *containerProcess) setUp(in io.Reader) error {
 	o := p.shell.options
 	setup := setupRequest{ID: p.id, Env: byteStrings(o.Env), Dir: []byte(o.Dir), Foreign: o.Foreign, Usual: o.Usual, ReplyTimeout: p.pool.replyTimeout().Milliseconds()}
@@ -121,7 +121,7 @@ func (p *containerProcess) notStarted(err error) error {
 	return &ContainerError{p.in.Name(), "the program that hostexec has put there does not run: " + err.Error()}
 }
 
-// printable returns text of a container, without what a terminal would obey.
+// printable returns a text of a container without control characters.
 func printable(text []byte) string { return string(names.ASCII(text[:min(len(text), 1024)])) }
 
 // write sends the requests until the program is gone.
@@ -154,7 +154,8 @@ func (p *containerProcess) send(kind frameKind, command uint32, payload []byte) 
 	return errTerminated
 }
 
-// errTerminated is how commands end whose program has ended, or was given up: like a bash that was killed.
+// errTerminated is the error of commands whose program has ended or did not respond. It is the error of a bash
+// that was killed.
 var errTerminated = &TerminatedError{128 + 9}
 
 // giveUp closes the connection to a program that does not answer. At the end of its input it ends all that
@@ -164,7 +165,7 @@ func (p *containerProcess) giveUp() {
 	p.stdio.Close()
 }
 
-// read handles the program's frames until it is gone, and then ends what it has left.
+// read handles the program's frames until it exits, and then ends the processes that it has left.
 func (p *containerProcess) read(in io.Reader) {
 	defer close(p.removed)
 	err := p.readFrames(in)
@@ -200,7 +201,7 @@ func (p *containerProcess) readFrames(in io.Reader) error {
 			p.mu.Lock()
 			c := p.commands[f.command]
 			p.mu.Unlock()
-			if c != nil { // else it was forgotten meanwhile
+			if c != nil { // else it was removed by forget
 				err = c.handle(f.kind, f.payload)
 			}
 		}
@@ -210,7 +211,7 @@ func (p *containerProcess) readFrames(in io.Reader) error {
 	}
 }
 
-// noteState notes what the program says of bash: its pid, 0 without one, and where it is.
+// noteState stores bash's state from the program: its pid, or 0 without one, and its directory.
 func (p *containerProcess) noteState(payload []byte) error {
 	if len(payload) < 8 {
 		return errInvalid
@@ -225,7 +226,7 @@ func (p *containerProcess) noteState(payload []byte) error {
 	return nil
 }
 
-// sweep ends what a program that was killed has left. There may be no container any more.
+// sweep ends the processes that a killed program has left. The container may have gone.
 func (p *containerProcess) sweep() {
 	limit := p.pool.grace() + p.pool.replyTimeout()
 	if p.unresponsive.Load() { // a container must not hold up whoever ends its session
@@ -248,8 +249,8 @@ func (p *containerProcess) sweep() {
 	io.Copy(io.Discard, stdio) // until it has ended
 }
 
-// kill has the program end everything, and itself. If it does not, it is given up: what is left then stays
-// in the container.
+// kill asks the program to end all its processes and itself. If the program does not respond, its processes
+// stay in the container.
 func (p *containerProcess) kill() {
 	p.mu.Lock()
 	first := !p.ending

@@ -11,14 +11,14 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// polling is how often it is looked for what no notification has told of: there may be none
-// on this file system, or no watch to be had.
+// polling is the interval at which files are looked for without a notification. The file system may have no
+// notifications, or the system no watch left.
 const polling = 50 * time.Millisecond
 
 // dirWatcher rings for a command when a file of its has been renamed into dir.
 type dirWatcher struct {
 	dir    string
-	events *fsnotify.Watcher // nil where the system has none left
+	events *fsnotify.Watcher // nil if the system has no watch left
 	wg     sync.WaitGroup
 
 	mu      sync.Mutex // guards the field below
@@ -52,7 +52,7 @@ func (b *dirWatcher) wakeAll() {
 			if kind, _, _ := strings.Cut(ext, "."); kind == "exit" || kind == "pid" { // which may have the value behind it
 				b.wake(id)
 			}
-		case _, ok := <-b.events.Errors: // polling sees what was lost
+		case _, ok := <-b.events.Errors: // polling finds lost notifications
 			if !ok {
 				return
 			}
@@ -65,11 +65,11 @@ func (b *dirWatcher) wake(id string) {
 	defer b.mu.Unlock()
 	select {
 	case b.waiting[id] <- struct{}{}:
-	default: // nobody listens, or is told already
+	default: // no goroutine listens, or it is notified already
 	}
 }
 
-// listen returns what receives when there may be news of command id, until forget.
+// listen returns a channel that receives when files of command id may have changed, until forget.
 func (b *dirWatcher) listen(id string) <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()

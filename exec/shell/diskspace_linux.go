@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// least is how many bytes a disk has to spare that is not full: a writer may have met its end although a
-// little is left.
+// least is the free space in bytes below which a disk counts as full: a write may have failed although a little
+// is left.
 const least = 64 << 10
 
 // full returns the error of a writer to f's disk if that has no space left, or nil. A file system that

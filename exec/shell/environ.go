@@ -13,7 +13,7 @@ import (
 
 var envForm = names.Form{First: "A-Za-z_", Chars: "A-Za-z0-9_", Min: 1, Max: names.Unbounded}
 
-// EnvNameError says that a variable cannot have such a name.
+// EnvNameError is the error of an invalid name of a variable.
 type EnvNameError struct{ Name string }
 
 func (e *EnvNameError) Error() string {
@@ -31,12 +31,11 @@ func CheckEnv(env []string) error {
 	return nil
 }
 
-// unsafeVariables are variables by which a shell that nobody types at would end, hang, or obey
-// a file.
+// unsafeVariables are variables that make a non-interactive shell end, hang, or run a file.
 var unsafeVariables = []string{"BASHOPTS", "BASH_ENV", "BASH_XTRACEFD", "ENV", "HISTFILE", "IGNOREEOF", "MAIL", "MAILCHECK", "MAILPATH",
 	"OLDPWD", "POSIXLY_CORRECT", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "SHELLOPTS", "TMOUT"}
 
-// environ is what a shell is started with: base without what would trouble it, with set.
+// environ returns the environment of a shell: base without unsafe variables, and set.
 func environ(base, set []string) []string {
 	env := make([]string, 0, len(base)+len(set))
 	for _, kv := range base {

@@ -11,10 +11,9 @@ import (
 	"time"
 )
 
-// Exec runs c in the shell itself, alone, so that what it changes stays changed, and returns
-// the status that bash has of it. When ctx ends all that c started ends, the shell stays as
-// it is then, and the error is ctx's cause. The error is a TerminatedError when the shell
-// itself has ended.
+// Exec runs c in the shell itself, one command at a time, so that its changes stay. It returns the status that
+// bash has of it. When ctx ends, all processes that c started end, the shell keeps its state, and the error is
+// the cause of ctx. If the shell itself has ended, the error is a TerminatedError.
 func (s *Shell) Exec(ctx context.Context, b StartConfig, c Command, o Output) (int, error) {
 	if err := s.takeTurn(ctx, o); err != nil {
 		return 0, err
@@ -29,10 +28,10 @@ func (s *Shell) Exec(ctx context.Context, b StartConfig, c Command, o Output) (i
 	return p.exec(ctx, b, c, o)
 }
 
-// busyNotice is how long a command waits for its turn before that is told.
+// busyNotice is how long a command waits for its turn before the caller is notified.
 const busyNotice = 2 * time.Second
 
-// Busy says that a command waits for its turn in the shell of that name.
+// Busy means that a command waits for its turn in the shell of that name.
 func Busy(name string) string { return "shell " + name + " is busy: waiting for its turn" }
 
 // takeTurn waits until no other command has the shell to itself.
@@ -53,7 +52,7 @@ func (s *Shell) takeTurn(ctx context.Context, o Output) error {
 	}
 }
 
-// TimeoutError says that a command took longer than its Timeout.
+// TimeoutError means that a command took longer than its Timeout.
 type TimeoutError struct{ After time.Duration }
 
 func (e *TimeoutError) Error() string {
@@ -76,8 +75,8 @@ func unless(other, err error) error {
 	return err
 }
 
-// maxNames is how long the names of a command's variables may be: the line after it has them,
-// and is written into a pipe that nobody reads before the command ends.
+// maxNames limits the length of the names of a command's variables. The line after the command contains them,
+// and is written into a pipe that bash reads only after the command.
 const maxNames = 16 << 10
 
 var errNames = errors.New("the names of its variables are longer than 16 KiB together")

@@ -16,12 +16,12 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/limit"
 )
 
-// files are those of one command on this host: what it runs, what it writes, how it ended.
+// files are the files of one command on this host: its script, its output, and its exit status.
 type files struct {
 	*fileSet
 	pool    *Pool
 	bash    string
-	text    string // the command's own, where that is looked at first
+	text    string // the command's text, if it is parsed first
 	done    string // directory and id
 	watcher *dirWatcher
 	id      string
@@ -46,7 +46,7 @@ func (f *files) names() scriptNames {
 	return scriptNames{script: f.script.Name(), text: f.text, out: f.out.Name(), err: f.err.Name(), exit: f.done + ".exit", pid: f.done + ".pid", bash: f.bash, mv: mv()}
 }
 
-// write makes script what the shell reads, and text what is looked at first.
+// write writes script for the shell, and text for the parser.
 func (f *files) write(script, text string) error {
 	err := f.fileSet.write(script)
 	if err == nil && text != "" {
@@ -67,17 +67,17 @@ func (f *files) exited() (int, bool) { return f.number(f.done + ".exit") }
 // pid returns the pid of the copy that runs the command, once it is known.
 func (f *files) pid() (int, bool) { return f.number(f.done + ".pid") }
 
-// reuse keeps what the next command can use. The command has ended as it should.
+// reuse keeps the files that the next command can use. The command must have ended normally.
 func (f *files) reuse() {
 	if len(f.named) == 0 { // else the script may have got another name
 		f.pool.spare.putBack(f.fileSet)
 	}
 }
 
-// remove closes and removes the files. What is still written to them is dropped.
+// remove closes and removes the files. Output that is written to them later is dropped.
 func (f *files) remove() {
 	f.watcher.forget(f.id)
-	for _, file := range []**os.File{&f.out, &f.err} { // somebody may write for ever
+	for _, file := range []**os.File{&f.out, &f.err} { // background processes may write for ever
 		os.Remove((*file).Name())
 		f.pool.spool.drop(*file)
 		*file = nil
@@ -88,7 +88,7 @@ func (f *files) remove() {
 	}
 }
 
-// number reads what renamed wrote, whole.
+// number reads the number that renamed wrote.
 func (f *files) number(file string) (int, bool) {
 	b, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -102,7 +102,7 @@ func (f *files) number(file string) (int, bool) {
 	return n, err == nil
 }
 
-// numberInName looks for a value in a file's name: renamed puts it there on a full disk.
+// numberInName looks for a value in a file name: on a full disk, renamed puts it there.
 func (f *files) numberInName(file string) (int, bool) {
 	dir, base := filepath.Split(file)
 	entries, _ := os.ReadDir(dir) // without it nothing has ended
@@ -116,8 +116,8 @@ func (f *files) numberInName(file string) (int, bool) {
 	return 0, false
 }
 
-// Spool returns a file for output that somebody wants whole, which counts as the shells' own.
-// It is gone with its descriptor.
+// Spool returns a file for output that is delivered whole at the end. The file counts as output of the shells,
+// and is removed with its descriptor.
 func (p *Pool) Spool() (io.ReadWriteSeeker, error) {
 	if _, err := p.ready(); err != nil {
 		return nil, err

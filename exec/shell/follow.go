@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Output is where what a command writes goes, as it is written.
+// Output is the destination of a command's output, while it is written.
 type Output struct {
 	Out, Err io.Writer
 	Waits    func()                        // called once, before Started, if other commands keep the shell busy; nil is nothing
@@ -18,7 +18,7 @@ type Output struct {
 	Full     func(error)                   // called once, before the end, if the host's disk was full: output may be missing; nil is nothing
 }
 
-// fileTail copies what is written to a command's files, until it is told that this was all.
+// fileTail copies the output that a command writes to its files, until finish.
 type fileTail struct {
 	files *files
 	out   Output
@@ -27,7 +27,7 @@ type fileTail struct {
 	err   error // right after finish
 }
 
-// follow copies what is written from now on. If a writer fails it calls fail, and copies no more.
+// follow copies the output that is written from now on. If a writer fails, it calls fail and copies no more.
 func (f *files) follow(o Output, fail func(error)) *fileTail {
 	t := &fileTail{files: f, out: o, stop: make(chan struct{})}
 	// ends when stop is closed, or a writer fails; finish sees to that and waits.
@@ -58,7 +58,7 @@ func (t *fileTail) run() error {
 	}
 }
 
-// copy copies what is there now: somebody who was left behind may write for ever.
+// copy copies the output that exists now. Background processes may write for ever.
 func (t *fileTail) copy() error {
 	return errors.Join(rest(t.out.Out, t.files.out), rest(t.out.Err, t.files.err))
 }
@@ -79,7 +79,7 @@ func rest(w io.Writer, f *os.File) error {
 	return err
 }
 
-// finish copies what is left, and returns when all of it has been passed on.
+// finish copies the remaining output, and returns when all of it has been passed on.
 func (t *fileTail) finish() error {
 	close(t.stop)
 	t.done.Wait()

@@ -10,15 +10,15 @@ import (
 	"io"
 )
 
-// A shell in a container has its bash run by this package too, in a program of ours there: see Serve. The
-// two sides speak frames over the program's stdin and stdout. A frame is a kind, the number of a
-// command, the length of the payload in four bytes, big endian, and the payload.
+// In a container this package runs in the program hostexec-shell: see Serve. The two sides exchange frames over the
+// program's stdin and stdout. A frame is a kind, the number of a command, the length of the payload in four bytes,
+// big endian, and the payload.
 //
 //	host -> program:  setup  (run | cancel | credit)*  end
 //	program -> host:  ready | refused  (state | started | stdout | stderr | done)*  over
 //
-// The program is the container's, as all else there. What it says is limited before memory is
-// allocated, and nothing on this host depends on it but the result that its own command has.
+// The container controls the program. Lengths in its frames are checked before memory is allocated, and nothing on
+// this host depends on the frames but the result of their own command.
 
 type frameKind byte
 
@@ -33,7 +33,7 @@ const (
 	frameRefused // it cannot: the reason
 	frameState   // pid of bash, and the directory where bash is
 	frameStarted // pid of the process that runs a command
-	frameStdout  // what a command has written
+	frameStdout  // output of a command
 	frameStderr
 	frameDone // runResult; the command's last frame
 	frameOver // nothing is left; the last frame
@@ -47,7 +47,7 @@ const (
 	outputAhead = 256 << 10 // bytes of a command's output that may be on the way, not passed on yet
 )
 
-// setupRequest says what the program's shell is.
+// setupRequest describes the shell of the program.
 type setupRequest struct {
 	ID           string // random; the session of the processes that the program starts
 	Env          [][]byte

@@ -75,8 +75,8 @@ func (s *Shell) startHost(b StartConfig) (*hostProcess, error) {
 // newProcessID returns the marker of a new shell process.
 func newProcessID() string { return strings.ToLower(rand.Text()) }
 
-// dir opens the directory where the shell starts: the one of b, which was decided, or else the one that
-// the shell's options name. The caller closes it; b's own stays open.
+// dir opens the directory where the shell starts: the one of b, which the policy has checked, or else the one
+// of the shell's options. The caller closes it; b's own directory stays open.
 func (s *Shell) dir(b StartConfig) (*os.File, error) {
 	var errs []error
 	if b.Dir != 0 {

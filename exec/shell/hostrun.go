@@ -67,7 +67,7 @@ func (r *run) wait(ctx context.Context) (int, error) {
 		case <-ctx.Done():
 			return 0, context.Cause(ctx)
 		case <-r.process.dead:
-			if code, ok := r.files.exited(); ok { // and then somebody killed it
+			if code, ok := r.files.exited(); ok { // and then another process killed it
 				return code, nil
 			}
 			return 0, &TerminatedError{r.process.code}
@@ -75,10 +75,11 @@ func (r *run) wait(ctx context.Context) (int, error) {
 	}
 }
 
-// interrupt ends what the command started and has the shell give it up. grace is between TERM and KILL.
+// interrupt ends the processes that the command started, and makes the shell give up the command. grace is the
+// time between TERM and KILL.
 func (r *run) interrupt(grace time.Duration) {
 	code, ok := r.giveUp(grace)
-	r.prune(grace) // what it left in the background
+	r.prune(grace) // background processes of the command
 	if ok && r.process.writeLine(afterInterrupt) == nil {
 		r.process.last = code
 		return
@@ -87,9 +88,9 @@ func (r *run) interrupt(grace time.Duration) {
 	<-r.process.dead
 }
 
-// giveUp makes the shell give the command up, as ^C would: both have to hear it, or bash
-// goes on with the next line of the text. It does so too when the last of a pipe ends of
-// that alone, for which there is the other signal. What is deaf to INT ends by TERM and KILL.
+// giveUp makes the shell give up the command, as ^C would. Both bash and the command must get INT, or bash
+// continues with the next line of the text. bash also gives up when the last process of a pipe ends by INT; the
+// other signal is for that. Processes that ignore INT end by TERM and KILL.
 func (r *run) giveUp(grace time.Duration) (code int, ok bool) {
 	r.subtree.Signal(giveUp)
 	for pause := 50 * time.Millisecond; pause < 400*time.Millisecond; pause *= 2 {
@@ -110,7 +111,7 @@ func (r *run) giveUp(grace time.Duration) (code int, ok bool) {
 		if code, err := r.waitFor(100 * time.Millisecond); err == nil || !r.process.usable() {
 			return code, err == nil
 		}
-		// An INT may have met the line that tells of the end.
+		// An INT may have interrupted the line that reports the end.
 		if r.process.writeLine(r.command.again(r.files.names())) != nil {
 			break
 		}

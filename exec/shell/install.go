@@ -32,10 +32,10 @@ const maxInstallLine = 1024
 // errNoExec means that the user can write nowhere where programs run.
 var errNoExec = errors.New("noexec")
 
-// install puts the program into a container, through the bash that a shell needs anyway: a copy by the
-// engine cannot reach the file systems in memory that a read-only container has. If those that the
-// container's user can write are mounted noexec, as all of Docker's are, root puts it into /dev, where
-// it is out of the user's hands.
+// install puts the program into a container, through the bash that a shell needs anyway. A copy by the engine
+// cannot reach the file systems in memory of a read-only container. If those that the container's user can
+// write are mounted noexec, as all of Docker's are, root writes the program into /dev, where the user cannot
+// change it.
 func install(ctx context.Context, c Container, id string) (*installed, error) {
 	i, err := installAs(ctx, c, id, false)
 	if errors.Is(err, errNoExec) {
@@ -80,8 +80,8 @@ func installAs(ctx context.Context, c Container, id string, root bool) (*install
 	return &installed{at, stdio}, nil
 }
 
-// installArgs is the command that installs the program. What root writes is in a directory that only root
-// can write.
+// installArgs returns the command that installs the program. Root writes only in a directory that only root can
+// write.
 func installArgs(id string, size int64, root bool) []string {
 	script, mode := installScript, "700"
 	dirs := []string{"/dev"}
@@ -127,8 +127,8 @@ func installLine(in *bufio.Reader, word string) (string, error) {
 	return "", fmt.Errorf("bash says %s", printable(b))
 }
 
-// installError says why the program cannot be put into the container: the script has said so, or the engine
-// in its place.
+// installError returns the reason why the program cannot be installed: the error of the script, or else of the
+// engine.
 func installError(ctx context.Context, name string, err error, in io.Reader, exit func(context.Context) (int, error)) error {
 	var failure installFailure
 	switch {

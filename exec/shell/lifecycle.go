@@ -23,24 +23,24 @@ type Shell struct {
 
 	mu           sync.Mutex // guards the fields below
 	process      process    // nil before the first command
-	oldProcesses []process  // those before it of which something was there when it began
+	oldProcesses []process  // earlier processes that had files when this one began
 	removed      bool
 }
 
-// Options returns what the shell was created with.
+// Options returns the settings with which the shell was created.
 func (s *Shell) Options() Options { return s.options }
 
-// StartConfig is what a shell's process is started with.
+// StartConfig is the configuration of a shell's process.
 type StartConfig struct {
 	Path     string   // of bash; a container has its own
-	Env      []string // all there is, on the host; in a container, what is added
+	Env      []string // on the host the complete environment; in a container the additions to it
 	NewPrivs bool
-	Dir      int  // descriptor of the directory where it starts on the host; 0 is that of Options
-	ByHost   bool // a person at the host has it run, who has not seen what a container gave the shell
+	Dir      int  // descriptor of the directory where it starts on the host; 0 means the one of Options
+	ByHost   bool // a person on the host runs it, who has not seen the settings that a container chose
 }
 
-// CheckUntrusted returns an UntrustedError if a person at the host is about to start bash with an
-// environment or a directory that a container has chosen.
+// CheckUntrusted returns an UntrustedError if a person on the host is about to start bash with an environment
+// or a directory that a container has chosen.
 func (s *Shell) CheckUntrusted() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,8 +86,8 @@ func (s *Shell) ensureProcess(ctx context.Context, b StartConfig) (process, erro
 	return p, nil
 }
 
-// current returns the process that takes commands, or nil if one has to be started. A shell that was removed
-// starts none: nobody would end it.
+// current returns the process that takes commands, or nil if one has to be started. A removed shell starts
+// none, because nothing would end it.
 func (s *Shell) current() (process, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,10 +107,9 @@ func (s *Shell) startProcess(ctx context.Context, b StartConfig) (process, error
 	return s.startHost(b)
 }
 
-// hello makes an interactive shell quiet. It is interactive because then neither ${x:?} nor
-// INT ends it, but takes it back to where it reads its next line. Bash minds no INT when its
-// child dies of something else; a trap has its turn all the same, before the next command,
-// and sends another one.
+// hello makes an interactive shell quiet. It is interactive because then neither ${x:?} nor INT ends it: bash
+// returns to reading its next line. Bash ignores an INT if its child dies of another cause. A trap still runs
+// before the next command, and sends another INT.
 const hello = repair + `\builtin trap '[[ ${__hostexec_runs-} ]] && \builtin kill -INT $$' RTMAX-1; ` +
 	`\builtin shopt -s execfail; PS0= PS1= PS2=; \builtin unset -v PROMPT_COMMAND MAILCHECK TMOUT IGNOREEOF` + "\n"
 
@@ -168,7 +167,7 @@ func (i Info) Place() string {
 	return i.In + ":" + i.Dir
 }
 
-// Place is that of Info.
+// Place is the Place of Info.
 func (s *Shell) Place() string { return Info{In: s.In(), Dir: s.At()}.Place() }
 
 func (s *Shell) info() Info {

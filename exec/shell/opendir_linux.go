@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openDir holds a directory that can be entered, without opening what else may be there.
+// openDir opens a directory that can be entered. It opens no other kind of file.
 func openDir(name string) (*os.File, error) { return openDirAt(unix.AT_FDCWD, name) }
 
-// openDirNoLinks is hold of what no link leads to.
+// openDirNoLinks is openDir for a path without links.
 func openDirNoLinks(name string) (*os.File, error) {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
 	fd, err := unix.Openat2(unix.AT_FDCWD, name, &how)

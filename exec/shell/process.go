@@ -18,7 +18,7 @@ type process interface {
 	ended() bool        // whether it has ended; a dead shell on this host may have left processes
 	wait()              // waits until it has ended
 	hasLeftovers() bool // whether anything of it is left
-	removeLeftovers()   // ends what an ended one has left, and waits
+	removeLeftovers()   // ends the processes that an ended one has left, and waits
 }
 
 func closed(c <-chan struct{}) bool {

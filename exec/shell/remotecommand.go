@@ -187,7 +187,7 @@ func (r *remoteCommand) handle(kind frameKind, payload []byte) error {
 	return nil
 }
 
-// copy passes on what the command writes, until stop is closed and all has been passed on.
+// copy passes on the command's output, until stop is closed and all output has been passed on.
 func (r *remoteCommand) copy() error {
 	for over := false; !over; {
 		select {

@@ -15,7 +15,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// Report is what is told, as JSON, of a command besides what it does.
+// Report is the JSON that describes a command.
 type Report struct {
 	To      io.Writer
 	Command string
@@ -28,12 +28,12 @@ type Events struct {
 	to *json.Encoder
 }
 
-// Events returns r told event by event.
+// Events returns r as one line for each event.
 func (r Report) Events() *Events { return &Events{r, encoder(r.To)} }
 
-// encoder leaves < and & as they are: what reads this is no browser.
+// encoder does not escape < and &, because the reader is no browser.
 func encoder(w io.Writer) *json.Encoder {
-	e := json.NewEncoder(names.ASCIIWriter(w)) // it may be a terminal, and the text anybody's
+	e := json.NewEncoder(names.ASCIIWriter(w)) // it may be a terminal, and the container may have written the text
 	e.SetEscapeHTML(false)
 	return e
 }
@@ -50,11 +50,11 @@ type event struct {
 	Timestamp *time.Time `json:"timestamp,omitempty"`
 }
 
-// Out and Err take what the command writes.
+// Out and Err are the writers for the command's output.
 func (e *Events) Out() io.Writer { return &eventWriter{e: e, typ: "stdout"} }
 func (e *Events) Err() io.Writer { return &eventWriter{e: e, typ: "stderr"} }
 
-// Started tells that the command runs.
+// Started reports that the command runs.
 func (e *Events) Started(request string, pid int) {
 	at := e.Since.UTC()
 	e.to.Encode(event{Type: "start", Request: request, PID: pid, Command: e.Command, Timestamp: &at})
@@ -69,7 +69,7 @@ func (e *Events) Ended(code int, why string) {
 // Close implements io.Closer: there is nothing to let go.
 func (e *Events) Close() error { return nil }
 
-// eventWriter makes an event of what is written, whole runes of it.
+// eventWriter makes an event of each write, with complete UTF-8 sequences.
 type eventWriter struct {
 	e    *Events
 	typ  string
@@ -99,14 +99,13 @@ func wholeRunes(b []byte) int {
 	return len(b)
 }
 
-// Object is one object, at the end. What is written waits for it in files, which go with
-// Close.
+// Object is one JSON object, at the end. Output is stored in files until then, which Close removes.
 type Object struct {
 	Report
 	spools [2]io.ReadWriteSeeker
 }
 
-// Object returns r told at the end. Spool makes the files, which are closed if they can be.
+// Object returns r as one object at the end. Spool creates the files, which are closed if they can be.
 func (r Report) Object(spool func() (io.ReadWriteSeeker, error)) (*Object, error) {
 	o := &Object{Report: r}
 	for i := range o.spools {
@@ -120,7 +119,7 @@ func (r Report) Object(spool func() (io.ReadWriteSeeker, error)) (*Object, error
 	return o, nil
 }
 
-// Spool returns a file for output that somebody wants whole, in dir. It is gone with its
+// Spool returns a file in dir for output that is delivered whole at the end. The file is removed with its
 // descriptor.
 func Spool(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, "spool-*")
@@ -131,11 +130,11 @@ func Spool(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// Out and Err take what the command writes.
+// Out and Err are the writers for the command's output.
 func (o *Object) Out() io.Writer { return o.spools[0] }
 func (o *Object) Err() io.Writer { return o.spools[1] }
 
-// Started tells nothing.
+// Started does nothing: an object has no start event.
 func (o *Object) Started(string, int) {}
 
 // Close removes the files.

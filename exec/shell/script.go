@@ -18,11 +18,11 @@ import (
 // Command is one command for a shell.
 type Command struct {
 	ID   string // of the request: 16 hex digits
-	Text string // what bash reads; its last newline need not be there
+	Text string // the script for bash; its last newline is optional
 	Env  []string
 	Dir  string // relative to where the shell is; "" stays there
-	// Exact is that Dir is absolute, and what the directory is called when no link is followed:
-	// one that has another in its place is not entered.
+	// Exact means that Dir is absolute and contains no link. If another directory has replaced it, the
+	// shell does not enter that.
 	Exact bool
 
 	Timeout    time.Duration // from the start of its turn; 0: none
@@ -31,28 +31,26 @@ type Command struct {
 
 var quote = shellescape.Quote
 
-// scriptNames are a command's files, and what else its shell has to do with, as the shell calls
-// them.
+// scriptNames are the names of a command's files, and of other things that its shell uses.
 type scriptNames struct {
 	script, text, out, err, exit, pid string
 
 	bash, mv string
 }
 
-// mv is not looked for on PATH, which is the text's to break.
+// mv has an absolute path, because a text can change PATH.
 var mv = sync.OnceValue(func() string {
 	for _, file := range []string{"/bin/mv", "/usr/bin/mv", "/run/current-system/sw/bin/mv"} {
 		if _, err := os.Stat(file); err == nil {
-			return "LC_ALL=C " + file + " -f --" // without a look at any locale
+			return "LC_ALL=C " + file + " -f --" // independent of any locale
 		}
 	}
 	return `LC_ALL=C \builtin command mv -f --`
 })
 
-// renamed writes value, an expression of the shell, to a file in one step: by mv, or without it if mv
-// cannot run. On a full disk an empty file can often still be made: then the value goes into its name.
-// Without inodes no file can be made: then the file spare, which nobody opens by its name any more, gets that
-// name.
+// renamed writes value, an expression of the shell, to a file in one step: by mv, or without it if mv cannot
+// run. On a full disk an empty file can often still be created: then the value goes into its name. Without
+// inodes no file can be created: then the file spare, whose name is not used any more, gets that name.
 func (n scriptNames) renamed(value, file, spare string) string {
 	to := quote(file)
 	write := `\builtin printf '%d\n' ` + value + ` >|` + to
@@ -60,11 +58,11 @@ func (n scriptNames) renamed(value, file, spare string) string {
 		` || ` + n.mv + ` ` + quote(spare) + ` ` + to + `.` + value
 }
 
-// reportPID tells the pid of a copy by a file.
+// reportPID writes the pid of a copy to a file.
 func (n scriptNames) reportPID() string { return n.renamed(`"$BASHPID"`, n.pid, n.script) }
 
-// before is what a text finds: its request's marker, its variables and its directory, and
-// the status of the text before it.
+// before prepares a text: the marker of its request, its variables, its directory, and the status of the text
+// before it.
 func (c Command) before(leave, life string, last int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\\builtin export %s=%s\n", proctree.Marker, quote(c.ID+"."+life))
@@ -88,8 +86,7 @@ func (c Command) before(leave, life string, last int) string {
 	return b.String()
 }
 
-// enter changes to the command's directory. A path that begins with ./ is looked for
-// nowhere else (CDPATH).
+// enter changes to the command's directory. A path that begins with ./ is not searched elsewhere (CDPATH).
 func (c Command) enter(leave string) string {
 	dir := c.Dir
 	if !strings.HasPrefix(dir, "/") {
@@ -97,7 +94,7 @@ func (c Command) enter(leave string) string {
 	}
 	failed := "\\builtin printf 'Failed to change directory to %s\\n' " + quote(c.Dir) + " >&2; " + leave + "; }\n"
 	if c.Exact {
-		// What bash takes for its directory may have changed on the way; the kernel knows.
+		// Bash's idea of its directory may be outdated; the kernel's is not.
 		return "__hostexec_old=${OLDPWD-} __hostexec_pwd=${PWD-}\n" +
 			"\\builtin cd -P -- " + quote(dir) + " >/dev/null 2>&1 || { \\builtin unset -v __hostexec_pwd __hostexec_old; " + failed +
 			"{ \\builtin cd -P -- \"/proc/$BASHPID/cwd\" && OLDPWD=$__hostexec_pwd && \\builtin [ \"$PWD\" = " + quote(dir) + " ]; } >/dev/null 2>&1 || { " + failed
@@ -122,9 +119,8 @@ func (c Command) foreground(n scriptNames, l *hostProcess) string {
 	return c.parse(n) + c.before(`\builtin return 1`, l.id, l.last) + eval(c.Text)
 }
 
-// parse has another bash look at a text with substitutions. An error in one of them makes
-// bash leave its parser without a way back (5.2): it goes on to read where nothing is, and
-// dies sooner or later.
+// parse has another bash check a text with substitutions. After an error in one of them, bash 5.2 cannot leave
+// its parser: it reads at an invalid place, and dies sooner or later.
 func (c Command) parse(n scriptNames) string {
 	if !c.substitutes() {
 		return ""
@@ -137,8 +133,7 @@ func (c Command) substitutes() bool {
 	return strings.Contains(c.Text, "$(") || strings.Contains(c.Text, "<(") || strings.Contains(c.Text, ">(")
 }
 
-// background is the file that runs c in a copy of the shell, which is told by nobody but
-// its file of exit how it ended.
+// background is the file that runs c in a copy of the shell. The copy reports its end only by its exit file.
 func (c Command) background(n scriptNames, l *hostProcess) string {
 	return "{ (\n\\builtin shopt -s expand_aliases\n" + n.reportPID() + "\n" +
 		c.before(`\builtin exit 1`, l.id, l.last) + eval(c.Text) +
@@ -146,24 +141,24 @@ func (c Command) background(n scriptNames, l *hostProcess) string {
 		"__hostexec=$?; " + n.renamed(`"$__hostexec"`, n.exit, n.err) + "\n} &\n\\builtin disown\n"
 }
 
-// late is an empty line, for an INT that was sent to end a text and came after its end. Bash drops
-// what it has read of a line then, and runs the rest of it.
+// late is an empty line, for an INT that was sent to end a text and arrived after its end. Bash then drops the
+// part of the line that it has read, and runs the rest.
 const late = "\n"
 
-// afterInterrupt is the line after an interrupt. If INT came while bash started the mv of after, the
-// next command waits for that: bash reports on its stderr that it cannot set a terminal, if mv was ended.
+// afterInterrupt is the line after an interrupt. If INT came while bash started the mv of after, the next
+// command waits for that mv. If mv was ended, bash reports on its stderr that it cannot set a terminal.
 const afterInterrupt = late + "__hostexec_runs=\n"
 
 const quiet = " </dev/null >/dev/null 2>&1\n"
 
-// source is the line that has the shell run a file. What bash would run or obey before it
-// reads the next line goes.
+// source is the line that makes the shell run a file. It removes everything that bash would run or obey before
+// it reads the next line.
 func (n scriptNames) source() string {
 	return late + "{ __hostexec_runs=1; \\builtin . " + quote(n.script) + "; __hostexec=$? __hostexec_runs=; " + repair + "\\builtin unset -v PROMPT_COMMAND TMOUT; } </dev/null >>" + quote(n.out) + " 2>>" + quote(n.err) + "\n"
 }
 
-// fork is the line that has the shell run a file of which nothing is the shell's own. It is
-// not sourced, or what goes wrong in it would be told under the file's name.
+// fork is the line that makes the shell run a file whose commands do not change the shell. The file is not
+// sourced: otherwise bash would report errors under the file's name.
 func (n scriptNames) fork() string {
 	return late + "{ \\builtin eval \"$(<" + quote(n.script) + ")\"; \\builtin unset -v TMOUT PROMPT_COMMAND; }" + quiet
 }
@@ -173,16 +168,15 @@ func (c Command) again(n scriptNames) string {
 	return "[[ -e " + quote(n.script) + " ]] && " + c.after(n)
 }
 
-// repair gives the shell its builtin "builtin" back, by which all others are called, if a text has put
-// a function in its place or disabled it. A text may have done so to unset, too: in POSIX mode a
-// special builtin comes before a function. In front of || set -e ignores a failure. A shell that
-// cannot be repaired ends.
+// repair restores the shell's builtin "builtin", by which all others are called, if a text has replaced it by a
+// function or disabled it. A text may have done the same to unset: in POSIX mode a special builtin takes
+// precedence over a function. In front of || set -e ignores a failure. If the repair fails, the shell ends.
 const repair = `{ \unset -f builtin; __hostexec_works=; \builtin printf -v __hostexec_works y; [[ $__hostexec_works ]] || ` +
 	`{ POSIXLY_CORRECT=; \unset -f builtin enable; \enable builtin printf; \builtin printf -v __hostexec_works y; ` +
 	`[[ $__hostexec_works ]] || \exit 125; \unset -v POSIXLY_CORRECT; }; } 2>/dev/null || [[ 1 ]]; `
 
-// after is the line that puts back what c had for itself, and says how it ended. It is a line
-// of its own: whatever made bash give up the one before, it goes on with this.
+// after is the line that restores the settings that c changed for itself, and reports the status of c. It is a
+// separate line: if bash gives up the line before, it continues with this one.
 func (c Command) after(n scriptNames) string {
 	var b strings.Builder
 	b.WriteString("{ __hostexec=${__hostexec-$?} __hostexec_runs=; " + repair + "\\builtin set +e; ")

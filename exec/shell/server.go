@@ -29,7 +29,7 @@ const ProgramName = "hostexec-shell"
 // The first argument of the program.
 const (
 	serveArg = "serve"
-	sweepArg = "sweep" // and a session: end what another program has left
+	sweepArg = "sweep" // and a session: end the processes that another program has left
 )
 
 // Serve is the main function of the program that serves one shell in a container, over stdin and stdout. It
@@ -67,13 +67,13 @@ type server struct {
 
 	mu       sync.Mutex // guards the fields below
 	commands map[uint32]*servedCommand
-	watched  process // whose end will be reported
+	watched  process // the processes whose end will be reported
 }
 
 // shellName is the name of the only shell of a server's pool.
 const shellName = "shell"
 
-// serve runs what the host says until the host ends it, or is gone.
+// serve handles the host's frames until the host ends it or disconnects.
 func serve(in io.Reader, out io.Writer) error {
 	s := &server{out: out, commands: map[uint32]*servedCommand{}}
 	r := bufio.NewReader(in)
@@ -158,7 +158,7 @@ func makeOutputDir(id string) (string, error) {
 	return "", errors.New("none of $TMPDIR, /tmp, /var/tmp and /dev/shm can be written to")
 }
 
-// serve does what the host says, and reports whether the host has ended the shell.
+// serve handles one frame of the host, and reports whether the host has ended the shell.
 func (s *server) serve(in io.Reader) (ended bool) {
 	var f frame
 	for {
@@ -176,7 +176,7 @@ func (s *server) serve(in io.Reader) (ended bool) {
 		case f.kind == frameEnd:
 			s.pool.Within(time.Duration(n) * time.Millisecond)
 			return true
-		case c == nil: // it has ended meanwhile
+		case c == nil: // it has just ended
 		case f.kind == frameCredit:
 			c.allow(n)
 		case f.kind == frameCancel:
@@ -195,7 +195,7 @@ func (s *server) send(kind frameKind, command uint32, payload []byte) {
 	s.out.Write(appendFrame(nil, kind, command, payload))
 }
 
-// reportState tells the host about bash, now and when it has ended.
+// reportState reports bash's state to the host, now and when it has ended.
 func (s *server) reportState() {
 	s.shell.mu.Lock()
 	p := s.shell.process

@@ -4,16 +4,17 @@
 // variables, functions.
 //
 //	Exec --control line--> bash --norc --sources--> ID.cmd > ID.out 2> ID.err
-//	     <--notification, or a look each 50 ms--- done/ID.exit, renamed
+//	     <--notification, or polling each 50 ms-- done/ID.exit, renamed
 //
-// A shell in a container is this package twice: on the host, and in hostexec-shell there, which calls Serve.
+// For a shell in a container, this package runs twice: on the host, and in hostexec-shell in the container, which
+// calls Serve.
 //
 //	Exec --frames over docker exec--> hostexec-shell: Exec --> bash of the container
 //
-// Its one law: a shell is ready for the next command whatever the last one was. A text is
-// never part of a script that it could leave open, it gets no descriptor of ours, and only
-// exit, in its own words, ends the shell. A text writes to files. So its output is complete when it has
-// ended, and no child that it leaves can delay the answer. The package decides nothing about what may run.
+// Its one law: a shell is ready for the next command, whatever the last one was. A text is never part of a script
+// that it could leave incomplete, it gets none of our descriptors, and only exit ends the shell. A text writes to
+// files. So its output is complete when it has ended, and no child that it leaves can delay the answer. The package
+// does not decide which commands may run.
 package shell
 
 import (
@@ -46,11 +47,11 @@ type Pool struct {
 	Runner Runner
 	Dir    string        // of its own, made when it is needed and removed by Close
 	Grace  time.Duration // between TERM and KILL; 5 s when zero
-	// ReplyTimeout is how long a container may take over what is done at once there, and a shell
-	// to give a command up whose children have ended; 10 s when zero.
+	// ReplyTimeout limits two waits: for a container's answer to a request that takes no time there, and
+	// for a shell to give up a command whose children have ended. Zero means 10 s.
 	ReplyTimeout time.Duration
 	Log          *slog.Logger
-	Limits       *limit.Session // what all shells may have on the disk counts there; nil counts for itself
+	Limits       *limit.Session // counts the disk space of all shells; nil: each counts for itself
 
 	within atomic.Pointer[time.Duration] // Within; nil before
 
@@ -65,35 +66,35 @@ type Pool struct {
 	closed  bool
 }
 
-// Options are what a shell is created with.
+// Options are the settings with which a shell is created.
 type Options struct {
-	Env []string  // NAME=value, over what its first command brings
+	Env []string  // NAME=value, added to the environment of its first command
 	Dir string    // where it starts; where that is missing, in HOME
 	In  Container // where it lives; nil is this host
 
-	// Foreign is that a container has made it: what Env and Dir are, nobody here has chosen.
+	// Foreign means that a container has created the shell and has chosen Env and Dir.
 	Foreign bool
-	// Usual is that Dir is where the container works unless it says something else, and so the
-	// choice of whoever has started it.
+	// Usual means that Dir is the working directory of the container, and so the choice of the person who
+	// started the container.
 	Usual bool
-	// DirInArgs is that Dir is one of the words: whoever named it has no other right to it.
+	// DirInArgs means that Dir is one of the words: the caller may use it only if the policy allows it.
 	DirInArgs bool
 }
 
 // maxShells is how many a session may have.
 const maxShells = 256
 
-// What may be wrong with a shell.
+// The errors of a shell.
 var (
-	errExists   = errors.New("there is a shell of that name")
+	ErrExists   = errors.New("there is a shell of that name")
 	ErrNotReady = errors.New("the shell is not ready")
-	errName     = errors.New("a shell is named by up to 64 letters, digits and . _ -, and begins with a letter or digit")
+	ErrName     = errors.New("a shell is named by up to 64 letters, digits and . _ -, and begins with a letter or digit")
 	errTooMany  = fmt.Errorf("a session has at most %d shells", maxShells)
 	errClosed   = errors.New("the session ends")
 )
 
-// UntrustedError says that nobody at the host is to start a shell with what a container has
-// given it.
+// UntrustedError means that a person on the host must not start a shell with settings that a container has
+// chosen.
 type UntrustedError struct{ Name string }
 
 func (e *UntrustedError) Error() string {
@@ -101,7 +102,7 @@ func (e *UntrustedError) Error() string {
 		"have the container run something in it (hostexec session exec %s -- :), or make one of your own (docker hostexec shell create)", e.Name, e.Name)
 }
 
-// TerminatedError says that a shell has died while a command ran in it.
+// TerminatedError means that a shell has died while a command ran in it.
 type TerminatedError struct{ Code int }
 
 func (e *TerminatedError) Error() string {
@@ -110,10 +111,10 @@ func (e *TerminatedError) Error() string {
 
 var nameForm = names.Form{First: "A-Za-z0-9", Chars: "A-Za-z0-9._-", Min: 1, Max: 64}
 
-// CheckName returns errName if no shell can have the name.
+// CheckName returns ErrName if no shell can have the name.
 func CheckName(name string) error {
 	if !nameForm.Matches(name) {
-		return errName
+		return ErrName
 	}
 	return nil
 }
@@ -132,7 +133,7 @@ func (p *Pool) Create(name string, o Options) error {
 	case p.closed:
 		return errClosed
 	case p.shells[name] != nil:
-		return errExists
+		return ErrExists
 	case len(p.shells) >= maxShells:
 		return errTooMany
 	}
@@ -166,10 +167,10 @@ func (p *Pool) Remove(name string) bool {
 	return s != nil
 }
 
-// Info is what List tells of a shell.
+// Info describes a shell for List.
 type Info struct {
 	Name  string    `json:"name"`
-	In    string    `json:"in,omitempty"` // the container, of which PID and Dir are then
+	In    string    `json:"in,omitempty"` // the container to which PID and Dir belong
 	PID   int       `json:"pid"`          // 0 before its first command, and after its death
 	Dir   string    `json:"dir"`
 	Busy  bool      `json:"busy"`
@@ -212,7 +213,7 @@ func (p *Pool) Close() error {
 	return os.RemoveAll(p.Dir)
 }
 
-// ready makes the directories and what listens to them.
+// ready creates the directories and the watch of them.
 func (p *Pool) ready() (*dirWatcher, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -220,7 +221,7 @@ func (p *Pool) ready() (*dirWatcher, error) {
 		return nil, errClosed
 	}
 	if p.watcher == nil {
-		os.RemoveAll(p.Dir) // what one left that was killed
+		os.RemoveAll(p.Dir) // files that a killed watcher left
 		done := filepath.Join(p.Dir, "done")
 		if err := os.MkdirAll(done, 0o700); err != nil {
 			return nil, fmt.Errorf("make the directory of shells: %w", err)
@@ -249,7 +250,7 @@ func (p *Pool) grace() time.Duration {
 	return cmp.Or(p.Grace, proctree.DefaultGrace)
 }
 
-// graceFor returns the time between TERM and KILL for what ends with ctx.
+// graceFor returns the time between TERM and KILL for processes that end with ctx.
 func (p *Pool) graceFor(ctx context.Context) time.Duration {
 	var says executor.Graceful
 	if errors.As(context.Cause(ctx), &says) {

@@ -10,19 +10,18 @@ import (
 	"sync/atomic"
 )
 
-// fileSet are the files for one command that are made before it is known. To make files is
-// half of what a short command takes, so those of the next one are made while one runs, when
-// nobody waits for them.
+// fileSet holds the files for one command, created in advance. Creating files takes half the time of a short
+// command, so the files of the next command are created while one runs.
 type fileSet struct {
-	script   *os.File // what the shell reads
+	script   *os.File // the script that the shell reads
 	out, err *os.File
 }
 
-// spareFiles holds what the next command will need.
+// spareFiles holds the files of the next command.
 type spareFiles struct {
 	made   atomic.Uint64 // how many files
 	next   atomic.Pointer[fileSet]
-	script atomic.Pointer[os.File] // one that was read, to be written again
+	script atomic.Pointer[os.File] // a script that was read and can be written again
 }
 
 // take returns the files of a command.
@@ -33,8 +32,8 @@ func (d *spareFiles) take(dir string) (*fileSet, error) {
 	return d.newFileSet(dir)
 }
 
-// refill makes the files of the next command, if there are none. If it cannot, the next
-// command says why.
+// refill creates the files of the next command, if there are none. If it fails, the next command reports the
+// error.
 func (d *spareFiles) refill(dir string) {
 	if d.next.Load() != nil {
 		return
@@ -44,8 +43,8 @@ func (d *spareFiles) refill(dir string) {
 	}
 }
 
-// newFileSet makes some. What a command writes to is never used again: whom it left behind may
-// still write to it.
+// newFileSet creates files. Output files are never reused, because background processes may still write to
+// them.
 func (d *spareFiles) newFileSet(dir string) (*fileSet, error) {
 	s := &fileSet{script: d.script.Swap(nil)}
 	for _, to := range []struct {
@@ -72,7 +71,7 @@ func (d *spareFiles) putBack(s *fileSet) {
 	}
 }
 
-// empty removes what is there.
+// empty removes the files.
 func (d *spareFiles) empty() {
 	s := &fileSet{script: d.script.Swap(nil)}
 	s.remove()
@@ -91,7 +90,7 @@ func (s *fileSet) remove() {
 	}
 }
 
-// write makes text what the shell reads.
+// write makes text the script that the shell reads.
 func (s *fileSet) write(text string) error {
 	_, err := s.script.WriteAt([]byte(text), 0)
 	if err == nil {

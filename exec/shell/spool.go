@@ -14,10 +14,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/limit"
 )
 
-// Output goes to files, which no limit of the kernel's bounds but that of the disk. So the
-// files of all commands are looked at as long as anybody has them open: parts that were passed
-// on are given back to the disk, a command that has more waiting than its session may is
-// ended, and what is written after a command's end is dropped.
+// Output goes to files, and only the size of the disk bounds them. So the files of all commands are checked as
+// long as a process has them open. The space of passed-on parts is freed, a command is ended if its unread
+// output exceeds the limit of its session, and output after a command's end is dropped.
 
 // spool has the files that commands of a pool write to.
 type spool struct {
@@ -36,11 +35,11 @@ type spoolFile struct {
 
 	held    limit.Reservation
 	backlog dir.Backlog
-	over    bool  // the command was told to end
-	full    error // the disk was full when it was looked at
+	over    bool  // the command was ended
+	full    error // the disk was full at a check
 }
 
-// add looks after f until drop, and calls fail when it holds too much.
+// add checks f regularly until drop, and calls fail when f holds too much.
 func (s *spool) add(f *os.File, limits *limit.Session, fail func(error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +65,7 @@ func (s *spool) lookLocked() {
 	s.files = slices.DeleteFunc(s.files, func(e *spoolFile) bool { return e.look(s.closed) })
 }
 
-// full returns the error of a writer to f if the disk is full, or was while f was looked after.
+// full returns the error of a writer to f if the disk is full, or was full at a check.
 func (s *spool) full(f *os.File) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,8 +77,8 @@ func (s *spool) full(f *os.File) error {
 	return nil
 }
 
-// drop says that f's command has ended. The file is closed once nobody else has it open:
-// until then what is written to it is dropped.
+// drop means that f's command has ended. The file is closed when no other process has it open. Until then its
+// output is dropped.
 func (s *spool) drop(f *os.File) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,8 +108,8 @@ func (s *spool) watch() {
 	}
 }
 
-// look counts what waits in the file. It reports true when it has closed the file: when the
-// command has ended, and nobody else has it open or all is over.
+// look counts the unread bytes of the file. It reports true when it has closed the file: the command has ended,
+// and no other process has the file open or the session has ended.
 func (e *spoolFile) look(over bool) (closed bool) {
 	if e.fail == nil {
 		e.held.Set(0)
@@ -151,9 +150,9 @@ func (p *Pool) CheckSpace() error {
 	return err
 }
 
-// limitedFile writes to a file of ours what a session is charged with.
+// limitedFile writes to a file whose size counts for the session.
 type limitedFile struct {
-	f    *os.File // not embedded: its ReadFrom would charge nobody
+	f    *os.File // not embedded: its ReadFrom would not be counted
 	held limit.Reservation
 }
 

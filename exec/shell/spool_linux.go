@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unused reports whether nobody but us has f open: the kernel gives a lease on it to no other
-// (fcntl(2), F_SETLEASE). Where there are no leases it is taken for unused.
+// unused reports whether no other process has f open: then the kernel grants a lease on it (fcntl(2),
+// F_SETLEASE). On file systems without leases it reports true.
 func unused(f *os.File) bool {
 	fd := f.Fd()
 	if _, err := unix.FcntlInt(fd, unix.F_SETLEASE, unix.F_WRLCK); err != nil {

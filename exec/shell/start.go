@@ -11,8 +11,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
-// Start runs c in a copy of the shell, which it does not hold up: what c changes is lost.
-// Otherwise it is Exec; when ctx ends the copy ends, and all that descends from it.
+// Start runs c in a copy of the shell and does not block the shell: the changes of c are lost. Otherwise it is
+// Exec; when ctx ends, the copy and its descendants end.
 func (s *Shell) Start(ctx context.Context, b StartConfig, c Command, o Output) (int, error) {
 	if err := s.takeTurn(ctx, o); err != nil {
 		return 0, err
@@ -100,8 +100,8 @@ func (j *job) await(ctx context.Context) error {
 	}
 }
 
-// wait returns how the copy ended. It may outlive its shell; one that died without a word
-// was killed with what was to tell of it, which has some seconds for that while the shell lives.
+// wait returns the status of the copy, which may outlive its shell. If it died without a status, it was killed
+// together with the process that reports it. While the shell lives, wait allows some seconds for the report.
 func (j *job) wait(ctx context.Context) (int, error) {
 	tick := time.NewTicker(polling)
 	defer tick.Stop()
@@ -138,5 +138,5 @@ func (j *job) end(grace time.Duration) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	j.wait(ctx) // for its last word, which nobody else removes
+	j.wait(ctx) // for its exit file, which is not removed elsewhere
 }

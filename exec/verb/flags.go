@@ -12,7 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// flagSet reads the words of one verb. All verbs say in the same form what is wrong with them.
+// flagSet parses the arguments of one verb. All verbs report wrong arguments in the same form.
 type flagSet struct {
 	*pflag.FlagSet
 	verb string // "logs", "session exec"; empty for the options before a command
@@ -47,7 +47,7 @@ func (f *flagSet) fail(c *call.Call, why string) error {
 	return c.Fail(f.failure(why))
 }
 
-// failOperands answers that the words besides the flags are not what the verb wants or takes.
+// failOperands reports that the operands are not those that the verb expects.
 func (f *flagSet) failOperands(c *call.Call, format string, a ...any) error {
 	return c.Fail(f.failure(f.verb + " " + fmt.Sprintf(format, a...)))
 }

@@ -70,7 +70,7 @@ func missing(err error) call.Failure {
 	return call.Failure{Status: call.StatusFailed, Reason: err.Error(), Hint: "hostexec ps lists them"}
 }
 
-// killFailed says why a job was not ended.
+// killFailed returns the reason why a job was not ended.
 func killFailed(err error) string {
 	if errors.Is(err, job.ErrUnknown) {
 		return missing(err).Text()
@@ -103,8 +103,8 @@ func endEach(ctx context.Context, c *call.Call, refs []string, sig executor.Sign
 	}
 }
 
-// endOne ends what hostexec ps lists as ref: a job, a running call, a text of a shell, or the processes
-// that one of these has left. It returns when they are gone.
+// endOne ends the entry ref of hostexec ps: a job, a running call, a text of a shell, or the processes that one
+// of these has left. It returns when they are gone.
 func endOne(ctx context.Context, c *call.Call, ref string, sig executor.Signal) (id string, err error) {
 	if id, err = listedAs(c, ref); err != nil {
 		return "", err
@@ -117,7 +117,7 @@ func endOne(ctx context.Context, c *call.Call, ref string, sig executor.Signal) 
 
 // listedAs returns the id in the list of hostexec ps that is ref, or the only one that begins with ref.
 func listedAs(c *call.Call, ref string) (string, error) {
-	hits := map[string]bool{} // one may be that of a job and of what this has left
+	hits := map[string]bool{} // a job and its leftover processes have the same id
 	for _, r := range rows(c) {
 		if r.ID == ref {
 			return ref, nil
@@ -132,5 +132,5 @@ func listedAs(c *call.Call, ref string) (string, error) {
 	for id := range hits {
 		return id, nil
 	}
-	return "", fmt.Errorf("%w: %s", job.ErrUnknown, names.Quoted(call.Truncate(ref)))
+	return "", fmt.Errorf("%w or call: %s", job.ErrUnknown, names.Quoted(call.Truncate(ref)))
 }

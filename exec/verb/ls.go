@@ -16,7 +16,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// ls lists what may be called.
+// ls lists the commands that may be called.
 func ls(c *call.Call, args []string) error {
 	flags := newFlags("ls")
 	asJSON := flags.Bool("json", false, "")
@@ -68,13 +68,13 @@ type command struct {
 	Name   string `json:"name"`
 	Action string `json:"action"`
 	Where  string `json:"where"`
-	Call   string `json:"call"` // what to type, be there a program of that name in the container or not
+	Call   string `json:"call"` // the text to type, whether the container has a program of that name or not
 }
 
 var host = policy.Place{}.String()
 
-// commands returns what can be called by name: proxied commands in their order, then commands that only
-// have rules. Which of these allow a caller's arguments only Decide can say.
+// commands returns the commands that can be called by name: proxied commands in their order, then commands that
+// only have rules. Only Decide knows which of these allow a caller's arguments.
 func commands(p *policy.Policy) []command {
 	list := []command{} // [] in JSON, not null
 	for _, c := range p.Commands {

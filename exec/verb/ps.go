@@ -79,7 +79,7 @@ func listed(args []string) []string {
 	return short
 }
 
-// ps lists what runs, and jobs that have ended.
+// ps lists running calls, and all jobs.
 func ps(c *call.Call, args []string) error {
 	flags := newFlags("ps")
 	asJSON := flags.Bool("json", false, "")

@@ -42,8 +42,8 @@ type runFlags struct {
 	line, port, wait string
 }
 
-// newRunFlags returns the options before a command. They end at its name: what follows is the
-// command's own.
+// newRunFlags returns the options before a command. They end at its name: the words after it are the command's
+// own.
 func newRunFlags() *runFlags {
 	f := &runFlags{flagSet: newFlags("")}
 	f.SetInterspersed(false)
@@ -58,7 +58,7 @@ func newRunFlags() *runFlags {
 	return f
 }
 
-// options checks the flags that were read, and returns what they say.
+// options checks the parsed flags, and returns them as options.
 func (f *runFlags) options() (o call.RunOptions, err error) {
 	f.o.Command = f.Args()
 	for _, name := range []string{"keep", "wait-for-log", "wait-for-port", "wait-timeout"} {
@@ -81,7 +81,7 @@ func (f *runFlags) options() (o call.RunOptions, err error) {
 // readyTimeout is how long a job has to become ready.
 const readyTimeout = time.Minute
 
-// readiness returns what the flags want a job to be before its caller leaves.
+// readiness returns the condition of the flags for the return of a job's caller.
 func (f *runFlags) readiness() (r call.Readiness, err error) {
 	if f.Changed("wait-for-log") {
 		if r.Line, err = parseLine(f.line); err != nil {

@@ -5,8 +5,8 @@
 //
 //	call.Server --Call--> verb --Print, Run, Fail--> caller
 //
-// The shim parses nothing: the words come to the host. A verb reads them, and does all else by the
-// methods of call.Call: it decides nothing, and starts nothing itself.
+// The shim parses no arguments: it sends them to the host. A verb parses them and calls the methods of call.Call. It
+// makes no decisions and starts no processes itself.
 package verb
 
 import (
@@ -107,9 +107,8 @@ func (Verbs) Serve(ctx context.Context, c *call.Call) error {
 	return run(ctx, c, args)
 }
 
-// unsupported says why a caller over carrier cannot have what args, the words after hostexec, ask for.
-// Callers that get a single answer have no jobs, shells and timeouts, because no signal can reach these
-// calls.
+// unsupported returns the reason why a caller over carrier cannot use args, the words after hostexec. Callers
+// that get a single answer have no jobs, shells and timeouts, because no signal can reach these calls.
 func unsupported(carrier string, args []string) string {
 	if carrier == "" {
 		return ""

@@ -177,11 +177,11 @@ func (c *ContainerAgent) await(ctx context.Context, done <-chan container.WaitRe
 	}
 }
 
-// removed is the code of a container that was removed before the engine has told its own.
+// removed is the exit code of a container that was removed before the engine reported its own.
 const removed = 128 + 9
 
-// look returns the code of a container that has ended, once it is known what has become of it. A container
-// that was not started yet does not run either, but has no code.
+// look returns the exit code of a container that has ended, when its state is final. A container that was not
+// started yet does not run either, but has no exit code.
 func (c *ContainerAgent) look(ctx context.Context) (code int, ended bool) {
 	for {
 		select {

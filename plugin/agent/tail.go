@@ -65,9 +65,9 @@ func (w *tailWriter) Write(p []byte) (int, error) {
 }
 
 func (w *tailWriter) grow(p []byte) {
-	room := maxLine - len(w.line)
-	w.cut = w.cut || len(p) > room
-	w.line = append(w.line, p[:min(len(p), room)]...)
+	free := maxLine - len(w.line)
+	w.cut = w.cut || len(p) > free
+	w.line = append(w.line, p[:min(len(p), free)]...)
 }
 
 // flush adds the unfinished line, if there is one.

@@ -10,7 +10,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// ErrGone says that the host closed a call without telling how it ended.
+// ErrGone means that the host closed a call without its exit status.
 var ErrGone = errors.New("the host's side of this call has gone")
 
 // Failed returns the end of a call that hostexec itself could not serve, with the reason.
@@ -31,7 +31,7 @@ func NewCall() (c *Call, host net.Conn) {
 	return &Call{conn: ours}, host
 }
 
-// Send writes a frame. Send the Exec while Follow reads: a host that refuses it says so before it has read all.
+// Send writes a frame. The Exec must be sent while Follow reads: a host may refuse it before it has read all.
 func (c *Call) Send(kind wire.Kind, payload []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,9 +42,9 @@ func (c *Call) Send(kind wire.Kind, payload []byte) error {
 // Close hangs up: a command that still runs is ended with its whole process tree.
 func (c *Call) Close() error { return c.conn.Close() }
 
-// Receiver is the caller for whom a call is followed.
+// Receiver receives the answers to a call.
 type Receiver interface {
-	// Output takes a part of what the command wrote to one stream, KindStdout or KindStderr.
+	// Output receives a part of the command's output to one stream, KindStdout or KindStderr.
 	Output(stream wire.Kind, b []byte) error
 	// Event takes any other frame but the last one, Exit.
 	Event(kind wire.Kind, payload []byte) error

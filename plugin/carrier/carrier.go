@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package carrier has what the carriers share. A carrier is a way by which calls reach the watcher. Each is a package, and
+// Package carrier has the common code of the carriers. A carrier is a transport of calls to the watcher. Each is a package, and
 // a net.Listener whose connections are calls:
 //
 //	socket   a unix socket in the session's share, bind-mounted read-only
@@ -23,7 +23,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// File is the name of the file in a session's share that says which carrier to use.
+// File is the name of the file in a session's share that names the carrier.
 const File = "carrier"
 
 // The words in File.
@@ -32,10 +32,10 @@ const (
 	BySocket  = "socket"
 	ByRelay   = "relay"
 	ByFiles   = "files" // the shim calls by files, in the directory proxy
-	Gone      = "gone"  // nobody answers
+	Gone      = "gone"  // no answer in time
 )
 
-// Decide tells the shims which carrier to use.
+// Decide writes the name of the carrier for the shims.
 func Decide(share, word string) error {
 	if err := WriteFile(share, File, word); err != nil {
 		return fmt.Errorf("write carrier file: %w", err)

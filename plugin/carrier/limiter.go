@@ -12,8 +12,8 @@ import (
 // MaxUnknown is the maximum number of connections that are not authenticated.
 const MaxUnknown = 128
 
-// ConnLimiter is a listener for connections that anybody can make. If there are too many that are not authenticated, it
-// closes one: the oldest from the address that has the most. A client with ten thousand connections displaces its own.
+// ConnLimiter is a listener for connections from anywhere. If too many are not authenticated, it closes one:
+// the oldest from the address that has the most. A client with ten thousand connections displaces its own.
 type ConnLimiter struct {
 	net.Listener
 	Network netip.Prefix   // from which connections are accepted, except from its own address; the zero value is every network
@@ -53,7 +53,7 @@ func (g *LimitedConn) comesFrom(addr netip.Addr) bool {
 	return !near.IsValid() || near.Contains(addr) && addr != near.Addr()
 }
 
-// admit adds g, and returns the connection that is to be closed for it, or nil.
+// admit adds g, and returns the connection that must be closed for it, or nil.
 func (c *ConnLimiter) admit(g *LimitedConn) (out *LimitedConn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cli has what every host verb of docker hostexec shares: errors and exit codes, output formats,
+// Package cli has the common code of all verbs of docker hostexec: errors and exit codes, output formats,
 // filters, signals, docker's own flags, and completion.
 //
 // Messages go to stderr after "hostexec: ", in lower case and with the next command to type; stdout has only

@@ -39,7 +39,7 @@ type Engine interface {
 type Containers struct {
 	Session string // the session's id
 	Home    string // the state directory; distinguishes the containers of different users
-	Dir     string // private; has one folder per running container
+	Dir     string // private; has one directory per running container
 	Program string // the static program of the first process, for the engine's architecture
 	Host    *executor.Host
 	Log     *slog.Logger

@@ -27,7 +27,7 @@ const (
 	LabelHome    = "io.hostexec.home"
 )
 
-// target is the mount point of the container's folder.
+// target is the mount point of the container's directory.
 const target = "/run/hostexec"
 
 // engineTimeout is the time limit for one request to the engine. The end of a call does not cancel such a
@@ -90,7 +90,7 @@ func userFor(options []string) (as user, err error) {
 	return as, nil
 }
 
-// create creates the container for c. dir is its folder on the host.
+// create creates the container for c. dir is its directory on the host.
 func (r *Containers) create(ctx context.Context, api Engine, c executor.Command, p Spec, dir string) (id string, err error) {
 	as, err := r.containerUser(ctx, api, p.Host)
 	if err != nil {

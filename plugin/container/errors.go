@@ -112,7 +112,7 @@ func docker(host string) string {
 	return "docker --host " + host
 }
 
-// explain translates an engine error about creating a container of p. dir is the container's folder.
+// explain translates an engine error about creating a container of p. dir is the container's directory.
 func explain(err error, p Spec, dir string) error {
 	switch {
 	case err == nil:

@@ -22,7 +22,7 @@ type containerProcess struct {
 	containers *Containers
 	api        Engine
 	id         string // the container's id, once it is created
-	dir        string // the container's folder
+	dir        string // the container's directory
 	conn       *net.UnixConn
 	pid        int
 	tty        *os.File
@@ -81,7 +81,7 @@ func (g *containerProcess) noteStop() {
 	}
 }
 
-// Exiting implements executor.BackendCommand. It reports an end that the first process has told.
+// Exiting implements executor.BackendCommand. It reports an end that the first process has reported.
 func (g *containerProcess) Exiting() bool {
 	select {
 	case <-g.done:

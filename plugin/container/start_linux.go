@@ -89,8 +89,8 @@ func (g *containerProcess) watch(ctx, patient context.Context) {
 	g.removed, g.waitFailed = g.api.ContainerWait(wait, g.id, container.WaitConditionRemoved)
 }
 
-// makeFolder creates the folder that is mounted into the container, with the program and the socket. Any user
-// in the container may read it; the folder above it is private.
+// makeFolder creates the directory that is mounted into the container, with the program and the socket. Any user
+// in the container may read it; the directory above it is private.
 func (g *containerProcess) makeFolder() (*net.UnixListener, error) {
 	if err := os.MkdirAll(g.containers.Dir, 0o700); err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ type Client struct {
 	pid  atomic.Int64 // the watcher's, from the last connection; 0 if the system does not report it
 }
 
-// Dial returns a client for the watcher of the session in folder dir. Each request opens a connection, so
+// Dial returns a client for the watcher of the session in directory dir. Each request opens a connection, so
 // requests return ErrNoWatcher, not Dial. The caller must close the client.
 func Dial(dir string) *Client {
 	c := &Client{}

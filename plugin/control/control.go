@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package control connects the commands on the host with a session's watcher. The protocol is HTTP on a
-// socket in the session's private folder.
+// socket in the session's private directory.
 //
 //	GET  /session        state of the session
 //	GET  /sessions       state and description, in the form of the page's list

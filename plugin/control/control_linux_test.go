@@ -85,7 +85,7 @@ func checkJobs(t *testing.T, c *Client) {
 	}
 }
 
-// TestControl uses a folder whose path is too long for a socket address.
+// TestControl uses a directory whose path is too long for a socket address.
 func TestControl(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), strings.Repeat("long/", 40))
 	if err := os.MkdirAll(dir, 0o700); err != nil {

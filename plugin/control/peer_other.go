@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// peerOf returns our own uid: the modes of the socket and its folder keep other users out.
+// peerOf returns our own uid: the modes of the socket and its directory keep other users out.
 func peerOf(*net.UnixConn) (p peer, ok bool) { return peer{uid: os.Geteuid()}, true }
 
 // inOurNamespaces returns true, for the same reason.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package entry tells docker what this plugin is. Docker asks before each command, by docker-cli-plugin-metadata.
+// Package entry returns the plugin's metadata to docker, which asks before each command by docker-cli-plugin-metadata.
 //
 // It answers while packages are initialized (as runc does with its init), and then ends the process. A package is
-// initialized as soon as its imports are, and this one has hardly any: to initialize the others takes as long as all
-// else that docker waits for.
+// initialized as soon as its imports are, and this package has few imports. The initialization of all packages would
+// double the time that docker waits.
 package entry
 
 import (

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package keeper runs the parts of the program that need nothing of docker's command line but a process of their own:
+// Package keeper runs the processes of this program that do not need docker's command line:
 //
 //	hostexec-keeper ...    a session's keeper
 //	hostexec-monitor ...   the process between a terminal and its command
 //
-// It runs them while packages are initialized, as plugin/entry does, and imports little: most of docker's packages are
-// initialized later, which is a third of a keeper's memory.
+// It runs them while packages are initialized, as plugin/entry does, and has few imports. So most of docker's packages
+// are not initialized, which saves a third of a keeper's memory.
 package keeper
 
 import (
@@ -22,7 +22,7 @@ import (
 const maxFiles = 4
 
 // LostName is argv[0] of a keeper whose watcher was killed: it answers the callers. Its arguments are the session's
-// folder and the exit status of the watcher.
+// directory and the exit status of the watcher.
 const LostName = "hostexec-lost"
 
 func init() {
@@ -47,7 +47,7 @@ func run(args []string) (code int, ours bool) {
 
 // runKeeper runs the keeper to its end, and returns the exit status. args are
 //
-//   - the binary and the session's folder,
+//   - the binary and the session's directory,
 //   - how many descriptors the watcher gets besides its first three,
 //   - the time between TERM and KILL for processes that the watcher leaves, and
 //   - docker's own flags.

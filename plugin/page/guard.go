@@ -88,7 +88,7 @@ func (p *Page) keyOf(r *http.Request) *key {
 	return p.keys.byToken(got[0])
 }
 
-// sameSite reports whether the browser says that this page or the user caused r. Links to the page are
+// sameSite reports whether this page or the user caused r, by the browser's headers. Links to the page are
 // allowed from everywhere, frames are not.
 func sameSite(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {

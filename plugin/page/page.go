@@ -97,7 +97,7 @@ func listen() (ln net.Listener, err error) {
 	return net.Listen("tcp4", "127.0.0.1:0")
 }
 
-// secret returns a word that nobody can guess.
+// secret returns an unguessable word.
 func secret() string { return names.RandomHex(32) }
 
 // URL returns the page's address with the token in the fragment, which a browser does not send.

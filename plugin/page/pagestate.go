@@ -14,7 +14,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// pageState holds the state of all sessions that the page shows. Watchers report waiting questions. The board
+// pageState holds the state of all sessions that the page shows. Watchers report waiting questions. The page
 // polls the rest every second: running calls, grants and ended requests. It does so only while a browser
 // is connected or Page.Open is set, because a client that watches a session counts as an approver.
 type pageState struct {
@@ -32,7 +32,7 @@ type pageState struct {
 	ended          []card        // settled questions, oldest first
 	rounds         int           // number of finished rounds
 	pendingChange  bool          // a round found changes to report
-	changed        chan struct{} // closed at the next change; nil if nobody waits
+	changed        chan struct{} // closed at the next change; nil if no goroutine waits
 	wake           chan struct{} // buffer of one: a value starts a round at once
 }
 

@@ -113,7 +113,7 @@ func (p Address) ask(ctx context.Context, method, path string) ([]byte, error) {
 	}
 	req.Header.Set(tokenHeader, p.Token)
 	req.Header.Set("Origin", p.Origin)
-	// Uses no proxy, whatever the environment says: the token must not leave this host.
+	// Uses no proxy of the environment: the token must not leave this host.
 	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := c.Do(req)
 	if err != nil {

@@ -63,7 +63,7 @@ func (p *Page) audit(w http.ResponseWriter, _ *http.Request) {
 	control.Reply(w, http.StatusOK, list)
 }
 
-// running returns the folder of the session in which a command runs for request id.
+// running returns the directory of the session in which a command runs for request id.
 func (p *Page) running(ctx context.Context, id string) (dir string, ok bool) {
 	list, _ := survey(ctx, p.Store) // on an error, nothing is found
 	for _, s := range list {

@@ -143,7 +143,7 @@ const LockTimeout = 2 * time.Second
 // removalTimeout is the time limit for an engine to remove one container.
 const removalTimeout = 30 * time.Second
 
-// Prunable reports whether only the folder of s is left. If s has no container, the folder of its jobs shows
+// Prunable reports whether only the directory of s is left. If s has no container, the directory of its jobs shows
 // that it was served.
 func Prunable(store *state.Store, s Session, now time.Time) bool {
 	if s.State != StateGone || created(s, now) {
@@ -153,5 +153,5 @@ func Prunable(store *state.Store, s Session, now time.Time) bool {
 	return s.OnHost() && err == nil && !Served(store, s.ID)
 }
 
-// MinAge is the age after which no process is creating or removing a folder without a record.
+// MinAge is the age after which no process is creating or removing a directory without a record.
 const MinAge = time.Minute

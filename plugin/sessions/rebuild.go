@@ -78,7 +78,7 @@ func labelled(ctx context.Context, dockerCLI command.Cli, globalArgs []string) (
 	return api.ContainerList(ctx, container.ListOptions{All: true, Filters: filters.NewArgs(filters.Arg("label", inject.LabelSession))})
 }
 
-// rebuild returns records of the sessions in folders from the labels of their containers. An image can have
+// rebuild returns records of the sessions in directories from the labels of their containers. An image can have
 // any label, but only a session's container has its mount. If a session has several containers, as a service
 // has, a running one takes precedence.
 func rebuild(folders, globalArgs []string, list []container.Summary) (recs []state.Session) {

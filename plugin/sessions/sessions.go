@@ -206,8 +206,8 @@ func Inspect(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref
 	return Survey(ctx, dockerCLI, store, []state.Session{rec})[0], nil
 }
 
-// Find returns the record of the session that ref names. The name may be one that its container got after its
-// watcher had ended.
+// Find returns the record of the session with the name or id ref. The container may have got that name after
+// its watcher ended.
 func Find(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string) (state.Session, error) {
 	rec, err := findRestored(ctx, store, ref)
 	if err == nil || ref == "" {

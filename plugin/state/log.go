@@ -22,7 +22,7 @@ type Log struct {
 	size int64
 }
 
-// OpenLog opens the log in a session's folder for appending.
+// OpenLog opens the log in a session's directory for appending.
 func OpenLog(session string) (*Log, error) { return openLog(LogFile(session)) }
 
 // OpenPageLog opens the log of the user's page for appending.

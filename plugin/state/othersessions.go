@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// What the container of one session can write, commands of another one may run. Records tell of all
-// sessions. A session without a watcher counts: its container may run, and what it wrote stays.
+// Commands of one session may run files that the container of another session can write. The records of all
+// sessions contain their mounts. A session without a watcher counts: its container may run, and its files stay.
 
 // Changed returns a time that is another one whenever a session was saved, added or removed since.
 func (s *Store) Changed() (time.Time, error) {

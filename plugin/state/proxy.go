@@ -36,7 +36,7 @@ type ProxyLock struct {
 // lockRetry is longer than Sweep and other readers hold a lock.
 const lockRetry = time.Second
 
-// Proxies is the directory with the locks of proxies. It has a folder for each directory that commands are served
+// Proxies is the directory with the locks of proxies. It has a directory for each directory that commands are served
 // from. A key identifies such a directory.
 type Proxies struct{ dir string }
 
@@ -103,7 +103,7 @@ func (p Proxies) Sweep() error {
 }
 
 // ExistingLock returns the lock of a file. Unlike flock.New, it never creates the file, so that the file
-// cannot reappear in a folder that is being removed. Locking a missing file fails with fs.ErrNotExist.
+// cannot reappear in a directory that is being removed. Locking a missing file fails with fs.ErrNotExist.
 func ExistingLock(path string) *flock.Flock { return flock.New(path, flock.SetFlag(os.O_RDONLY)) }
 
 const lockSuffix = ".lock"

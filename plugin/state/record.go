@@ -16,7 +16,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// A session's folder has two copies of its record. If one is damaged, the other replaces it.
+// A session's directory has two copies of its record. If one is damaged, the other replaces it.
 const (
 	record      = "session.json"
 	spareRecord = "session.spare.json"
@@ -56,7 +56,7 @@ func (s *Store) noteChange() error {
 	return root.Chtimes(filepath.Base(s.sessions()), time.Time{}, time.Now())
 }
 
-// put replaces a file in session id's folder. Anything else with that name is renamed.
+// put replaces a file in session id's directory. Anything else with that name is renamed.
 func (s *Store) put(id, name string, text []byte) error {
 	path := filepath.Join(s.Dir(id), name)
 	if fi, err := os.Lstat(path); err == nil && !fi.Mode().IsRegular() {
@@ -83,7 +83,7 @@ func (s *Store) setAside(id, name string) error {
 // Load reads session id. If the record is damaged, Load replaces it by the spare one.
 func (s *Store) Load(id string) (Session, error) {
 	if !idForm.Matches(id) {
-		return Session{}, fmt.Errorf("read session %q: not a session id", id)
+		return Session{}, fmt.Errorf("read session %s: not a session id", names.Quoted(id))
 	}
 	rec, _, err := s.read(id, record)
 	if err == nil {
@@ -106,7 +106,7 @@ func (s *Store) read(id, name string) (rec Session, text []byte, err error) {
 		err = json.Unmarshal(text, &rec)
 	}
 	if err == nil && rec.ID != id {
-		err = fmt.Errorf("the record is of %q", rec.ID)
+		err = fmt.Errorf("the record is of %s", names.Quoted(rec.ID))
 	}
 	return rec, text, err
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// TestRecordless checks that a folder is listed only if it has no record, is old, and is not locked. The
+// TestRecordless checks that a directory is listed only if it has no record, is old, and is not locked. The
 // check must not create files in it.
 func TestRecordless(t *testing.T) {
 	s, err := OpenAt(t.TempDir())

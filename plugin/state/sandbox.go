@@ -11,12 +11,13 @@ import (
 	"strings"
 )
 
-// SandboxDirs are the directories that programs in a sandbox have for themselves. They stay: nothing of hostexec reads
-// or removes what such programs have written.
+// SandboxDirs are the private directories of sandboxed programs. They stay: hostexec never reads or removes
+// files that such programs have written.
 type SandboxDirs struct{ Home, Tmp string }
 
-// SandboxDirs returns the directories for sessions that work in workspace and whose containers can write the paths
-// writable. It creates them. Sessions with other paths have other directories: one must not write what another runs.
+// SandboxDirs returns the directories for sessions that work in workspace and whose containers can write the
+// paths writable. It creates them. Sessions with other paths have other directories, because one must not run
+// files that another has written.
 func (s *Store) SandboxDirs(workspace string, writable []string) (SandboxDirs, error) {
 	sum := sha256.Sum256([]byte(strings.Join(append([]string{workspace}, writable...), "\x00")))
 	at := filepath.Join(s.Home, "sandbox", hex.EncodeToString(sum[:8]))

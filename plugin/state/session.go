@@ -151,7 +151,7 @@ func (s *Session) Names() []string {
 	return names
 }
 
-// Proxied returns what --proxy and --proxy-shell named.
+// Proxied returns the commands of --proxy and --proxy-shell.
 func (s *Session) Proxied() []Command {
 	if s.Shell == nil {
 		return s.Commands
@@ -174,7 +174,7 @@ func (s *Session) Linked() []string { return append(s.Shims(), s.RuleCommands...
 // NewID returns a random session id.
 func NewID() string { return names.RandomHex(6) }
 
-// Create makes the folder of session rec.ID and saves rec. The folder is private; every user in the
+// Create makes the directory of session rec.ID and saves rec. The directory is private; every user in the
 // container can read its share/.
 func (s *Store) Create(rec *Session) (err error) {
 	dir := s.Dir(rec.ID)
@@ -209,7 +209,7 @@ func chmod(path string, mode fs.FileMode) error {
 	return root.Chmod(filepath.Base(path), mode)
 }
 
-// List returns all sessions, oldest first. It skips folders without a readable record, because they are
+// List returns all sessions, oldest first. It skips directories without a readable record, because they are
 // being created or removed. If such a session has a watcher, it returns the id and the creation time; the
 // watcher writes the record again on request.
 func (s *Store) List() ([]Session, error) {
@@ -226,7 +226,7 @@ func (s *Store) List() ([]Session, error) {
 	return all, err
 }
 
-// IDs returns the ids of all sessions with a folder, even without a readable record.
+// IDs returns the ids of all sessions with a directory, even without a readable record.
 func (s *Store) IDs() (ids []string, err error) {
 	entries, err := os.ReadDir(s.sessions())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -241,7 +241,7 @@ func (s *Store) IDs() (ids []string, err error) {
 }
 
 // Served reports whether session id has a watcher that is not ending. since is the approximate creation
-// time of the folder.
+// time of the directory.
 func (s *Store) Served(id string) (since time.Time, ok bool) {
 	fi, err := os.Lstat(ControlSock(s.Dir(id)))
 	if err != nil || unlocked(s.Dir(id)) {
@@ -250,7 +250,7 @@ func (s *Store) Served(id string) (since time.Time, ok bool) {
 	return fi.ModTime(), true
 }
 
-// IncompleteFolders returns session folders without a record that are older than age. They are left from an
+// IncompleteFolders returns session directories without a record that are older than age. They are left from an
 // interrupted creation or removal.
 func (s *Store) IncompleteFolders(age time.Duration) (folders []string) {
 	entries, _ := os.ReadDir(s.sessions()) // if the directory is missing, there are none
@@ -268,8 +268,8 @@ func (s *Store) IncompleteFolders(age time.Duration) (folders []string) {
 	return folders
 }
 
-// Recordless returns the ids of those HalfMade folders that have no record file at all and that no process
-// has locked. A folder with an unreadable record is left for the user to inspect.
+// Recordless returns the ids of those HalfMade directories that have no record file at all and that no process
+// has locked. A directory with an unreadable record is left for the user to inspect.
 func (s *Store) Recordless(age time.Duration) (ids []string) {
 	for _, folder := range s.IncompleteFolders(age) {
 		id := filepath.Base(folder)
@@ -280,7 +280,7 @@ func (s *Store) Recordless(age time.Duration) (ids []string) {
 	return ids
 }
 
-// unlocked reports whether the locks of a session's folder are free. Holders are its watcher, and processes
+// unlocked reports whether the locks of a session's directory are free. Holders are its watcher, and processes
 // that are about to create containers for it.
 func unlocked(folder string) bool {
 	for _, path := range []string{LockFile(folder), LeaseFile(folder)} {
@@ -324,12 +324,12 @@ func (s *Store) Discard(id string) error {
 	return s.Remove(id)
 }
 
-// Remove deletes session id's folder. It returns nil if the folder does not exist.
+// Remove deletes session id's directory. It returns nil if the directory does not exist.
 func (s *Store) Remove(id string) error {
 	if !idForm.Matches(id) {
-		return fmt.Errorf("remove session %q: not a session id", id)
+		return fmt.Errorf("remove session %s: not a session id", names.Quoted(id))
 	}
-	// Removes the records first, so that a partly removed folder is not a session any more.
+	// Removes the records first, so that a partly removed directory is not a session any more.
 	for _, name := range []string{spareRecord, record} {
 		if err := os.RemoveAll(filepath.Join(s.Dir(id), name)); err != nil {
 			return fmt.Errorf("remove session %s: %w", id, err)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package state manages hostexec's files: one private directory with a folder for each session.
+// Package state manages hostexec's files: one private directory with a directory for each session.
 //
 //	$DOCKER_CONFIG/hostexec          0700
 //	    audit.log                    0600, every decision and every run
@@ -15,8 +15,8 @@
 //	    call-engines                 engines, other than the sessions' own, that ran containers of commands
 //	    proxies/<directory>/         a lock for each command that is called by files in the directory
 //	    api/<id>/                    0700, the socket of a running API proxy, its lock, its docker context: plugin/apiproxy
-//	    services/<project>/<name>    a link to the share of a session that compose has started: Store.ServiceShare
-//	    services.lock                held while sessions of services are created
+//	    services/<project>/<name>    a link to the share of a dev container's session: Store.ServiceShare
+//	    services.lock                held while the session of a dev container starts
 //	    shims/                       decompressed shims, hard-linked into sessions, and copied into shares
 //	    attach.lock                  held while a container is being attached
 //	    page.json, page.lock         0600, address and token of the page, and the lock of its process
@@ -27,14 +27,13 @@
 //	        lock                     held by the session's watcher
 //	        stopped                  a user has ended the session: only a user may resume it
 //	        control.sock             created with mode 0600
-//	        lease                    for a service's session: LeaseFile
-//	        compose.yaml             the session's additional compose file
+//	        lease                    for a dev container's session: LeaseFile
 //	        exec.sock, exec.secret   0600: for calls by programs of this host, with their secret
 //	        token                    0600, the session's secret for calls over HTTP
 //	        jobs/                    0700, commands that continue without their callers: exec/job
 //	        watch.log, watch.log.old the watcher's log: Log
 //	        grants.json              0600, the grants in effect
-//	        callcontainers/          0700, a folder for each running container of a command
+//	        callcontainers/          0700, a directory for each running container of a command
 //	        share/                   mounted into the container, read-only
 //	        proxy/                   requests as files, a directory for each command; writable for the container
 //
@@ -46,6 +45,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // NotPrivateError means that other users can change the state directory.
@@ -63,7 +64,7 @@ type Store struct {
 func Home() (string, error) {
 	if dir := os.Getenv("HOSTEXEC_HOME"); dir != "" {
 		if !filepath.IsAbs(dir) { // a relative path would depend on the current directory
-			return "", fmt.Errorf("HOSTEXEC_HOME is not an absolute path: %q", dir)
+			return "", fmt.Errorf("HOSTEXEC_HOME is not an absolute path: %s", names.Quoted(dir))
 		}
 		return absolute(dir)
 	}
@@ -138,10 +139,10 @@ func (s *Store) PageLog() string { return filepath.Join(s.Home, "page.log") }
 // Recordings returns the path of the directory of recordings.
 func (s *Store) Recordings() string { return filepath.Join(s.Home, "recordings") }
 
-// Dir returns the folder of session id.
+// Dir returns the directory of session id.
 func (s *Store) Dir(id string) string { return filepath.Join(s.sessions(), id) }
 
-// Of returns the store that a session's folder is in, and the session's id.
+// Of returns the store that a session's directory is in, and the session's id.
 func Of(session string) (*Store, string) {
 	return &Store{Home: filepath.Dir(filepath.Dir(session))}, filepath.Base(session)
 }
@@ -154,7 +155,7 @@ func (s *Store) APIProxies() string { return filepath.Join(s.Home, "api") }
 
 func (s *Store) sessions() string { return filepath.Join(s.Home, "sessions") }
 
-// ShareDir and the functions below it return the paths in a session's folder.
+// ShareDir and the functions below it return the paths in a session's directory.
 func ShareDir(session string) string          { return filepath.Join(session, "share") }
 func ProxyDir(session string) string          { return filepath.Join(session, "proxy") }
 func RequestsMount(session string) string     { return filepath.Join(ShareDir(session), "proxy") }

@@ -26,7 +26,7 @@ func newAgentEnd(life context.Context) *AgentEnd {
 	return e
 }
 
-// Within asks the agent to end, and kills it after grace. Of several calls the one that kills first
+// Within asks the agent to end, and kills it after grace. If it is called several times, the earliest kill
 // counts.
 func (e *AgentEnd) Within(grace time.Duration) {
 	e.ask()

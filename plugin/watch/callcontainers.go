@@ -25,12 +25,13 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// CallContainers runs commands in containers: those of its own, and those that live in another container.
+// CallContainers runs commands in containers: fresh ones for single calls, and other containers for their
+// shells.
 type CallContainers struct {
 	record     *Record
 	log        *slog.Logger
 	session    func() (Engine, error)            // connects to the session's engine
-	another    func(host string) (Engine, error) // connects to one that is named as by DOCKER_HOST
+	another    func(host string) (Engine, error) // connects to an engine by its DOCKER_HOST value
 	containers *container.Containers
 	others     engines
 }
@@ -65,7 +66,7 @@ func (c *CallContainers) engine(host string) (container.Engine, error) {
 	if api, ok := c.others.known[host]; ok {
 		return api, nil
 	}
-	if err := c.record.Store.AddCallEngine(host); err != nil { // prune would not find what is left there
+	if err := c.record.Store.AddCallEngine(host); err != nil { // prune would not find the containers there
 		return nil, err
 	}
 	api, err := c.another(host)
@@ -117,11 +118,10 @@ func (c *CallContainers) socketsOf(host string) (sockets []string) {
 	return sockets
 }
 
-// commandMounts returns those of mounts that a command's container gets, which runs in cwd: neither
-// those in which the caller could put something else in the place of what is hostexec's own
-// there, nor those with which it could do whatever it likes: home is the state directory, in
-// which only workspace is the caller's. A call from below one of these cannot be served. Beside
-// the usual places there are engines at sockets.
+// commandMounts returns those of mounts that the container of a command in cwd gets. It leaves out mounts in
+// which the caller could replace files of hostexec, and mounts that would give it the host, such as engine
+// sockets. home is the state directory; only workspace in it belongs to the caller. A call from below one of
+// these mounts cannot be served.
 func commandMounts(mounts []mount.Point, cwd, copies, home, workspace string, sockets []string) (kept []mount.Point, err error) {
 	for _, m := range mounts {
 		why := ""
@@ -164,10 +164,10 @@ func (c *CallContainers) findExact(ctx context.Context, name string) (shell.Cont
 	return c.find(ctx, name, true)
 }
 
-// sweeping is how long an engine may take over what is left over: a container waits.
+// sweeping limits how long an engine may take to remove leftovers, because a container waits.
 const sweeping = 5 * time.Second
 
-// RemoveLeft removes what a watcher before this one has left of commands' containers.
+// RemoveLeft removes the call containers that an earlier watcher has left.
 func (c *CallContainers) RemoveLeft(ctx context.Context) {
 	mine := func(session string) bool { return session == c.record.ID }
 	hosts, err := c.record.Store.CallEngines()

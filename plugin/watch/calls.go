@@ -23,17 +23,17 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// collectAbove is how much memory a watcher may have before it collects as hard as it can. A
-// thousand calls in flight come near to it, and are not to take more than 24 MiB: what is
-// left to the collector's own pace alone is 2 MiB more on a busy machine than on an idle one.
+// collectAbove is the size of memory above which the watcher collects garbage as often as possible. A thousand
+// calls in flight need almost 24 MiB, which is the limit. At the collector's own pace they need 2 MiB more on a
+// busy machine.
 const collectAbove = 22 << 20
 
-// copies is how often a long request is in memory at most: as a frame, as strings, and as it
-// is written down. What it holds is there to stay, and no collector gets it back.
+// copies is the largest number of copies of a long request in memory: the frame, its strings, and the record.
+// The collector cannot free them during the call.
 const copies = 4
 
-// Calls answers the session's calls. It has what the answers depend on: the directories that the callers
-// share with this host, the policy, and the environment of commands.
+// Calls answers the session's calls. It holds the inputs of the answers: the directories that callers share
+// with this host, the policy, and the environment of commands.
 type Calls struct {
 	Server     *call.Server
 	Questions  *Questions
@@ -49,7 +49,7 @@ type Calls struct {
 	workdir  atomic.Pointer[string] // the container's working directory
 }
 
-// openCalls has s answer calls. What they start runs by host.
+// openCalls prepares s to answer calls. host runs the commands.
 func (w *Watcher) openCalls(s *Session, host *executor.Host, log *audit.Log) (err error) {
 	c := s.Calls
 	c.audit = log
@@ -62,7 +62,8 @@ func (w *Watcher) openCalls(s *Session, host *executor.Host, log *audit.Log) (er
 	return err
 }
 
-// Apply has later calls depend on dirs, on the configuration of now, and on what containers of other sessions can write.
+// Apply makes later calls depend on dirs, on the current configuration, and on the files that containers of
+// other sessions can write.
 func (c *Calls) Apply(name string, dirs *mount.Table) {
 	c.record.mu.Lock()
 	defer c.record.mu.Unlock()
@@ -96,7 +97,8 @@ func (c *Calls) Apply(name string, dirs *mount.Table) {
 	}
 }
 
-// AddSupplied has commands run without what other containers of the service supply, from here on. It saves what they can write.
+// AddSupplied removes, from now on, the programs and variables that other containers of the service supply. It
+// saves the places that they can write.
 func (c *Calls) AddSupplied(fresh []mount.Point) {
 	c.record.mu.Lock()
 	defer c.record.mu.Unlock()
@@ -114,7 +116,7 @@ func (c *Calls) AddSupplied(fresh []mount.Point) {
 	}
 }
 
-// cleanEnvironLocked has calls of sc run without what containers supply.
+// cleanEnvironLocked removes the parts of the environment of sc that containers supply.
 func (c *Calls) cleanEnvironLocked(sc *call.SessionState) {
 	env, found := executor.Environ(c.config.Environ, sc.Dirs)
 	for _, f := range found {
@@ -126,7 +128,7 @@ func (c *Calls) cleanEnvironLocked(sc *call.SessionState) {
 	sc.Find = func(name string) (string, bool) { return osenv.LookPath(name, path) }
 }
 
-// HostCode names the commands that run code of others, among those that the session has on this host, by its flags or by rules.
+// HostCode names the commands on this host, of the session's flags or of rules, that run code of others.
 func (c *Calls) HostCode(dirs []string, why string) []string {
 	sc := c.Server.State()
 	if sc == nil || len(dirs) == 0 {
@@ -142,7 +144,7 @@ func (c *Calls) HostCode(dirs []string, why string) []string {
 	return HostCode(sc.Policy, here, strings.Join(dirs, ", ")+", "+why, policy.GradeCertain, policy.GradePossible)
 }
 
-// Workdir is the working directory of the container, for callers that do not say theirs.
+// Workdir is the working directory of the container, for callers that do not send theirs.
 func (c *Calls) Workdir() string {
 	if at := c.workdir.Load(); at != nil {
 		return *at
@@ -156,7 +158,7 @@ func (c *Calls) SetWorkdir(at string) { c.workdir.Store(&at) }
 // Dirs returns the directories of this host that callers know.
 func (c *Calls) Dirs() *mount.Table { return c.dirs }
 
-// Rename has the session go by name, which its container has now.
+// Rename changes the session's name to the new name of its container.
 func (c *Calls) Rename(name string) {
 	c.record.mu.Lock()
 	defer c.record.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 
 // Carriers are the ways by which calls reach the session.
 type Carriers struct {
-	ByFiles     bool            // calls come as files in directories of the session's folder
+	ByFiles     bool            // calls come as files in directories of the session's directory
 	Relay       *relay.Listener // nil where no relay has a place
 	Connected   chan struct{}   // closed when a connection has come to the socket
 	Unreachable string          // why no calls come over HTTP, or ""
@@ -31,9 +31,9 @@ type Carriers struct {
 	http      *http.Listener // nil where no calls come over HTTP
 }
 
-// Transport is how calls reach this host, and how that is known. A carrier is never guessed: a
-// connection that arrives at the session's socket proves that sockets cross, and a relay
-// that is ready and did not reach it proves that they do not.
+// Transport is the path of calls to this host, and the reason why it was chosen. The choice is always proven: a
+// connection that arrives at the session's socket shows that sockets cross, and a relay that is ready but could
+// not reach the socket shows that they do not.
 type Transport struct{ Carrier, Why string }
 
 // Transport returns how calls reach this host. Each decision has a pointer of its own.
@@ -98,7 +98,7 @@ func (c *Carriers) openShimListeners() (listeners []net.Listener, err error) {
 // shared reports whether the container has the session's share, and not a copy.
 func (c *Carriers) shared() bool { return !c.record.RemoteFiles && !c.record.Attached }
 
-// firstConnListener is a listener that tells of its first connection.
+// firstConnListener is a listener that reports its first connection.
 type firstConnListener struct {
 	net.Listener
 	once     sync.Once
@@ -113,7 +113,7 @@ func (b *firstConnListener) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// Decide makes known how calls reach this host, and why that is known: to the shims, and to who asks.
+// Decide stores the path of calls to this host, with the reason, for the shims and for status.
 func (c *Carriers) Decide(name, why string) {
 	r := Transport{name, why}
 	old := c.transport.Swap(&r)
@@ -122,7 +122,7 @@ func (c *Carriers) Decide(name, why string) {
 	}
 	c.log.Info("carrier", "is", r.Carrier, "for", r.Why)
 	if !c.shared() || c.record.Carrier == carrier.ByFiles {
-		return // what is there in its place says relay from the start; or the listener sees to it
+		return // the entry in its place says relay from the start, or the listener creates it
 	}
 	if err := carrier.Decide(state.ShareDir(c.record.Dir), r.Carrier); err != nil {
 		c.log.Error("carrier", "error", err)

@@ -12,10 +12,10 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/config"
 )
 
-// Configuration is what the person has configured for the session, as it was last read.
+// Configuration is the session's configuration, as it was last read.
 type Configuration struct {
-	// Environ is the environment that this process was started with. The process's own PATH loses what a
-	// container can write. What is lost there is still reported, and may be back after a restart.
+	// Environ is the environment with which this process was started. The process's own PATH loses the
+	// entries that a container can write. Lost entries are still reported, and may return after a restart.
 	Environ []string
 
 	record  *Record
@@ -28,8 +28,8 @@ func NewConfiguration(record *Record, log *slog.Logger) *Configuration {
 	return &Configuration{Environ: os.Environ(), record: record, log: log}
 }
 
-// Load reads the configuration. What it says of the audit log and of notifications holds
-// for as long as the watcher lives; everything else is read again when it changes.
+// Load reads the configuration. Its settings of the audit log and of notifications hold for as long as the
+// watcher lives. All others are read again when the file changes.
 func (f *Configuration) Load() *config.Config {
 	c := config.Load(config.Source{Store: f.record.Store.Home, Project: f.record.InvokedIn, Workspace: f.record.Workspace})
 	if old := f.current.Swap(c); old != nil && old.Digest == c.Digest && fmt.Sprint(old.Err) == fmt.Sprint(c.Err) {
@@ -48,8 +48,8 @@ func (f *Configuration) Load() *config.Config {
 // Current returns the configuration as it was last read, or nil.
 func (f *Configuration) Current() *config.Config { return f.current.Load() }
 
-// Supplied returns what a person should know of PATH, of variables, and of the configuration's
-// commands in a session with such an owner.
+// Supplied returns warnings for a person about PATH, variables, and the configuration's commands in a session
+// with this owner.
 func (f *Configuration) Supplied(owner *mount.Table) (notes []string) {
 	c := f.Current()
 	if c == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// controlAPI answers what the control socket asks of the session. It implements control.Session and
+// controlAPI answers the requests of the control socket to the session. It implements control.Session and
 // control.ShellHost.
 type controlAPI struct {
 	s       *Session
@@ -25,7 +25,7 @@ type controlAPI struct {
 // Queue implements control.Session.
 func (a controlAPI) Queue() *approval.Queue { return a.s.Calls.Questions.queue }
 
-// Stop implements control.Session. Whoever asks for it wants it to last.
+// Stop implements control.Session. A session that a user stops stays stopped.
 func (a controlAPI) Stop(grace time.Duration) {
 	if err := a.s.Record.Store.NoteStopped(a.s.Record.ID, true); err != nil {
 		a.s.Log.Error("stop", "error", err)
@@ -63,8 +63,8 @@ func (a controlAPI) EndJob(ctx context.Context, id, sig string) error {
 	return err
 }
 
-// Record implements control.Session: what is written down, for the rest is another
-// goroutine's.
+// Record implements control.Session. It returns the stored record, because another goroutine uses the one in
+// memory.
 func (a controlAPI) Record() state.Session {
 	rec, err := a.s.Record.Store.Load(a.s.Record.ID)
 	if err != nil {
@@ -79,7 +79,7 @@ func (a controlAPI) AuditLog() string { return a.s.Record.Store.Audit() }
 
 // Status implements control.Session. Whoever asks may have found the record damaged.
 func (a controlAPI) Status() control.Status {
-	if !a.s.Life.ended() { // after that the session's folder may be removed
+	if !a.s.Life.ended() { // after that the session's directory may be removed
 		a.s.Record.restore()
 	}
 	st := control.Status{

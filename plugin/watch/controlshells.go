@@ -27,8 +27,7 @@ func (a controlAPI) CreateShell(ctx context.Context, name string, o control.Shel
 // RemoveShell implements control.ShellHost.
 func (a controlAPI) RemoveShell(name string) bool { return a.s.Calls.Server.Shells.Remove(name) }
 
-// RunShell implements control.ShellHost. What runs for the host's own person ends with the
-// session too.
+// RunShell implements control.ShellHost. Commands of the person on the host also end with the session.
 func (a controlAPI) RunShell(ctx context.Context, by, name string, c shell.Command, start bool, o shell.Output) (int, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

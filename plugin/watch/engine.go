@@ -14,8 +14,7 @@ import (
 	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
 )
 
-// Engine is what the watcher needs of an engine: that of commands' containers, a look, and
-// an exec for a relay.
+// Engine lists the methods of an engine's client that the watcher uses.
 type Engine interface {
 	callcontainer.Engine
 	DaemonHost() string // as DOCKER_HOST names it

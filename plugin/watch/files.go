@@ -14,12 +14,12 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// listenFiles serves requests from the directory that the container has for them. As long
-// as it does, share/carrier is there: a client without an answer looks for it.
+// listenFiles serves requests from the container's directory of requests. The file share/carrier exists during
+// that time: a client that gets no answer looks for it.
 func (c *Carriers) listenFiles() (net.Listener, error) {
 	var places []files.RequestDir
 	for _, name := range append(c.record.Linked(), shimName) {
-		// Any user of the container, and none of this host: the session's folder is private.
+		// Any user of the container, and none of this host: the session's directory is private.
 		box, err := dir.MakeSharedDir(c.record.Dir, filepath.Join(filepath.Base(state.ProxyDir(c.record.Dir)), name), dir.ForEveryone)
 		if err != nil {
 			return nil, errors.Join(err, CloseRequestDirs(places))

@@ -11,9 +11,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// branch returns the git branch that is checked out where from is, HEAD if it is none, and
-// nothing outside of git. It does not run git, which would run what .git/config says, and
-// a container may have written that: here it can choose the name that is shown, no more.
+// branch returns the git branch of the repository at from, HEAD for a detached one, and "" outside of git. It
+// does not run git, because git runs programs that .git/config names, and a container may have written that. So
+// the container can choose the name that is shown, but no more.
 func branch(from string) string {
 	for {
 		if text := head(filepath.Join(from, ".git")); text != "" {
@@ -37,7 +37,7 @@ func branchIn(text string) string {
 	case ok:
 		return name
 	case commit.Matches(text) && (len(text) == commit.Min || len(text) == commit.Max):
-		return "HEAD" // as git rev-parse --abbrev-ref says
+		return "HEAD" // as git rev-parse --abbrev-ref prints
 	}
 	return ""
 }
@@ -45,8 +45,7 @@ func branchIn(text string) string {
 // commit is a SHA-1 or a SHA-256.
 var commit = names.Form{Chars: "0-9a-f", Min: 40, Max: 64}
 
-// head returns the text of the HEAD of a .git, which is a directory, or for a linked
-// worktree a file that tells where that is.
+// head returns the text of HEAD for a .git. For a linked worktree, .git is a file that names the directory.
 func head(git string) string {
 	if text := small(git, "HEAD"); text != "" {
 		return text
@@ -58,7 +57,7 @@ func head(git string) string {
 	if to = strings.TrimSuffix(to, "\n"); !filepath.IsAbs(to) {
 		to = filepath.Join(filepath.Dir(git), to)
 	}
-	// What git makes, and nothing else: .git/worktrees/NAME, .git/modules/NAME.
+	// Only paths that git creates are accepted: .git/worktrees/NAME and .git/modules/NAME.
 	if above := filepath.Dir(filepath.Dir(filepath.Clean(to))); filepath.Base(above) != ".git" {
 		return ""
 	}
@@ -68,7 +67,7 @@ func head(git string) string {
 // maxHead is more than the name of a branch can have: it is a path's element on disk.
 const maxHead = 1 << 10
 
-// small returns the beginning of a file in folder, and nothing if it is no file.
+// small returns the beginning of a file in directory, and nothing if it is no file.
 func small(folder, name string) string {
 	f, err := dir.OpenPlain(filepath.Join(folder, name))
 	if err != nil {

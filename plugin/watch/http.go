@@ -44,7 +44,7 @@ func (l *Link) HTTP(at Gateway) (string, error) {
 	return l.awaitValue("listening")
 }
 
-// Listening says at which address calls over HTTP come.
+// Listening returns the address of calls over HTTP.
 func (u *Launcher) Listening(address string) { fmt.Fprintln(u.f, "listening", address) }
 
 // openOtherListeners opens those of callers that have no shim: HTTP, where it was asked for, and
@@ -77,7 +77,7 @@ func (c *Carriers) openOtherListeners() (listeners []net.Listener, err error) {
 	return append(listeners, c.http), nil
 }
 
-// removed is a listener whose socket is removed with it.
+// removed is a listener that removes its socket when it is closed.
 type removed struct {
 	net.Listener
 	path string
@@ -85,10 +85,10 @@ type removed struct {
 
 func (r *removed) Close() error { return errors.Join(os.Remove(r.path), r.Listener.Close()) }
 
-// errDown says that a tool of the host's calls as a container that could not.
+// errDown is the answer to a tool of the host that calls while the container does not run.
 var errDown = errors.New("the container does not run at the moment")
 
-// cwdOf returns what the container calls the host's directory workdir.
+// cwdOf returns the container's path of the host's directory workdir.
 func (c *Carriers) cwdOf(workdir string) (cwd string, err error) {
 	sc := c.calls.Server.State()
 	if sc == nil || c.life.Down.Load() {
@@ -102,7 +102,7 @@ func (c *Carriers) cwdOf(workdir string) (cwd string, err error) {
 	return "", http.ErrNoWorkdir
 }
 
-// OpenHTTP listens where run has found the container's gateway to be, as it says in text.
+// OpenHTTP listens at the address of the container's gateway, which run has found and text contains.
 func (c *Carriers) OpenHTTP(text string) (address string, err error) {
 	var at Gateway
 	if err := json.Unmarshal([]byte(text), &at); err != nil {
@@ -124,7 +124,8 @@ func (c *Carriers) OpenHTTP(text string) (address string, err error) {
 	return got, nil
 }
 
-// portsAt are those to be tried, which no other session has, not even one that may be resumed.
+// portsAt returns the ports to be tried. It leaves out ports of other sessions, also of those that may be
+// resumed.
 func (c *Carriers) portsAt(at Gateway) (ports []uint16, err error) {
 	all, err := c.record.Store.List()
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// Poll is how often the watcher looks at what it waits for.
+	// Poll is the interval at which the watcher polls.
 	Poll = 200 * time.Millisecond
-	// EnginePoll is how often a session whose engine is away tries to reach it.
+	// EnginePoll is the interval at which a session tries to reach an engine that does not answer.
 	EnginePoll = time.Second
 )
 
@@ -36,7 +36,7 @@ type Lifetime struct {
 	term    atomic.Pointer[term]
 }
 
-// newLifetime returns a lifetime that is a part of that of ctx, and the context that is done when it ends.
+// newLifetime returns a lifetime that ends with ctx at the latest, and the context that is done when it ends.
 func newLifetime(ctx context.Context, record *Record, log *slog.Logger) (*Lifetime, context.Context) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l := &Lifetime{log: log, cancel: cancel, over: ctx.Done()}
@@ -64,8 +64,8 @@ func (l *Lifetime) ended() bool {
 	}
 }
 
-// term is a stretch of a session: from a start of its container until the container has been
-// given up. Calls, jobs and shells end with theirs. What is kept belongs to none.
+// term is a part of a session: from a start of its container until the watcher stops waiting for a restart.
+// Calls, jobs and shells end with their term. Kept jobs belong to none.
 type term struct {
 	context.Context
 	end context.CancelCauseFunc
@@ -156,8 +156,8 @@ func (l *Lifetime) stopWithin(grace time.Duration) {
 	l.Agent.Within(grace)
 }
 
-// EndUnlessKept ends the session of an agent whose container has ended, unless it has kept jobs: then it
-// stays like any other session, once the wait for the container has returned.
+// EndUnlessKept ends the session of an agent whose container has ended. If the session has kept jobs, it stays
+// like any other session, until they have ended.
 func (l *Lifetime) EndUnlessKept(why error, link *Launcher) {
 	if l.KeptJob() == nil || l.Agent.stopped.Load() != nil {
 		l.Stop(why)

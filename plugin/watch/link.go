@@ -17,34 +17,34 @@ import (
 	"sync/atomic"
 )
 
-// Between run and the watcher goes one line at a time:
+// Messages between run and the watcher are lines:
 //
-//	run -> watcher    recorded               the session's folder and record are there
+//	run -> watcher    recorded               the session's directory and record exist
 //	run <- watcher    ready                  calls are accepted
-//	run -> watcher    http JSON              listen there for HTTP, a Gateway
-//	run <- watcher    listening ADDRESS      it does
-//	run -> watcher    inspected JSON         what the engine says of the container that comes next
-//	run -> watcher    container ID [VOLUME]  this one was created and is not started yet; it has the volume for a share
-//	run <- watcher    warn TEXT ...          what the user should know of its mounts
-//	run <- watcher    where TEXT             in which directories of this host commands run
-//	run <- watcher    bound                  it may start
+//	run -> watcher    http JSON              listen for HTTP at this Gateway
+//	run <- watcher    listening ADDRESS      the watcher listens there
+//	run -> watcher    inspected JSON         the engine's description of the next container
+//	run -> watcher    container ID [VOLUME]  the container, created but not started, and the volume in place of a share
+//	run <- watcher    warn TEXT ...          warnings about its mounts
+//	run <- watcher    where TEXT             the directories of this host in which commands run
+//	run <- watcher    bound                  the container may start
 //	run -> watcher    done | abort           run has ended: the container stays | there is none
 //	run <- watcher    error TEXT             instead of any of the above
 //
-// and where the session is an agent's, which ends with its caller:
+// The session of an agent ends with its caller. It has these messages, too:
 //
-//	run -> watcher    over                   instead of done: its container has ended, and so does the session
-//	run -> watcher    process JSON           instead of container: this is to run here, a Process
-//	run -> watcher    stop                   it is to end
-//	run <- watcher    exited CODE            it has
-//	run <- watcher    stopping               the container is being stopped, because somebody stops the session
+//	run -> watcher    over                   instead of done: the container has ended, so the session ends
+//	run -> watcher    process JSON           instead of container: run this Process on the host
+//	run -> watcher    stop                   end the process
+//	run <- watcher    exited CODE            the process has ended
+//	run <- watcher    stopping               the container is being stopped, because a user stops the session
 //
-// A proxy has no container: after ready comes nothing but
+// A proxy has no container. After ready it sends only
 //
-//	proxy -> watcher  drain                  end when the calls in flight have
+//	proxy -> watcher  drain                  end after the calls in flight
 //
-// A stream that ends with none of done, abort and over means that run was killed. The watcher
-// of an agent ends it early when it stays behind with jobs that are kept.
+// If the stream ends without done, abort or over, run was killed. The watcher of an agent closes the stream early if
+// it continues with kept jobs.
 
 // Link is run's end. Its methods are called one after the other.
 type Link struct {
@@ -58,8 +58,8 @@ type Link struct {
 	stopping atomic.Bool   // see Stopping
 }
 
-// Recorded tells the watcher that the session's record is there. From then on what run
-// asks the engine for is cleaned up after it.
+// Recorded reports that the session's record exists. From then on the watcher removes the objects that run
+// creates at the engine.
 func (l *Link) Recorded() error {
 	if _, err := l.f.WriteString("recorded\n"); err != nil {
 		return fmt.Errorf("start watcher: %w", err)
@@ -67,8 +67,7 @@ func (l *Link) Recorded() error {
 	return nil
 }
 
-// Ready returns when the watcher serves. ctx bounds the waiting; a link whose ctx is done
-// is closed.
+// Ready returns when the watcher serves. ctx limits the wait. If ctx ends, the link is closed.
 func (l *Link) Ready(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { l.f.Close() })
 	err := l.await("ready")
@@ -81,8 +80,8 @@ func (l *Link) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Inspected tells the watcher, before Bind, what the engine has said of a container that was just created: while
-// something is copied into that the engine says it nobody else.
+// Inspected passes the engine's description of a container that was just created to the watcher, before Bind.
+// The engine does not answer another inspect while files are copied into the container.
 func (l *Link) Inspected(raw []byte) error {
 	var line bytes.Buffer
 	line.WriteString("inspected ")
@@ -96,9 +95,8 @@ func (l *Link) Inspected(raw []byte) error {
 	return nil
 }
 
-// Bind tells the watcher which container the session is for, before it starts, and which
-// volume it has in place of the share; the empty one is none. It returns the watcher's
-// objections to the container's mounts, if it has any.
+// Bind tells the watcher the container of the session, before it starts, and the volume in place of the share,
+// or "". It returns the watcher's objections to the container's mounts, if it has any.
 func (l *Link) Bind(container, volume string) error {
 	if _, err := fmt.Fprintln(l.f, strings.TrimSpace("container "+container+" "+volume)); err != nil {
 		return fmt.Errorf("tell the watcher: %w", err)
@@ -106,17 +104,17 @@ func (l *Link) Bind(container, volume string) error {
 	return l.await("bound")
 }
 
-// Warnings returns what Bind found that does not stand in the way but should be known.
+// Warnings returns the warnings that Bind has found.
 func (l *Link) Warnings() []string { return l.warnings }
 
-// Where says in which directories of this host commands run, for people. Bind finds them.
+// Where returns the directories of this host in which commands run, as text for people. Bind finds them.
 func (l *Link) Where() string { return l.where }
 
 // Done ends the link: the session goes on without run, if its container does.
 func (l *Link) Done() error { return l.end("done\n") }
 
-// Over ends the link and the session, whose container has ended, and returns when the
-// watcher has gone, or ctx is done.
+// Over ends the link and the session, whose container has ended. It returns when the watcher has exited, or ctx
+// is done.
 func (l *Link) Over(ctx context.Context) error {
 	defer l.f.Close()
 	if _, err := l.f.WriteString("over\n"); err != nil {
@@ -151,8 +149,8 @@ func (l *Link) Gone() <-chan struct{} {
 	return l.gone
 }
 
-// Stopping reports whether somebody stops the session of an agent, and so its container. It is valid
-// after Gone was called.
+// Stopping reports whether a user stops the session of an agent, and so its container. It is valid after Gone
+// was called.
 func (l *Link) Stopping() bool { return l.stopping.Load() }
 
 // Close ends the link and the session: there is no container.
@@ -177,7 +175,7 @@ func (l *Link) end(word string) error {
 	return nil
 }
 
-// errEnded says that the watcher has gone before its time.
+// errEnded means that the watcher has exited too early.
 var errEnded = errors.New("the watcher ended: docker hostexec logs may tell why")
 
 // await reads lines until want comes.
@@ -250,27 +248,28 @@ func (u *Launcher) recorded(ctx context.Context) bool {
 	}
 }
 
-// Stopping says that the container is being stopped, because somebody stops the session.
+// Stopping reports that the container is being stopped, because a user stops the session.
 func (u *Launcher) Stopping() { fmt.Fprintln(u.f, "stopping") }
 
-// Ready says that calls are accepted.
+// Ready reports that calls are accepted.
 func (u *Launcher) Ready() { fmt.Fprintln(u.f, "ready") }
 
-// Bound says that the container may start, what should be known of its mounts, and where commands run.
+// Bound reports that the container may start, with warnings about its mounts, and the directories in which
+// commands run.
 func (u *Launcher) Bound(warnings []string, where string) {
 	u.Warn(warnings)
 	fmt.Fprintln(u.f, "where", strconv.Quote(where))
 	fmt.Fprintln(u.f, "bound")
 }
 
-// Warn says what should be known of the session.
+// Warn sends warnings about the session.
 func (u *Launcher) Warn(warnings []string) {
 	for _, w := range warnings {
 		fmt.Fprintln(u.f, "warn", strconv.Quote(w))
 	}
 }
 
-// Fail says why the session cannot be served.
+// Fail sends the reason why the session cannot be served.
 func (u *Launcher) Fail(err error) { fmt.Fprintln(u.f, "error", strconv.Quote(err.Error())) }
 
 // LetGo ends the link before the watcher does: run need not wait for that.

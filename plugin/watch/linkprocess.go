@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// Process is an agent that runs as a process of this host's, a child of its session's
-// watcher: so it ends with that, and with its caller, however these end.
+// Process is an agent that runs as a process of this host. It is a child of its session's watcher, so it ends
+// with the watcher, and with its caller.
 type Process struct {
 	Path string // absolute
 	Args []string
@@ -36,7 +36,7 @@ func (l *Link) Run(ctx context.Context, p Process) (code int, err error) {
 	return strconv.Atoi(text)
 }
 
-// encoded is a Process whose strings need not be text.
+// encoded is a Process whose strings may contain any bytes.
 type encoded struct {
 	Path, Dir []byte
 	Args, Env [][]byte
@@ -53,7 +53,7 @@ func encode(p Process) encoded {
 	return e
 }
 
-// DecodeProcess reads what Link.Run has written.
+// DecodeProcess is the inverse of the encoding in Link.Run.
 func DecodeProcess(text string) (Process, error) {
 	var e encoded
 	err := json.Unmarshal([]byte(text), &e)
@@ -71,5 +71,5 @@ func (e encoded) decode() Process {
 	return p
 }
 
-// Exited says that the process has ended.
+// Exited reports that the process has ended.
 func (u *Launcher) Exited(code int) { fmt.Fprintln(u.f, "exited", strconv.Itoa(code)) }

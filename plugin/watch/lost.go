@@ -16,8 +16,8 @@ import (
 
 var errKeeper = errors.New("the keeper of the session was killed")
 
-// watchKeeper ends the session when its keeper dies: nobody else would end the session's
-// commands, should this process be killed, too.
+// watchKeeper ends the session when its keeper dies. Otherwise nothing would end the session's commands if this
+// process were killed, too.
 func (l *Lifetime) watchKeeper(ctx context.Context, keeper io.ReadCloser) {
 	stop := context.AfterFunc(ctx, func() { keeper.Close() })
 	defer stop()
@@ -26,15 +26,15 @@ func (l *Lifetime) watchKeeper(ctx context.Context, keeper io.ReadCloser) {
 	}
 }
 
-// EndLost ends the commands that the watcher of the session in folder dir has left running, if it was
-// killed together with its keeper, and tells callers by files. A session that has a watcher is left alone.
+// EndLost ends the commands of a session whose watcher and keeper were killed together, and answers callers by
+// files. dir is the session's directory. A session with a watcher is not changed.
 func EndLost(dir string) error {
 	if !killed(dir) {
 		return nil
 	}
 	lock := state.ExistingLock(state.LockFile(dir))
 	switch ok, err := lock.TryLock(); {
-	case errors.Is(err, fs.ErrNotExist): // the folder is being removed
+	case errors.Is(err, fs.ErrNotExist): // the directory is being removed
 		return nil
 	case err != nil || !ok:
 		return err
@@ -53,8 +53,7 @@ func EndLost(dir string) error {
 	return nil
 }
 
-// EndUnkept is EndLost of a session whose keeper does not run. A keeper that runs does it, and nobody is
-// to end the same commands twice.
+// EndUnkept is EndLost for a session whose keeper does not run. A running keeper ends the commands itself.
 func EndUnkept(dir string) error {
 	if _, id := state.Of(dir); !killed(dir) || !unlocked(dir) || proctree.Kept(dir, id) {
 		return nil
@@ -62,7 +61,7 @@ func EndUnkept(dir string) error {
 	return EndLost(dir)
 }
 
-// unlocked reports whether the session's lock is free: a look at all processes costs more.
+// unlocked reports whether the session's lock is free. This check is cheaper than a scan of all processes.
 func unlocked(dir string) bool {
 	lock := state.ExistingLock(state.LockFile(dir))
 	defer lock.Close()
@@ -87,7 +86,7 @@ func endLost(dir string) error {
 	return nil
 }
 
-// endLost ends what the watcher before this one left running, and tells the callers.
+// endLost ends the commands that an earlier watcher has left running, and answers the callers.
 func (s *Session) endLost() {
 	if !killed(s.Record.Dir) {
 		return

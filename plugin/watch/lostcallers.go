@@ -11,9 +11,9 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// AnswerLost tells callers by files, which see no connection end, that the watcher of the
-// session whose folder is session was killed. A session that has another watcher by now is left
-// to that. ctx bounds the waiting for the session's lock.
+// AnswerLost tells callers by files, which see no connection end, that the watcher of their session was killed.
+// session is the session's directory. If the session has a new watcher, that watcher answers. ctx limits the
+// wait for the session's lock.
 func AnswerLost(ctx context.Context, session string) {
 	lock := state.ExistingLock(state.LockFile(session))
 	if ok, err := lock.TryLockContext(ctx, Poll/10); err != nil || !ok {
@@ -26,7 +26,7 @@ func AnswerLost(ctx context.Context, session string) {
 	}
 }
 
-// answerLost is AnswerLost for who has the session's lock.
+// answerLost is AnswerLost for a caller that holds the session's lock.
 func answerLost(store *state.Store, rec state.Session) {
 	if rec.Proxy != nil {
 		answerLostProxy(store, rec)
@@ -46,8 +46,8 @@ func answerLost(store *state.Store, rec state.Session) {
 	}
 }
 
-// answerLostProxy is answerLost for a session without a container. Nothing is done in a directory
-// that has got the name of the one that was served.
+// answerLostProxy is answerLost for a session without a container. It changes nothing in a directory that has
+// replaced the served one.
 func answerLostProxy(store *state.Store, rec state.Session) {
 	base, err := dir.ReopenBase(rec.Proxy.Real, rec.Proxy.Key)
 	if err != nil {

@@ -96,12 +96,12 @@ func TestAnswerLostProxy(t *testing.T) {
 			store, folder := recorded(t, &rec)
 			switch name {
 			case "served by another one":
-				box, berr := base.Open("requests/make")
+				requests, berr := base.Open("requests/make")
 				if berr != nil {
 					t.Fatal(berr)
 				}
-				defer box.Close()
-				key, _ := box.Key()
+				defer requests.Close()
+				key, _ := requests.Key()
 				l, lerr := store.Proxies().Lock(key, "make")
 				if lerr != nil {
 					t.Fatal(lerr)
@@ -117,7 +117,7 @@ func TestAnswerLostProxy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			AnswerLost(t.Context(), folder) // its folder is being removed: the lock has gone already
+			AnswerLost(t.Context(), folder) // its directory is being removed: the lock has gone already
 			if _, err := os.Lstat(state.LockFile(folder)); !os.IsNotExist(err) || answered() {
 				t.Errorf("without a lock: answered %t, lock %v", answered(), err)
 			}

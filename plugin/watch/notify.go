@@ -18,16 +18,15 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Notify is how a person is told that a request waits. The zero value rings the bell of
-// the terminal that the session was started on, and notifies on the desktop, if there is
-// one.
+// Notify has the settings by which a person is notified of a waiting request. The zero value rings the bell of
+// the terminal that the session was started on, and notifies on the desktop, if there is one.
 type Notify struct {
-	Command []string // a program and its arguments, run without a shell; nil is none
+	Command []string // a program and its arguments, run without a shell; nil means none
 	Desktop *bool    // nil: where there is one
 	Bell    *bool    // nil: yes
 }
 
-// Questions are the requests that wait for a person. It tells people that there are some.
+// Questions are the requests that wait for a person. It notifies people of them.
 type Questions struct {
 	Notifier notify.Notifier
 
@@ -48,13 +47,13 @@ func newQuestions(record *Record, options Notify, others *OtherSessions, run not
 	return q
 }
 
-// NewNotifier returns the programs that options name, those that there are. They are found now, before the
-// container runs. Those that the container of another session could write are not used.
+// NewNotifier returns the available programs of options. It looks them up before the container runs, and leaves
+// out those that the container of another session can write.
 func NewNotifier(rec state.Session, options Notify, others *OtherSessions, log *slog.Logger) notify.Notifier {
 	n := notify.Notifier{Session: rec.ID}
 	getenv := os.Getenv
 	owner := mount.Written(nil)
-	if rec.Proxy != nil { // who makes requests may have been there before
+	if rec.Proxy != nil { // another process may have made requests before
 		owner.Also(WritableByRequesters(rec))
 	}
 	others.AddTo(owner)
@@ -79,8 +78,8 @@ func NewNotifier(rec state.Session, options Notify, others *OtherSessions, log *
 	return n
 }
 
-// WritableNotifier returns a file in notify.command that owner can change. What a container requests
-// starts that, and nobody is asked: what an interpreter reads is as good as a program.
+// WritableNotifier returns a file in notify.command that owner can change. A request of a container starts this
+// command without a question, so a file that its interpreter reads is as dangerous as the program.
 func WritableNotifier(n notify.Notifier, owner executor.ContainerAccess) (at string, ok bool) {
 	for _, word := range n.Command {
 		if at, ok = executor.WritablePath(word, owner); ok {
@@ -99,7 +98,7 @@ func (c *Calls) notifierRunner(host *executor.Host) notify.Runner {
 			return err
 		}
 		defer root.Close()
-		if sc := c.Server.State(); sc != nil { // there is one before there are requests
+		if sc := c.Server.State(); sc != nil { // the terminal exists before there are requests
 			env = slices.Concat(sc.Environ, env)
 		}
 		cmd := executor.Command{ID: state.NewID(), Path: argv[0], Args: argv, Env: env, Dir: int(root.Fd())}
@@ -113,8 +112,8 @@ func (c *Calls) notifierRunner(host *executor.Host) notify.Runner {
 
 func wanted(option *bool) bool { return option == nil || *option }
 
-// announce tells of questions whenever there is one that was not there before, until ctx
-// is done. What comes while somebody is being told is told of at once, by one number.
+// announce notifies of new questions until ctx is done. Questions that arrive during a notification are
+// announced together afterwards, by their number.
 func (q *Questions) announce(ctx context.Context) {
 	known := map[string]bool{}
 	for {
@@ -138,7 +137,7 @@ func (q *Questions) announce(ctx context.Context) {
 	}
 }
 
-// notify rings and notifies. Questions that reach nobody are not left waiting.
+// notify rings the bell and starts the notifiers. If both fail, the questions are refused.
 func (q *Questions) notify(ctx context.Context, fresh []string, waiting int) {
 	if wanted(q.options.Bell) {
 		q.terminal.Bell()

@@ -14,21 +14,22 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// OtherSessions are the other sessions of this user. The container of one may be able to write a program that commands
-// of this session run, although this session does not mount it. The records of all sessions tell.
+// OtherSessions are the other sessions of this user. The container of one may be able to write a program that
+// commands of this session run, although this session does not mount it. The records of all sessions contain
+// their mounts.
 type OtherSessions struct {
 	record  *Record
 	latest  atomic.Pointer[otherWrites] // as the records were read last
-	applied atomic.Pointer[otherWrites] // what calls depend on
+	applied atomic.Pointer[otherWrites] // on which calls depend
 }
 
-// otherWrites is what the containers of the other sessions could write at one moment.
+// otherWrites holds the places that the containers of the other sessions could write at one moment.
 type otherWrites struct {
 	changed  time.Time // of Store.Changed, before the records were read
 	writable []string
 }
 
-// NewOtherSessions returns all sessions but that of record.
+// NewOtherSessions returns all sessions except that of record.
 func NewOtherSessions(record *Record) *OtherSessions { return &OtherSessions{record: record} }
 
 // read returns what the records say. It reads them only if a session has changed since.
@@ -49,23 +50,23 @@ func (o *OtherSessions) read() (*otherWrites, error) {
 	return now, nil
 }
 
-// AddTo has owner know what containers of other sessions can write. If that cannot be read, CheckPrograms returns the
-// error.
+// AddTo adds the places that containers of other sessions can write to owner. If they cannot be read,
+// CheckPrograms returns the error.
 func (o *OtherSessions) AddTo(owner *mount.Table) {
 	if now, err := o.read(); err == nil {
 		owner.SetOthers(now.writable)
 	}
 }
 
-// unchanged reports whether calls depend on the records of now, or nobody knows those.
+// unchanged reports whether calls depend on the current records, or the current records cannot be read.
 func (o *OtherSessions) unchanged() bool {
 	changed, err := o.record.Store.Changed()
 	known := o.applied.Load()
 	return err != nil || known != nil && known.changed.Equal(changed)
 }
 
-// applyLocked returns what containers of other sessions can write, on which calls depend from here on, and whether
-// that is news. After an error it is what calls depend on already.
+// applyLocked returns the places that containers of other sessions can write, on which calls depend from now
+// on, and whether they have changed. After an error they do not change.
 func (o *OtherSessions) applyLocked() (writable []string, news bool, err error) {
 	was := o.applied.Load()
 	now, err := o.read()
@@ -79,8 +80,8 @@ func (o *OtherSessions) applyLocked() (writable []string, news bool, err error) 
 	return now.writable, was == nil || !slices.Equal(was.writable, now.writable), nil
 }
 
-// Programs lists the programs that sessions with a watcher proxy, but for this session, each once. A session counts when
-// its own container has been looked at: until then it is the one that is refused.
+// Programs lists the proxied programs of the other sessions that have a watcher. A session counts after its own
+// container has been checked: until then it is the one that is refused.
 func (o *OtherSessions) Programs() (all []ProtectedFile, err error) {
 	others, err := o.record.Store.Others(o.record.ID)
 	if err != nil {
@@ -143,7 +144,8 @@ func writerOf(recs []state.Session, file string) string {
 	return "container " + rec.ContainerName + " of session " + rec.ID
 }
 
-// refreshOthers has commands run without what containers of other sessions supply by now.
+// refreshOthers removes the programs and variables that containers of other sessions now supply from the
+// environment of commands.
 func (c *Calls) refreshOthers() {
 	if c.others.unchanged() {
 		return
@@ -159,7 +161,8 @@ func (c *Calls) refreshOthers() {
 	c.Server.SetState(&sc)
 }
 
-// applyOthersLocked has dirs know what containers of other sessions can write. It reports whether that is news.
+// applyOthersLocked adds the places that containers of other sessions can write to dirs. It reports whether
+// they have changed.
 func (c *Calls) applyOthersLocked(dirs *mount.Table) bool {
 	writable, news, err := c.others.applyLocked()
 	if err != nil {

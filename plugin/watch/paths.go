@@ -4,8 +4,8 @@ package watch
 
 import "github.com/docker-hostexec/hostexec/exec/mount"
 
-// covers reports whether one of two directories of the host is in the other, or is it, by
-// whatever names: a mount table that cannot be read proves nothing.
+// covers reports whether two directories of the host are equal, or one contains the other, by any of their
+// names. If the mount table cannot be read, it reports true.
 func covers(a, b string) bool {
 	v, err := mount.ReadView()
 	if err != nil {

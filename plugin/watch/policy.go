@@ -26,8 +26,8 @@ func auditing(c config.Audit) audit.Options {
 	return o
 }
 
-// configure returns the policy that a configuration makes of the session's commands, and
-// has questions wait, and jobs be kept, as it says.
+// configure returns the policy that a configuration gives the session's commands. It also applies the settings
+// of approval and of kept jobs.
 func (c *Calls) configure(f *config.Config) *policy.Policy {
 	c.Questions.queue.Adjust(f.Approval.Timeout, f.Approval.Always, f.Approval.Durable)
 	c.Server.Jobs.Adjust(job.Limits(f.Jobs))
@@ -40,8 +40,7 @@ func (c *Calls) configure(f *config.Config) *policy.Policy {
 	return p
 }
 
-// refresh looks whether the configuration or another session has changed, and has everything decided by the
-// new ones from here on.
+// refresh applies changes of the configuration and of other sessions to all later decisions.
 func (c *Calls) refresh() {
 	c.refreshOthers()
 	if f := c.config.Current(); f == nil || !f.Stale() {
@@ -49,7 +48,7 @@ func (c *Calls) refresh() {
 	}
 	c.record.mu.Lock()
 	defer c.record.mu.Unlock()
-	if !c.config.Current().Stale() { // somebody else was faster
+	if !c.config.Current().Stale() { // another goroutine has applied it
 		return
 	}
 	sc := *c.Server.State()
@@ -57,11 +56,11 @@ func (c *Calls) refresh() {
 	c.Server.SetState(&sc)
 }
 
-// configPoll is how often the configuration is looked at while something waits for a person: it
-// may not have to any more.
+// configPoll is the interval at which the configuration is checked while a request waits for a person. The new
+// configuration may decide without a person.
 const configPoll = time.Second
 
-// review has what waits decided again when the configuration changes, until ctx is done.
+// review decides waiting requests again when the configuration changes, until ctx is done.
 func (c *Calls) review(ctx context.Context) {
 	for ctx.Err() == nil {
 		changed := c.Questions.queue.Changed()

@@ -11,29 +11,29 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Objection is what hostexec does about a mount that shows a protected file.
+// Objection is the reaction of hostexec to a mount that shows a protected file.
 type Objection int
 
-// What hostexec does about a mount.
+// The reactions to a mount.
 const (
 	Refuse         Objection = iota // the mount, read-only or not
 	RefuseWritable                  // a mount that can be written
 	WarnWritable                    // the same, but it is the person's choice
 )
 
-// ProtectedFile is a file or directory of this host that decides what runs on it.
+// ProtectedFile is a file or directory of this host that decides which code runs on it.
 type ProtectedFile struct {
 	Path    string
 	Does    string // completes: path, which ...
 	Against Objection
-	Instead string // what to do other than to mount read-only
+	Instead string // advice, other than to mount read-only
 }
 
-// Narrower is what to mount instead of a directory with a protected file.
+// Narrower is advice to mount a smaller directory, without the protected file.
 const Narrower = "something narrower"
 
-// ProtectedFiles lists all of them for a session. Only hostexec's own state, policy and programs are refused:
-// everything else that a person mounts is that person's choice.
+// ProtectedFiles lists the protected files of a session. Only hostexec's own state, policy and programs are
+// refused. All other mounts are the person's choice.
 func ProtectedFiles(record *Record, settings *Configuration, notifier notify.Notifier) (all []ProtectedFile) {
 	all = append(all, ProtectedFile{record.Store.Home, "is hostexec's own state", Refuse, ""})
 	for _, cmd := range record.Proxied() {
@@ -66,7 +66,7 @@ func runsHere(cmd state.Command) bool {
 	return cmd.Path != "" && (cmd.Where == nil || cmd.Where.Image == "")
 }
 
-// systemPlugins are where docker looks for its plugins, after the user's own directory.
+// systemPlugins are the directories where docker looks for its plugins, after the user's own.
 var systemPlugins = []string{"/usr/local/lib/docker/cli-plugins", "/usr/local/libexec/docker/cli-plugins", "/usr/lib/docker/cli-plugins", "/usr/libexec/docker/cli-plugins"}
 
 // personal are the files that docker and ssh take their programs from.

@@ -22,10 +22,10 @@ import (
 // session, or with Calls.Change.
 type Record struct {
 	state.Session
-	Dir   string // the session's folder
+	Dir   string // the session's directory
 	Store *state.Store
 
-	mu    sync.Mutex // held while the record, or what calls depend on, is changed
+	mu    sync.Mutex // held while the record, or the inputs of calls, are changed
 	log   *slog.Logger
 	saved atomic.Pointer[[]byte] // Session as it was last saved
 }
@@ -70,8 +70,9 @@ func (r *Record) restore() {
 	r.log.Warn("the session's record was damaged", "rewritten", err == nil, "error", err)
 }
 
-// Adapt has commands that were found in a part of PATH that containers supply be those that the rest of it has.
-// owner says what containers can write, and environ has the PATH. It returns what a person should know of that.
+// Adapt replaces commands that were found in a part of PATH that containers supply by those of the remaining
+// PATH. owner knows the places that containers can write, and environ has the PATH. It returns warnings for a
+// person.
 func (r *Record) Adapt(owner *mount.Table, environ []string) (notes []string) {
 	path, _ := executor.Path(osenv.Get(environ, "PATH"), owner)
 	all := slices.Clone(r.Proxied()) // calls of an earlier container may still be decided by the old ones
@@ -80,7 +81,7 @@ func (r *Record) Adapt(owner *mount.Table, environ []string) (notes []string) {
 		if !cmd.Found || !owner.ControlsFilesIn(filepath.Dir(cmd.Path)) {
 			continue
 		}
-		// Where there is none, the session is refused.
+		// If there is none, the session is refused.
 		if other, ok := osenv.LookPath(filepath.Base(cmd.Path), path); ok {
 			notes = append(notes, fmt.Sprintf("--proxy %s runs %s, and not %s, which %s can write", cmd.Name, other, cmd.Path, owner.Writer(filepath.Dir(cmd.Path))))
 			cmd.Path = other
@@ -96,7 +97,7 @@ func (r *Record) Adapt(owner *mount.Table, environ []string) (notes []string) {
 	return notes
 }
 
-// commands returns what the session's --proxy flags said.
+// commands returns the settings of the session's --proxy flags.
 func (r *Record) commands() []policy.Command {
 	var list []policy.Command
 	for _, c := range r.Proxied() {
@@ -113,8 +114,8 @@ func (r *Record) commands() []policy.Command {
 	return list
 }
 
-// OwnWorkspace is the directory that an agent in a container is given in the state directory,
-// with nothing else in it; it is empty where a link leads elsewhere.
+// OwnWorkspace is the workspace in the state directory that hostexec has created for an agent in a container.
+// It is empty if a link leads elsewhere.
 func (r *Record) OwnWorkspace() string {
 	own := filepath.Join(r.Store.Workspaces(), r.ID)
 	if mount.Resolved(own) != own {

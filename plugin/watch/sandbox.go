@@ -47,8 +47,8 @@ func confined(rec *Record, dirs *mount.Table) func(policy.Verdict, []string) (*s
 		if d := dirs.Default(); d.Source != "" && !names.Within(mount.Resolved(rec.Store.Home), mount.Resolved(d.Source)) && !names.Within(mount.Resolved(osenv.Get(environ, "HOME")), mount.Resolved(d.Source)) {
 			paths = append(paths, sandbox.Path{Name: d.Source, Access: sandbox.Execute})
 		}
-		box, err := prepare(dirs, paths, v.Sandbox.Net)
-		return box, sandboxEnviron(environ, private, v), err
+		confined, err := prepare(dirs, paths, v.Sandbox.Net)
+		return confined, sandboxEnviron(environ, private, v), err
 	}
 }
 
@@ -73,8 +73,8 @@ func prepare(dirs *mount.Table, paths []sandbox.Path, net policy.Net) (*sandbox.
 	return sandbox.Prepare(spec)
 }
 
-// namedPaths returns what the configuration opens to the command of v. The container must not be
-// able to exchange any of it, and the program has to be in it or belong to the system.
+// namedPaths returns the paths that the configuration opens to the command of v. The container must not be able
+// to replace any of them. The program must be below one of them, or belong to the system.
 func namedPaths(v policy.Verdict, dirs *mount.Table) (list []sandbox.Path, err error) {
 	for _, group := range []struct {
 		names  []string
@@ -106,11 +106,11 @@ func unreadable(program string, paths []sandbox.Path) string {
 	return ""
 }
 
-// sandboxEnviron returns what the command of v gets of environ.
+// sandboxEnviron returns the environment of the command of v.
 func sandboxEnviron(environ []string, private state.SandboxDirs, v policy.Verdict) []string {
 	env := []string{"HOME=" + private.Home, "TMPDIR=" + private.Tmp}
 	if len(v.Sandbox.Net.Ports) > 0 {
-		env = append(env, "RES_OPTIONS=use-vc") // names are looked up by TCP: there is no UDP (resolv.conf(5))
+		env = append(env, "RES_OPTIONS=use-vc") // names are looked up by TCP, because there is no UDP (resolv.conf(5))
 	}
 	for _, kv := range environ {
 		name, _, _ := strings.Cut(kv, "=")
@@ -121,9 +121,9 @@ func sandboxEnviron(environ []string, private state.SandboxDirs, v policy.Verdic
 	return env
 }
 
-// linkHome links what the configuration opens of the home into the private home of the sandbox, and
-// copies its caches there. Sandboxed programs have written the private home: nothing outside of it
-// is reached by its links.
+// linkHome creates links in the private home of the sandbox for paths of the home that the configuration opens,
+// and copies the caches there. Sandboxed programs can write the private home, so linkHome follows no link in
+// it.
 func linkHome(private, home string, s policy.Sandbox) error {
 	root, err := os.OpenRoot(private)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// copyTree copies the directories and regular files of from into to. It leaves out links, and what cannot be
-// read: a cache lacks it then.
+// copyTree copies the directories and regular files of from into to. It leaves out links and files that cannot
+// be read.
 func copyTree(to *os.Root, from fs.FS) error {
 	return fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {

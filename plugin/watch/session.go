@@ -42,10 +42,10 @@ type Session struct {
 	wg    sync.WaitGroup // all goroutines that the session's end waits for
 }
 
-// Go runs f in a goroutine. The session's end waits for it.
+// Go runs f in a goroutine. The session ends after f has returned.
 func (s *Session) Go(f func()) { s.wg.Go(f) }
 
-// AtEnd has f run when the session has ended and nobody can reach its watcher any more.
+// AtEnd registers f, to be called when the session has ended and its watcher cannot be reached any more.
 func (s *Session) AtEnd(f func() error) { s.atEnd = append(s.atEnd, f) }
 
 // NewSession returns the session with a record. It answers no calls yet.
@@ -60,15 +60,15 @@ func NewSession(record *Record, log *slog.Logger) *Session {
 // busy machine, and relays are up: collections would delay both.
 const settling = 3 * time.Second
 
-// saveMemory gives back the memory that only the start needed, and has the runtime collect often: a watcher is there
-// all day and mostly idle, so memory matters more than the time to collect it, of which calls make little.
+// saveMemory returns the memory that only the start needed, and makes the garbage collector run often. A
+// watcher is mostly idle, so its memory matters more than its CPU time.
 func saveMemory() {
 	debug.SetGCPercent(10)
 	debug.FreeOSMemory()
 }
 
-// serve opens the listeners, and follows what makes calls until that is over. It returns when every call has
-// been answered and everything that calls started has ended.
+// serve opens the listeners, and follows the source of the calls until it ends. It returns when every call has
+// been answered and all processes of the calls have ended.
 func (w *Watcher) serve(ctx context.Context, s *Session, log *audit.Log, link *Launcher) (err error) {
 	host, err := executor.NewHost(s.Log)
 	if err != nil {
@@ -106,12 +106,12 @@ func (w *Watcher) serve(ctx context.Context, s *Session, log *audit.Log, link *L
 	defer settled.Stop()
 	err = s.mode.Follow(ctx, link)
 	if s.Record.Container != "" {
-		s.Record.restore() // nobody can when this process has gone
+		s.Record.restore() // nothing can do so after the exit of this process
 	}
 	s.Life.Stop(err) // calls in flight and jobs end, whole trees of them
 	s.Log.Info("ending", "reason", err)
 	err = s.end(ctx, listeners, host)
-	// Last, for who asks whether the watcher is gone asks whether all of it is.
+	// This comes last: when a client finds no watcher, all parts of the watcher must have ended.
 	err = errors.Join(err, ctl.Close(), os.Remove(state.ControlSock(s.Record.Dir)))
 	controlled.Wait()
 	for _, f := range s.atEnd {
@@ -120,7 +120,7 @@ func (w *Watcher) serve(ctx context.Context, s *Session, log *audit.Log, link *L
 	if s.Calls.dirs != nil {
 		s.Calls.dirs.Close()
 	}
-	// What was kept is asked about when it has ended, and by then its container may be gone.
+	// After kept jobs the record stays, although the container may have gone: users look for the results of jobs.
 	if errors.Is(context.Cause(ctx), ErrGone) && !s.Life.keeps() {
 		err = s.Record.Store.Remove(s.Record.ID)
 	}
@@ -146,8 +146,8 @@ func closeAll(listeners []net.Listener) (err error) {
 	return err
 }
 
-// serveListeners serves what comes to listeners until they are closed. It returns when all calls, and
-// the jobs that they began, have ended.
+// serveListeners serves the connections of listeners until they are closed. It returns when all calls, and the
+// jobs that they began, have ended.
 func (s *Session) serveListeners(ctx context.Context, listeners []net.Listener) {
 	var wg sync.WaitGroup
 	for _, ln := range listeners {
@@ -181,7 +181,8 @@ func (s *Session) accept(ctx context.Context, ln net.Listener) {
 		}
 		// ends when the caller hangs up, the command has ended, or ctx is done.
 		wg.Go(func() {
-			// What was never heard is not written down: a container could fill the disk with it.
+			// Connections without a request are not logged: a container could fill the disk with
+			// them.
 			if err := s.Calls.Server.Serve(ctx, s.Life.term.Load(), conn); err != nil && !errors.Is(err, call.ErrNoRequest) {
 				s.Log.Warn("call", "error", err)
 			}
@@ -189,8 +190,8 @@ func (s *Session) accept(ctx context.Context, ln net.Listener) {
 	}
 }
 
-// signals ends the session on TERM and INT. HUP has the configuration looked at, which the
-// next call would have done.
+// signals ends the session on TERM and INT. HUP makes it read the configuration at once, which the next call
+// would do otherwise.
 func (s *Session) signals(ctx context.Context) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)

@@ -17,7 +17,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
-// Supported says whether sessions can be served on this system.
+// Supported reports whether sessions can be served on this system.
 const Supported = true
 
 // linkFD is where keeper and watcher find their end of the link, stdioFD where an agent's
@@ -27,11 +27,10 @@ const (
 	stdioFD = 4
 )
 
-// Start starts the keeper and the watcher of the session whose folder is dir, and will be
-// made before Link.Recorded: whenever run is killed, somebody is there to remove it. They
-// outlive this process. globalArgs are docker's own flags, with which the watcher reaches
-// the same engine. stdio is nothing, or what becomes 0, 1 and 2 of Link.Run's Process. The
-// caller ends the link, by Done, Over or Close.
+// Start starts the keeper and the watcher of a session. dir is the session's directory, which is created before
+// Link.Recorded. So a watcher exists to remove it if run is killed. Both processes outlive this one. globalArgs
+// are docker's own flags, by which the watcher reaches the same engine. stdio is nil, or becomes 0, 1 and 2 of
+// the Process of Link.Run. The caller ends the link, by Done, Over or Close.
 func Start(dir string, globalArgs []string, stdio ...*os.File) (*Link, error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -54,7 +53,7 @@ func Start(dir string, globalArgs []string, stdio ...*os.File) (*Link, error) {
 	// Docker's plugin socket would end the watcher with docker. The rest is not meant for commands.
 	cmd.Env = osenv.Without(os.Environ(), "DOCKER_CLI_PLUGIN_", "HOSTEXEC_")
 	cmd.ExtraFiles = append([]*os.File{theirs}, stdio...)
-	// A session of its own: what ends the terminal does not end it.
+	// A separate session, so that the end of the terminal does not end it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start watcher: %w", err), ours.Close())

@@ -10,7 +10,7 @@ import (
 	"runtime"
 )
 
-// Supported says whether sessions can be served on this system.
+// Supported reports whether sessions can be served on this system.
 const Supported = false
 
 var errSystem = errors.New("sessions are not supported on " + runtime.GOOS)
@@ -23,7 +23,7 @@ func InheritedLink() *os.File { return nil }
 
 var AgentStdio = [3]int{-1, -1, -1}
 
-// CloseAgentStdio does nothing: there are none.
+// CloseAgentStdio does nothing on this system.
 func CloseAgentStdio() {}
 
 // KeeperPipe returns nothing: there is no keeper.

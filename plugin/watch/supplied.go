@@ -17,9 +17,9 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Supplied returns where a command would run code, or take settings, that owner can write: in
-// the environment env, which commands have without that; and in what p names itself, which
-// stays. Nothing of it is fatal.
+// Supplied returns the places where a command would run code, or read settings, that owner can write. Findings
+// in the environment env are removed from the command's environment. Findings in paths that p names stay. None
+// is fatal.
 func Supplied(p *policy.Policy, env []string, owner executor.ContainerAccess) (all []policy.Problem) {
 	_, found := executor.Environ(env, owner)
 	for _, f := range append(found, executor.WritableSettings(osenv.Get(env, "HOME"), owner)...) {
@@ -91,9 +91,9 @@ func (s *supplies) settings(where, rule string, set policy.Settings) {
 	}
 }
 
-// WritableByRequesters are the directories that those can write who make the requests of docker hostexec
-// proxy: where these lie, and where commands run, which a container may have been given. That is
-// not so of a whole home directory, from which programs and settings come.
+// WritableByRequesters returns the directories that callers of docker hostexec proxy may be able to write:
+// those of requests, and those in which commands run, because they may be mounted into a container. A home
+// directory does not count, because programs and settings come from there.
 func WritableByRequesters(rec state.Session) (list []mount.Point) {
 	if home, err := os.UserHomeDir(); err != nil || !names.Within(mount.Resolved(home), mount.Resolved(rec.InvokedIn)) {
 		list = append(list, mount.Point{Source: rec.InvokedIn})

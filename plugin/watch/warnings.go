@@ -14,31 +14,31 @@ const (
 	maxWarning  = 1024 // bytes of one
 )
 
-// Warnings are the risks of the session. A person who starts it on a terminal is told of them there, and a
-// script is not. So they are also written down in the record, and status and inspect show them.
+// Warnings are the risks of the session. run prints them on a terminal only. So they are also stored in the
+// record, and status and inspect show them.
 type Warnings struct {
 	record    *Record
 	config    *Configuration
 	container atomic.Pointer[[]string] // of the container that the session shows
-	others    atomic.Pointer[[]string] // of the service's other containers
+	others    atomic.Pointer[[]string] // of other containers with the session's share
 	sessions  atomic.Pointer[[]string] // of the containers of other sessions
 }
 
-// Set notes what there is to know of the session's container, in the record that is saved next. It replaces
-// what was known of an earlier one.
+// Set stores the warnings about the session's container in the record, to be saved next. They replace those of
+// an earlier container.
 func (l *Warnings) Set(list []string) {
 	shown := printableAll(list)
 	l.record.Warnings = shown
 	l.container.Store(&shown)
 }
 
-// SetOthers notes what there is to know of other containers that make calls of the session.
+// SetOthers stores the warnings about other containers that make calls of the session.
 func (l *Warnings) SetOthers(list []string) {
 	shown := printableAll(list)
 	l.others.Store(&shown)
 }
 
-// setSessions notes what there is to know of containers of other sessions.
+// setSessions stores the warnings about containers of other sessions.
 func (l *Warnings) setSessions(list []string) {
 	shown := printableAll(list)
 	l.sessions.Store(&shown)
@@ -58,8 +58,8 @@ func printable(text string) string {
 	return string(names.ASCII([]byte(text[:min(len(text), maxWarning)])))
 }
 
-// list returns what there is to know of the session now: of its container, of others that have its
-// share, of those of other sessions, and of the configuration.
+// list returns all warnings about the session: of its container, of others that have its share, of other
+// sessions, and of the configuration.
 func (l *Warnings) list() (list []string) {
 	for _, p := range []*[]string{l.container.Load(), l.others.Load()} {
 		if p != nil {

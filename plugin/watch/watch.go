@@ -37,23 +37,24 @@ import (
 
 // Watcher serves one session. Set its fields, then Run it.
 type Watcher struct {
-	Dir     string                            // the session's folder
+	Dir     string                            // the session's directory
 	Version string                            // ours
 	Engine  func() (Engine, error)            // connects to the session's engine
-	Another func(host string) (Engine, error) // connects to one that is named as by DOCKER_HOST
+	Another func(host string) (Engine, error) // connects to an engine by its DOCKER_HOST value
 	Keeper  io.ReadCloser                     // ends when the keeper dies
-	Mode    func(state.Session) Mode          // chooses what serves the session
+	Mode    func(state.Session) Mode          // chooses the mode that serves the session
 }
 
-// Mode serves what differs between sessions: who makes the calls, and when a session ends.
+// Mode implements the differences between kinds of sessions: the source of the calls, and the end of the
+// session.
 type Mode interface {
 	// Listen opens the listeners by which calls of s come.
 	Listen(s *Session) ([]net.Listener, error)
 	// Admit waits until a call that has come may be answered. It returns false if none may be: the session
 	// ends, or ctx is done.
 	Admit(ctx context.Context) bool
-	// Follow tells the launcher that the session is ready, and returns when it ends, with the reason. ErrGone
-	// says that nothing of the session is needed any more.
+	// Follow reports to the launcher that the session is ready, and returns when it ends, with the reason.
+	// ErrGone means that no file of the session is needed any more.
 	Follow(ctx context.Context, l *Launcher) error
 }
 
@@ -64,8 +65,8 @@ var (
 	ErrOver    = errors.New("the container has stopped")
 )
 
-// Run serves the session until its container ends or the watcher is told to. It reports
-// its progress to up, the other end of a Link, which it closes.
+// Run serves the session until its container ends or the watcher is told to end. It reports its progress to up,
+// the other end of a Link, and closes up.
 func (w *Watcher) Run(ctx context.Context, up *os.File) error {
 	link := newLauncher(up)
 	defer link.close()
@@ -75,7 +76,7 @@ func (w *Watcher) Run(ctx context.Context, up *os.File) error {
 	}
 	s, err := w.run(ctx, link)
 	if err != nil {
-		link.Fail(err) // nobody listens any more unless it is early
+		link.Fail(err) // the launcher listens only at the start
 	}
 	if s != nil && (s.Life.keeps() || s.Record.Service != nil) { // which another one may have by now, under the same id
 		return err
@@ -94,7 +95,7 @@ func (w *Watcher) run(ctx context.Context, link *Launcher) (*Session, error) {
 		return nil, err
 	}
 	lock := flock.New(state.LockFile(w.Dir))
-	// One that was told to end may be on its last lines.
+	// A watcher that was told to end may still write its last log lines.
 	patience, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	if ok, err := lock.TryLockContext(patience, Poll/10); err != nil || !ok {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package calltest has what tests of calls share: a server with a few commands, and a caller that
+// Package calltest is for tests of calls: it has a server with a few commands, and a caller that
 // speaks to it as the shim does.
 package calltest
 
@@ -17,7 +17,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// Caller plays the shim: it sends m, answers credit, and collects what comes.
+// Caller plays the shim: it sends m, answers credit, and collects the host's frames.
 type Caller struct {
 	Conn     net.Conn
 	Env      []string
@@ -90,7 +90,7 @@ func (c *Caller) End(t *testing.T) wire.Exit {
 	return c.Exit
 }
 
-// Drain takes whatever else comes, for a caller that does not look at it.
+// Drain reads all remaining frames, for a caller that does not use them.
 func (c *Caller) Drain() {
 	// ends when the connection does.
 	go io.Copy(io.Discard, c.Conn)

@@ -79,7 +79,7 @@ type answer struct {
 	Signal string `json:"signal"`
 	Stdout int64  `json:"stdout"`           // bytes
 	Stderr int64  `json:"stderr"`           // bytes
-	Stdin  uint64 `json:"stdin"`            // bytes that the command read, of those that were passed on
+	Stdin  uint64 `json:"stdin"`            // bytes that the command has read, of those that were passed on
 	Unread string `json:"unread,omitempty"` // the message for a caller whose stdin has data that the command did not get
 	Reason string `json:"reason"`           // why the command ended, if not by itself
 }

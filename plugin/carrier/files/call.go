@@ -45,7 +45,7 @@ func newCall(p *servedDir, req request) *call {
 	return &call{p: p, req: req, wakeups: make(chan struct{}, 1)}
 }
 
-// lookNow has watchCaller look at the files now.
+// lookNow makes watchCaller check the files now.
 func (c *call) lookNow() {
 	select {
 	case c.wakeups <- struct{}{}:

@@ -47,8 +47,8 @@ func (l *Listener) share(p *servedDir) {
 	}
 }
 
-// putHeartbeat makes .heartbeat writable for every user: callers with several user ids share it.
-// The time of 1970 means that nobody has touched it yet.
+// putHeartbeat makes .heartbeat writable for every user: callers with several user ids share it. The time 1970
+// means that no caller has touched it yet.
 func (p *servedDir) putHeartbeat() error {
 	if e, err := p.Dir.Stat(heartbeat); err == nil && e.Regular && e.Mode == 0o666 {
 		return nil

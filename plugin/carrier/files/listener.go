@@ -58,7 +58,7 @@ func Listen(dirs []RequestDir, log *slog.Logger, limits *limit.Session) (*Listen
 	return l, nil
 }
 
-// Refuse refuses requests from here on. Calls that are ended later say that it was called.
+// Refuse refuses new requests. Calls that end later report that the proxy was shutting down.
 func (l *Listener) Refuse() { l.drain.Do(func() { close(l.draining) }) }
 
 // Drain refuses requests from here on and returns when no call is in flight any more, or
@@ -77,7 +77,7 @@ func (l *Listener) Drain(until <-chan struct{}) {
 	}
 }
 
-// Close takes no more calls, and returns when those that were accepted have their answers. Their server has to end
+// Close accepts no more calls, and returns when the accepted calls have their answers. Their server has to end
 // them.
 func (l *Listener) Close() error {
 	var err error

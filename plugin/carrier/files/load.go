@@ -66,8 +66,8 @@ func (l *load) noteSkipped() {
 	l.skipped = true
 }
 
-// retryLocked has the loop read the directories if a request was skipped. That is rare, and reading them costs a third
-// of a call.
+// retryLocked makes the loop read the directories if a request was skipped. That is rare, and reading them
+// costs a third of a call.
 func (l *load) retryLocked() {
 	if !l.skipped {
 		return

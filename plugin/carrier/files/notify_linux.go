@@ -130,5 +130,5 @@ func (n *notifier) dispatch(wd int32, mask uint32, name []byte) {
 	}
 }
 
-// watchedSuffixes are the kinds of files that are looked at as soon as they appear.
+// watchedSuffixes are the kinds of files that are read as soon as they appear.
 var watchedSuffixes = map[string]bool{"req": true, "cancel": true, "stdin": true, "eof": true}

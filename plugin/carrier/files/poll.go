@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Requests are found by reading the directories. Notifications only say that it is worth doing so now: a directory that
-// is shared with a virtual machine, or by FUSE, may have none, and their queue may overflow. So the interval of polling
+// Requests are found by reading the directories. Notifications only trigger this: a directory that is shared
+// with a virtual machine, or by FUSE, may have none, and their queue may overflow. So the interval of polling
 // is short until notifications have proven to work.
 
 const (
@@ -141,7 +141,7 @@ func (l *Listener) checkEvents(now time.Time) {
 // noteEvent notes that notifications work.
 func (l *Listener) noteEvent() { l.eventsWork, l.missedSince = true, time.Time{} }
 
-// handleEvent looks at the file that an event names.
+// handleEvent handles the file that an event names.
 func (l *Listener) handleEvent(ev event) {
 	id, what, ok := split(ev.name)
 	switch {

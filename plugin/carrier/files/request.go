@@ -36,7 +36,7 @@ const (
 	settleTime = 100 * time.Millisecond
 	// maxRequestAge is how old a request may be: the caller of an older one has given up.
 	maxRequestAge = 5 * time.Minute
-	// ambiguous is the exit code for a request whose command is not known.
+	// ambiguous is the exit code for a request whose command is unknown.
 	ambiguous = 2
 )
 
@@ -96,8 +96,9 @@ func (p *servedDir) sidecar(id string) []string {
 	return fields(text)
 }
 
-// settled reports whether a request is complete. A caller that writes it in place, instead of renaming it, can be seen
-// half way: the last argument has no NUL yet, or the file is empty, which would mean a command without arguments.
+// settled reports whether a request is complete. If a caller writes it in place, instead of renaming it, the
+// host can see a part of it: the last argument has no NUL yet, or the file is empty, which would mean a command
+// without arguments.
 func (p *servedDir) settled(id string, text []byte, side []string, err error) bool {
 	if err != nil || side != nil || len(text) > 0 && text[len(text)-1] == 0 {
 		return true

@@ -13,15 +13,17 @@ import (
 type RequestDir struct {
 	Dir      *dir.SharedDir // which Close closes
 	Commands []string       // the commands that are served from it
-	// Others returns the commands that other processes serve from the same directory now. Nil: there are no others.
+	// Others returns the commands that other processes serve from the same directory now, or nil.
 	Others func() []string
-	// Cwd returns the directory of calls whose caller names none.
+	// Cwd returns the directory of calls whose caller sends none.
 	Cwd func() string
 	// Allows reports whether requests may come from a user id. Files that were put there while the directory was
 	// open to more users are still in it. Nil: every user id is allowed.
 	Allows func(uid int) bool
 	// Renew makes the directory again after it was deleted or replaced. Nil: that is not noticed.
 	Renew func() (RequestDir, error)
+	// Repair puts back a client that was deleted from the directory. Nil: that is not noticed.
+	Repair func() error
 }
 
 // servedDir is a RequestDir with the state of its calls.
@@ -35,6 +37,7 @@ type servedDir struct {
 	renewTried  time.Time            // when renewing was last tried
 	wait        time.Duration        // how long it is not tried again after that
 	renewFailed bool                 // the last try failed
+	repairTried time.Time            // when the directory was last checked for its clients
 
 	mu             sync.Mutex // guards the fields below
 	inFlight       map[string]*call
@@ -79,7 +82,7 @@ func (p *servedDir) call(id string) *call {
 	return p.inFlight[id]
 }
 
-// blocked reports whether the name of a request is that of a directory, which stays there and must not hold up others.
+// blocked reports whether the name of a request is a directory. It stays there and must not delay others.
 func (p *servedDir) blocked(name string) bool {
 	e, err := p.Dir.Stat(name)
 	return err == nil && e.Dir

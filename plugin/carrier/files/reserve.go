@@ -13,8 +13,8 @@ import (
 // reserveSize is how many bytes of the disk are reserved for the ends of calls.
 const reserveSize = 64 << 10
 
-// reserve is space on the disk of a directory of requests. When the disk is full, it makes room for the files that tell
-// callers so. Its zero value reserves nothing.
+// reserve is reserved space on the disk of a directory of requests. When the disk is full, the space is used
+// for the files that report this to callers. Its zero value reserves nothing.
 type reserve struct {
 	mu sync.Mutex // guards the field below
 	f  *os.File   // without a name; nil: nothing is reserved

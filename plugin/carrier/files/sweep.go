@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// maxAnswerAge is how long the files of a call are kept that nobody fetches.
+// maxAnswerAge is how long the files of a call are kept if the caller does not fetch them.
 const maxAnswerAge = 5 * time.Minute
 
 // sweep removes the files of calls whose caller has not fetched them: the caller died, or the host's process did. It
@@ -51,5 +51,5 @@ func (p *servedDir) sweep(now time.Time) {
 	}
 }
 
-// maxSweptCalls is how many calls one sweep looks at. The next sweep looks at the others.
+// maxSweptCalls is the number of calls that one sweep handles. The next sweep handles the others.
 const maxSweptCalls = 100_000

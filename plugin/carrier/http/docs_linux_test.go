@@ -23,7 +23,7 @@ func TestDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := door(t, func(c *receivedCall) {
+	h := newTestListener(t, func(c *receivedCall) {
 		switch strings.Join(c.ask.Args, "|") + " " + c.ask.Cwd {
 		case "make|unit test /w":
 			c.start(false, "--proxy make")

@@ -29,7 +29,7 @@ type ExecSocket struct {
 	loop sync.WaitGroup
 }
 
-// Keys are what a request is checked for, in this order.
+// Keys are the secrets that a request must have, in this order.
 type Keys struct {
 	Secret, Token string
 	// Cwd returns the container's name of a directory of the host. The error is ErrNoWorkdir if it has none, or the
@@ -37,7 +37,7 @@ type Keys struct {
 	Cwd func(workdir string) (cwd string, err error)
 }
 
-// ErrNoWorkdir says that a session does not have a directory of the host.
+// ErrNoWorkdir means that a session does not have a directory of the host.
 var ErrNoWorkdir = errors.New("no directory of the session's")
 
 // ListenExecSocket answers the requests that arrive at ln. dir is a private directory for output. Close ends it.
@@ -65,8 +65,8 @@ func (l *ExecSocket) accept() {
 	}
 }
 
-// Close takes no more requests, and returns when those that were accepted have their answers. Their server has to end
-// them.
+// Close accepts no more requests, and returns when the accepted requests have their answers. Their server has
+// to end them.
 func (l *ExecSocket) Close() error {
 	l.end()
 	err := l.ln.Close()

@@ -6,7 +6,7 @@ import (
 	"net"
 )
 
-// hostConn is the host's end of a call. The server tells it why the command may run.
+// hostConn is the host's end of a call. The server reports to it why the command may run.
 type hostConn struct {
 	net.Conn
 	carrier string
@@ -14,7 +14,8 @@ type hostConn struct {
 	pattern string
 }
 
-// OneAnswer returns the name of the carrier. exec/call asks connections for it whose clients get one answer only.
+// OneAnswer returns the name of the carrier. exec/call calls it on connections whose clients get a single
+// answer.
 func (c *hostConn) OneAnswer() string { return c.carrier }
 
 // Decided is called by exec/call, before it sends the frames after which these fields are read.

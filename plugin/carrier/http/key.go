@@ -20,7 +20,7 @@ import (
 // Token is the name of the file in a share with the session's token.
 const Token = "token"
 
-// KeptKey returns the key in file, and makes the file, of mode 0600, if there is none.
+// KeptKey returns the key in file. If there is none, it creates the file with mode 0600.
 func KeptKey(file string) (string, error) {
 	b, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {

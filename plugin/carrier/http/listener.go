@@ -32,7 +32,7 @@ import (
 type Listener struct {
 	*caller
 	token string
-	cwd   func() string // returns the directory of calls whose caller names none
+	cwd   func() string // returns the directory of calls whose caller sends none
 
 	mu      sync.Mutex // guards the fields below
 	hosts   []string   // values of the Host header that are accepted
@@ -64,7 +64,7 @@ func New(dir, token string, cwd func() string) *Listener {
 	return h
 }
 
-// ErrTaken says that another program listens on the port.
+// ErrTaken means that another program listens on the port.
 var ErrTaken = errors.New("the port is taken")
 
 // Open listens at addr on the first of ports that is free, and returns that address. It accepts connections only from the
@@ -110,7 +110,7 @@ func (h *Listener) serve(ln net.Listener) string {
 	at := ln.Addr().(*net.TCPAddr).AddrPort()
 	srv := &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTimeout, MaxHeaderBytes: maxHeader,
-		ErrorLog:    log.New(io.Discard, "", 0), // anybody could fill a log with it
+		ErrorLog:    log.New(io.Discard, "", 0), // any client could fill a log with it
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 	}
 	srv.SetKeepAlivesEnabled(false)
@@ -124,8 +124,8 @@ func (h *Listener) serve(ln net.Listener) string {
 
 type connKey struct{}
 
-// Close takes no more requests, and returns when those that were accepted have their answers. Their server has to end
-// them.
+// Close accepts no more requests, and returns when the accepted requests have their answers. Their server has
+// to end them.
 func (h *Listener) Close() error {
 	h.end()
 	h.mu.Lock()

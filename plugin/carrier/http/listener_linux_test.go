@@ -22,7 +22,7 @@ const (
 //
 // Attacks 45, 178, 180.
 func TestHTTPRequest(t *testing.T) {
-	h := door(t, func(c *receivedCall) {
+	h := newTestListener(t, func(c *receivedCall) {
 		c.start(false, "")
 		c.say(wire.KindStdout, fmt.Appendf(nil, "%q %s", c.ask.Args, c.ask.Cwd))
 		c.end(wire.Exit{Outcome: wire.Exited})
@@ -49,7 +49,7 @@ func TestHTTPRequest(t *testing.T) {
 //
 // Attacks 45, 122, 123, 172, 173, 174, 178.
 func TestHTTPRefuses(t *testing.T) {
-	h := door(t, func(c *receivedCall) { c.t.Errorf("a call came: %q", c.ask.Args) })
+	h := newTestListener(t, func(c *receivedCall) { c.t.Errorf("a call came: %q", c.ask.Args) })
 	const body = `{"args": ["make"]}`
 	for _, tt := range []struct {
 		name, body string
@@ -176,7 +176,7 @@ func TestHTTPAnswers(t *testing.T) {
 			`{"status":"error","reason":"hostexec: the host's side of this call has gone","exit_code":125}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			h := door(t, tt.serve)
+			h := newTestListener(t, tt.serve)
 			w := post(h, `{"args": ["make"]}`)
 			code := 200
 			if tt.name == "a job" {
@@ -191,7 +191,7 @@ func TestHTTPAnswers(t *testing.T) {
 
 // TestHTTPAsks looks at what the host is asked.
 func TestHTTPAsks(t *testing.T) {
-	h := door(t, func(c *receivedCall) {
+	h := newTestListener(t, func(c *receivedCall) {
 		if c.ask.FDs[0] != wire.FDNull || c.ask.Passed != 0 || strings.Join(c.ask.Env, " ") != "HOSTEXEC_APPROVAL_TIMEOUT=4m55s HOSTEXEC_JSON=1" {
 			t.Errorf("the host is asked %+v", c.ask)
 		}
@@ -204,7 +204,7 @@ func TestHTTPAsks(t *testing.T) {
 //
 // Attacks 141, 181.
 func TestHTTPCapped(t *testing.T) {
-	h := door(t, func(c *receivedCall) {
+	h := newTestListener(t, func(c *receivedCall) {
 		c.start(false, "x")
 		block := []byte(strings.Repeat("0123456789abcde\n", wire.MaxFrame/16))
 		for range maxKept/len(block) + 10 {
@@ -237,7 +237,7 @@ func TestHTTPCapped(t *testing.T) {
 //
 // Attack 181.
 func TestHTTPNoDisk(t *testing.T) {
-	h := door(t, func(c *receivedCall) {
+	h := newTestListener(t, func(c *receivedCall) {
 		c.start(false, "x")
 		c.say(wire.KindStdout, make([]byte, 2*maxHeld))
 		c.say(wire.KindStdout, []byte("later"))
@@ -263,7 +263,7 @@ func TestHTTPNoDisk(t *testing.T) {
 // Attack 181.
 func TestHTTPTooMany(t *testing.T) {
 	began, finish := make(chan struct{}), make(chan struct{})
-	h := door(t, func(c *receivedCall) { began <- struct{}{}; <-finish; echo(c) })
+	h := newTestListener(t, func(c *receivedCall) { began <- struct{}{}; <-finish; echo(c) })
 	var wg sync.WaitGroup
 	for range maxCalls {
 		// ends with its call.

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// output is what a command writes to one stream. A small part is in memory, the rest in a file without a name. If there
-// is no space left, further output is dropped.
+// output holds the bytes that a command writes to one stream. A small part is in memory, the rest in a file
+// without a name. If there is no space left, further output is dropped.
 type output struct {
 	l      *caller
 	held   []byte
@@ -33,8 +33,8 @@ func (o *output) write(b []byte) {
 	if b = b[n:]; len(b) == 0 {
 		return
 	}
-	if room := maxKept - maxHeld - o.inFile; int64(len(b)) > room {
-		b, o.cut = b[:room], true
+	if free := maxKept - maxHeld - o.inFile; int64(len(b)) > free {
+		b, o.cut = b[:free], true
 	}
 	if !o.writeFile(b) {
 		o.cut = true

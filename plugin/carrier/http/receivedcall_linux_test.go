@@ -100,8 +100,8 @@ func echo(c *receivedCall) {
 	c.end(wire.Exit{Outcome: wire.Exited})
 }
 
-// door is an HTTP without a port, as an http.Handler.
-func door(t *testing.T, serve func(*receivedCall)) *Listener {
+// newTestListener returns a Listener without a port, as an http.Handler.
+func newTestListener(t *testing.T, serve func(*receivedCall)) *Listener {
 	t.Helper()
 	h := New(t.TempDir(), goodToken, func() string { return "/w" })
 	h.hosts = hostsOf(netip.MustParseAddrPort("172.17.0.1:9998"))

@@ -17,10 +17,10 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// The headers that a token may come in: ours, and that of cloister's clients.
+// The headers for a token: ours, and the one of cloister's clients.
 var tokenHeaders = []string{"X-Hostexec-Token", "X-Cloister-Token"}
 
-// GuardianHost is what cloister's clients call the host.
+// GuardianHost is the name that cloister's clients use for the host.
 const GuardianHost = "cloister-guardian"
 
 // hostsOf returns the accepted Host headers of requests to at. Any other means that a name was rebound to this address.

@@ -13,7 +13,7 @@ const (
 	stApproved     = "approved"      // by a person; exit_code is the command's
 	stAutoApproved = "auto_approved" // by a rule, which is pattern
 	stDenied       = "denied"        // by a person or a rule
-	stTimeout      = "timeout"       // nobody answered, or the command took too long
+	stTimeout      = "timeout"       // no answer in time, or the command took too long
 	stError        = "error"         // anything else
 )
 

@@ -12,11 +12,11 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// link is one stream to a relay. The data that calls send is queued, and one goroutine writes it: many small frames go
+// link is one stream to a relay. The data of calls is queued, and one goroutine writes it: many small frames go
 // out in one write, and closing a call does not wait for the stream.
 type link struct {
 	stream io.ReadWriteCloser
-	exited func() bool // whether the relay's process has ended; nil: the stream says so
+	exited func() bool // whether the relay's process has ended; nil: the end of the stream shows it
 	writer sync.WaitGroup
 	over   chan struct{} // closed when the link has ended
 
@@ -32,8 +32,8 @@ const maxQueued = 4 * (wire.ChunkLen + wire.MaxChunk)
 
 var errTooMany = errors.New("more calls than a relay may carry")
 
-// open begins a call. It waits while the queue is full: the end of each call is queued, and a relay that does not read may
-// make any number of calls.
+// open begins a call. It waits while the queue is full: the end of each call is queued, and a relay that does
+// not read may make any number of calls.
 func (l *link) open(call uint32) (*conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -126,7 +126,7 @@ func (l *link) write() {
 	}
 }
 
-// stalled is how long a write may block before the relay's process is looked for.
+// stalled is how long a write may block before the watcher checks whether the relay's process runs.
 const stalled = time.Second
 
 // pass writes b to the stream. For a process that has ended, an engine accepts no more data, and ends the stream only

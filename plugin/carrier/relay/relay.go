@@ -12,11 +12,11 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// Listener has the calls that a relay in a container carries over one stream. Each call is a connection of its own, over
-// which no descriptors can be passed. The container controls the other end of the stream: all numbers and lengths from
+// Listener accepts the calls that a relay in a container carries over one stream. Each call is a separate connection,
+// which cannot pass descriptors. The container controls the other end of the stream: all numbers and lengths from
 // there are untrusted.
 type Listener struct {
-	Nonce string // what the relay has to read in the share; empty: the container has no share
+	Nonce string // the content of the carrier file in the share; empty: the container has no share
 
 	*carrier.Queue
 }

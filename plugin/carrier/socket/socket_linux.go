@@ -18,8 +18,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// Listen makes the socket in share. Every user id of the container that mounts share can connect to it. Nobody else can,
-// because share's parent is private. Close removes it.
+// Listen creates the socket in share. Every user id of the container that mounts share can connect to it. No
+// other process can, because share's parent is private. Close removes it.
 func Listen(share string) (net.Listener, error) {
 	ln, err := Bind(share, Name, 0o666)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Unreadable makes, and returns, two sessions without a readable record that a container tells of: the folder of one is empty, that
-// of the other has a damaged record. Both are old.
+// Unreadable creates two sessions without a readable record, each with a container: the directory of one is
+// empty, and the other has a damaged record. Both are old.
 func Unreadable(t *testing.T, store *state.Store) (empty, damaged state.Session) {
 	t.Helper()
 	empty = state.Session{ID: state.NewID(), ContainerName: "web", Damaged: true}

@@ -135,7 +135,7 @@ func openUI(ctx context.Context, dockerCLI command.Cli, store *state.Store, opts
 	return nil
 }
 
-// warnNoBrowser says why no browser opens. The printed address is enough.
+// warnNoBrowser reports why no browser opens. The printed address is enough.
 func warnNoBrowser(dockerCLI command.Cli, err error) {
 	if err != nil {
 		cli.Say(dockerCLI.Err(), "%s: open the address yourself", err)

@@ -55,7 +55,7 @@ const (
 	byRelay  = "calls go over an exec: the same, but slower"
 )
 
-// carrierKnown reports what earlier sessions have shown of an engine.
+// carrierKnown reports the carrier that earlier sessions have found for an engine.
 func carrierKnown(known state.Engine, e engineFacts) finding {
 	f := finding{Status: isOK}
 	command := "docker hostexec doctor --image IMAGE"

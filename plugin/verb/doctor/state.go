@@ -82,7 +82,7 @@ func rank(p policy.Problem) int {
 	return 1
 }
 
-// leftovers lists what is left behind, and what removes it.
+// leftovers lists leftover files, and the commands that remove them.
 type leftovers struct{ found, means, fixes []string }
 
 // The meanings of leftovers.
@@ -132,7 +132,7 @@ func (d *doctor) staleState(ctx context.Context) finding {
 	return finding{Status: isWarn, Found: strings.Join(left.found, "\n"), Means: strings.Join(left.means, "; "), Fix: strings.Join(left.fixes, "; ")}
 }
 
-// recordless finds folders without a readable record, except for those of recs. answered reports whether all
+// recordless finds directories without a readable record, except for those of recs. answered reports whether all
 // engines have listed their containers.
 func (d *doctor) recordless(left *leftovers, recs []state.Session, answered bool) {
 	recordless := d.store.Recordless(sessions.MinAge)

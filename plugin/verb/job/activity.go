@@ -33,8 +33,8 @@ const (
 	kindLeft = "left"
 )
 
-// activities returns what runs in the given sessions, and their ended jobs, oldest first. If a session cannot
-// be asked, it returns the others together with the error.
+// activities returns the running calls and all jobs of the given sessions, oldest first. If a session cannot be
+// asked, it returns the others together with the error.
 func activities(ctx context.Context, store *state.Store, recs []state.Session) ([]activity, error) {
 	var all []activity
 	var errs []error

@@ -85,7 +85,7 @@ func (s *shownWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// watched reports whether the session with the folder dir has a watcher. Without one its jobs write no more
+// watched reports whether the session with the directory dir has a watcher. Without one its jobs write no more
 // output.
 func watched(ctx context.Context, dir string) bool {
 	c := control.Dial(dir)

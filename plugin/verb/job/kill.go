@@ -57,7 +57,7 @@ func NewKillCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-// killAll ends what refs name concurrently, and prints the IDs.
+// killAll ends the processes of refs concurrently, and prints the IDs.
 func killAll(ctx context.Context, dockerCLI command.Cli, store *state.Store, refs []string, signal string) error {
 	recs, err := store.List()
 	if err != nil {
@@ -109,7 +109,7 @@ func kill(ctx context.Context, store *state.Store, all []activity, ref, signal s
 	return a.ID, nil
 }
 
-// completeRunning completes what runs.
+// completeRunning completes the ids of running calls and jobs.
 func completeRunning(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return completeActivity(cmd.Context(), func(a activity) bool { return a.Status == job.Running })
 }

@@ -162,8 +162,8 @@ func lastLines(b []byte, n int) []byte {
 	return b[len(rest)+1:]
 }
 
-// follow copies what is appended to f until the session is removed or ctx ends, and closes f. It polls,
-// because people read logs.
+// follow copies the data that is appended to f until the session is removed or ctx ends, and closes f. It
+// polls, because people read logs.
 func follow(ctx context.Context, w io.Writer, f *os.File) error {
 	defer func() { f.Close() }()
 	tick := time.NewTicker(200 * time.Millisecond)

@@ -124,7 +124,7 @@ func outcome(v policy.Verdict) string {
 	return v.Action.String() + " by " + v.Rule
 }
 
-// facts prints what would run.
+// facts prints the program, directory and environment of the request.
 func facts(w io.Writer, v policy.Verdict) {
 	program := v.Command.Path
 	if program == "" {

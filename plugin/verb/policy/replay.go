@@ -133,7 +133,7 @@ func (r *redecision) read(from time.Time) error {
 	}
 }
 
-// learn notes what e tells about its session's --proxy flags, unless its record exists.
+// learn stores the --proxy flags of a session that e shows, unless the session's record exists.
 func (r *redecision) learn(e audit.Entry) {
 	p := r.sessions[e.Session]
 	if p == nil {

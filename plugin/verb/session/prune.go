@@ -74,7 +74,7 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, sweep []fu
 	recs = append(recs, rebuilt...)
 	all := sessions.Survey(ctx, dockerCLI, store, recs)
 	errs := []error{sessions.SweepLost(store), inject.Sweep(store.Home), sessions.SweepAgents(ctx, dockerCLI, store, all), sweepEngines(ctx, dockerCLI, store, all), store.Proxies().Sweep()}
-	if answered { // otherwise an unknown container may mount such a folder
+	if answered { // otherwise an unknown container may mount such a directory
 		errs = append(errs, sweepRecordless(store, recs, dockerCLI.Out()))
 	}
 	for _, s := range all {
@@ -93,19 +93,19 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, sweep []fu
 	return errors.Join(errs...)
 }
 
-// sweepRecordless removes folders without a record, which are left if a process is killed while it creates or
-// removes a session. It keeps the folders of recs. IDs of services are used again by the process that holds
+// sweepRecordless removes directories without a record, which are left if a process is killed while it creates or
+// removes a session. It keeps the directories of recs. IDs of services are used again by the process that holds
 // the lock.
 func sweepRecordless(store *state.Store, recs []state.Session, out io.Writer) error {
 	lock := flock.New(store.ServicesLock(), flock.SetPermissions(0o600))
 	if ok, err := lock.TryLock(); err != nil || !ok {
-		return err // docker compose is creating sessions: the next prune removes the folders
+		return err // a dev container's session is starting: the next prune removes the directories
 	}
 	defer lock.Close()
 	var errs []error
 	for _, id := range store.Recordless(sessions.MinAge) {
 		if sessions.Contains(recs, id) {
-			continue // its container mounts the folder
+			continue // its container mounts the directory
 		}
 		if err := store.Remove(id); err != nil {
 			errs = append(errs, err)
@@ -149,7 +149,7 @@ func sweepEngines(ctx context.Context, dockerCLI command.Cli, store *state.Store
 	return errors.Join(errs...)
 }
 
-// sweepEngine removes what is left on an engine, if the engine answers.
+// sweepEngine removes leftover objects of an engine, if the engine answers.
 func sweepEngine(ctx context.Context, api client.APIClient, store *state.Store, dead func(string) bool) error {
 	soon, cancel := context.WithTimeout(ctx, sessions.EngineTimeout)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Prune does not remove the folder of a session that a container tells of.
+// Prune does not remove the directory of a session that a container tells of.
 func TestPruneLeavesRebuilt(t *testing.T) {
 	store, err := state.OpenAt(t.TempDir())
 	if err != nil {
@@ -28,7 +28,7 @@ func TestPruneLeavesRebuilt(t *testing.T) {
 	}
 }
 
-// TestPruneWithoutEngine: an engine that does not answer may have a container that mounts a folder without a record.
+// TestPruneWithoutEngine: an engine that does not answer may have a container that mounts a directory without a record.
 func TestPruneWithoutEngine(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOSTEXEC_HOME", home)

@@ -84,7 +84,7 @@ func (o *resumeOptions) args(cmd *cobra.Command, args []string) error {
 	return dockercli.ExactArgs(1)(cmd, args)
 }
 
-// resumable returns an error if a session cannot be resumed, with what to do instead.
+// resumable returns an error if a session cannot be resumed, with the next command to type.
 func resumable(s sessions.Session) error {
 	if s.Damaged && s.State != sessions.StateGone {
 		return errDamaged(s)

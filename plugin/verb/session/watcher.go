@@ -39,7 +39,7 @@ func NewWatcherCommand(dockerCLI command.Cli) *cobra.Command {
 	}
 }
 
-// modeOf returns what serves the session with record rec.
+// modeOf returns the mode of the session with record rec.
 func modeOf(rec state.Session) watch.Mode {
 	switch {
 	case rec.Proxy != nil:

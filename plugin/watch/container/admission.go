@@ -14,14 +14,14 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// The engine opens the sources of mounts when the container starts, by their names. What it
-// has mounted is known only then, so no call is answered before that has been looked at.
+// The engine opens the sources of mounts by their names when the container starts. Only then is it known which
+// files are mounted. So no call is answered before these are checked.
 
-// admission says when a call may be answered: when it is known which container it comes from, and what that
-// mounts.
+// admission decides when a call may be answered: after its container is known and the container's mounts are
+// checked.
 type admission struct {
-	containerKnown waitGate                      // shut while no container that runs is known and looked at
-	othersUnknown  waitGate                      // shut while another container of the service's cannot be looked at
+	containerKnown waitGate                      // closed until a running container is known and checked
+	othersUnknown  waitGate                      // closed while the mounts of another container with the share are unknown
 	started        chan struct{}                 // has a value when the container may have started: checkAtStart
 	live           atomic.Pointer[liveContainer] // the container, if mounts of this host can appear in it
 	mounts         *mountCheck
@@ -34,20 +34,21 @@ func (a *admission) admit(ctx context.Context) bool {
 	return a.containerKnown.pass(ctx) && a.othersUnknown.pass(ctx) && a.checkAgain()
 }
 
-// mayHaveStarted says that the container may have started: the engine has said so, or a call has come.
+// mayHaveStarted reports that the container may have started: the engine has sent an event, or a call has
+// arrived.
 func (a *admission) mayHaveStarted() {
 	select {
 	case a.started <- struct{}{}:
-	default: // it has been said, and not been heard yet
+	default: // it was reported before, and not handled yet
 	}
 }
 
-// checkAtStart looks at the mounts of container id as soon as it runs, and then lets calls in,
-// or ends the session. The returned function ends that look, for when that run is over.
+// checkAtStart checks the mounts of container id as soon as it runs. Then it admits calls, or ends the session.
+// The returned function ends the check at the end of that run.
 func (a *admission) checkAtStart(ctx context.Context, api watch.Engine, id string) (over func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var look sync.WaitGroup
-	// ends with the look, or with ctx.
+	// ends with the check, or with ctx.
 	look.Go(func() {
 		select {
 		case <-a.started:
@@ -82,8 +83,8 @@ func (a *admission) checkRunning(c container.InspectResponse) {
 // liveContainer is a container in which mounts of this host appear while it runs.
 type liveContainer struct{ container.InspectResponse }
 
-// noteLive has every call look again at what is mounted in a container that mounts of this host
-// can appear in while it runs.
+// noteLive makes every call check the mounts again, if mounts of this host can propagate into the running
+// container.
 func (a *admission) noteLive(c container.InspectResponse) {
 	fixed := []mount.Propagation{"", mount.PropagationPrivate, mount.PropagationRPrivate}
 	live := slices.ContainsFunc(c.Mounts, func(m container.MountPoint) bool { return !slices.Contains(fixed, m.Propagation) })
@@ -94,8 +95,8 @@ func (a *admission) noteLive(c container.InspectResponse) {
 	a.live.Store(&liveContainer{c})
 }
 
-// checkAgain reports whether a call may be answered: it ends the session if a protected directory
-// has been mounted in its container meanwhile.
+// checkAgain reports whether a call may be answered. It ends the session if a protected directory has been
+// mounted in its container since the last check.
 func (a *admission) checkAgain() bool {
 	c := a.live.Load()
 	if c == nil {

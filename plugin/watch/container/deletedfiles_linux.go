@@ -11,9 +11,9 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// deletedFileBytes is how much the processes of the container have on the disk, whose first one is pid,
-// in files below its directories of requests that they have removed and still have open. It
-// sees what this user may look at: as root, all.
+// deletedFileBytes returns the disk space of files below the directories of requests that processes of the
+// container have removed and still have open. pid is the container's first process. Only root can inspect all
+// processes.
 func deletedFileBytes(pid int) (bytes int64) {
 	ours, err := os.Readlink(namespace(strconv.Itoa(pid)))
 	if pid <= 0 || err != nil {

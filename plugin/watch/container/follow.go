@@ -59,23 +59,23 @@ func (m *Mode) Follow(ctx context.Context, link *watch.Launcher) (err error) {
 		if err != nil {
 			return err
 		}
-		m.admission.containerKnown.shut() // until it is known what it mounts when it runs again
+		m.admission.containerKnown.shut() // until the mounts of its next run are known
 		m.s.Life.Down.Store(true)
 		if began, exit, err = m.waitRestart(ctx, api, id); err != nil {
 			return err
 		}
-		m.name.note(ctx, api, id) // it may have been renamed since the look of above
+		m.name.note(ctx, api, id) // it may have been renamed since the first inspect
 		m.s.Life.Down.Store(false)
 		m.admission.containerKnown.open()
-		if !watch.Pause(ctx, watch.Poll) { // an engine that says both "runs" and "does not" is not asked in a circle
+		if !watch.Pause(ctx, watch.Poll) { // so that contradictory answers of the engine cause no busy loop
 			return context.Cause(ctx)
 		}
 	}
 }
 
 
-// readContainer waits to be told which container the session is for, and what the engine has said of it, if run has
-// asked. When run ends without saying, what it may have left behind is removed.
+// readContainer waits for the message that names the session's container, and for the engine's description of
+// it, if run has one. If run ends without that message, it removes the objects that run may have created.
 func (m *Mode) readContainer(ctx context.Context, link *watch.Launcher) (id string, made []byte, err error) {
 	for {
 		var line string
@@ -124,13 +124,13 @@ func (m *Mode) settleShare(volume string) {
 	}
 	m.s.Record.Volume, m.s.Record.RemoteFiles = volume, true
 	if m.s.Carriers.Relay != nil {
-		m.s.Carriers.Relay.Nonce = "" // there is none in it
+		m.s.Carriers.Relay.Nonce = "" // it contains none
 	}
 }
 
-// setUp looks at the container that was created, sets the session up for it, and lets it
-// start. The returned wait ends with the container's first run, of which it is said when it
-// began, if it has. made is what the engine has said of the container, or nil.
+// setUp checks the container that was created, prepares the session for it, and lets it start. The returned
+// wait ends with the container's first run. It has the start time of that run, if there was one. made is the
+// engine's description of the container, or nil.
 func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []byte, link *watch.Launcher) (began string, exit *exitWait, err error) {
 	c, registered, err := m.firstLook(ctx, api, id, made)
 	if err != nil {
@@ -163,7 +163,7 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 		m.s.Life.Down.Store(true) // until it runs: admission
 	}
 	if !m.s.Record.RemoteFiles && !runs(c) {
-		m.admission.containerKnown.shut() // until it is known what the engine has mounted
+		m.admission.containerKnown.shut() // until the mounts of the engine are known
 	}
 	if exit = registered(); !fresh && !runs(c) {
 		exit.drop()
@@ -173,7 +173,8 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 	return c.State.StartedAt, exit, nil
 }
 
-// firstLook looks at container id, and asks to be told when it exits. registered returns when the engine has taken note.
+// firstLook inspects container id, and registers a wait for its exit. registered returns when the engine has
+// registered the wait.
 func (m *Mode) firstLook(ctx context.Context, api watch.Engine, id string, made []byte) (c container.InspectResponse, registered func() *exitWait, err error) {
 	if made == nil {
 		exit := register(ctx, api, id)
@@ -190,9 +191,8 @@ func (m *Mode) firstLook(ctx context.Context, api watch.Engine, id string, made 
 	return c, func() *exitWait { return <-done }, err
 }
 
-// setUpFailed is the end of a session that could not be set up. Its folder goes with a
-// container that run is about to remove; one that has run, and is only resumed, needs it
-// to be started again.
+// setUpFailed ends a session that could not be set up. If run is about to remove the container, the session's
+// directory is removed too. A container that has run before needs the directory for its next start.
 func setUpFailed(fresh bool, err error) error {
 	if fresh {
 		return errors.Join(watch.ErrGone, err)
@@ -223,12 +223,12 @@ func (m *Mode) noteRun(ctx context.Context, api watch.Engine, id string, link *w
 	}
 }
 
-// endUnstarted ends the session of a container that docker run has made and could not start, as
-// that of a stopped one, unless somebody starts it meanwhile.
+// endUnstarted ends the session of a container that docker run has created and could not start, as for a
+// stopped container, unless a user starts it now.
 func (m *Mode) endUnstarted(ctx context.Context, api watch.Engine, id string) {
 	c, err := api.ContainerInspect(ctx, id)
 	if err != nil || c.State.Status != container.StateCreated {
-		return // gone, or it has started: the wait will tell
+		return // gone, or started: the wait reports which
 	}
 	m.s.Life.Down.Store(true)
 	if err := settle(ctx, api, id); err != nil {
@@ -238,8 +238,8 @@ func (m *Mode) endUnstarted(ctx context.Context, api watch.Engine, id string) {
 	m.s.Life.Down.Store(false)
 }
 
-// waitRestart returns when the container runs again and the session is set up for it, with when
-// that run began and a wait for its end; or with why there is no session any more.
+// waitRestart returns when the container runs again and the session is set up for it, with the start time of
+// that run and a wait for its end. If the session has ended, it returns the reason.
 func (m *Mode) waitRestart(ctx context.Context, api watch.Engine, id string) (began string, exit *exitWait, err error) {
 	for {
 		if err := settle(ctx, api, id); err != nil {
@@ -258,14 +258,14 @@ func (m *Mode) waitRestart(ctx context.Context, api watch.Engine, id string) (be
 	}
 }
 
-// setUpAgain sets the session up for a container that was started again. Its mounts were made
-// anew: a directory that it could write may lead elsewhere by now, to what is refused.
-// It returns when the container was started, or "" if that has to be asked again.
+// setUpAgain prepares the session for a container that was started again. The engine has mounted its
+// directories anew, and a directory may be replaced by now. setUpAgain returns the time of the container's
+// start, or "" if the engine has to be asked again.
 func (m *Mode) setUpAgain(ctx context.Context, api watch.Engine, id string) (began string, err error) {
 	c, err := inspect(ctx, api, id)
 	switch {
 	case errdefs.IsNotFound(err):
-		return "", nil // settle tells
+		return "", nil // settle reports which
 	case err != nil:
 		m.s.Log.Warn("look at the container", "error", err)
 		watch.Pause(ctx, watch.EnginePoll)

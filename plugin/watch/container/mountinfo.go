@@ -15,13 +15,13 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// The engine reports the names by which a container's directories were mounted. Whoever can
-// write above one of them may have exchanged it before the engine mounted it, and put it back
-// since. The kernel knows what was mounted: /proc/PID/mountinfo, which everybody may read.
+// The engine reports the names by which a container's directories were mounted. A process that can write above
+// such a directory may have replaced it before the mount and restored it since. The kernel's table,
+// /proc/PID/mountinfo, shows the directories that are mounted, and every user may read it.
 
-// runningMounts refuses a container that runs with a mount of the state directory, other than
-// those that it was given, or with a writable mount of another protected file. A container
-// whose processes are not seen here is judged by names alone.
+// runningMounts refuses a running container with a mount of the state directory, except for the session's own
+// mounts, or with a writable mount of another protected file. If the container's processes are not visible
+// here, only names are checked.
 func (mc *mountCheck) runningMounts(c container.InspectResponse, look func() (*protectedView, error)) error {
 	text, err := mountInfoOf(c)
 	if err != nil || text == "" {
@@ -63,9 +63,9 @@ func (l *protectedView) mounts(table string, share mount.Place, given []mount.Pl
 	return nil
 }
 
-// repeated reports whether another mount of the same directory covers m. In engine 20.10, docker cp
-// mounts a container's mounts once more on this host, writable. They propagate into the container,
-// each below the one that is there already, which alone is reached.
+// repeated reports whether another mount of the same directory covers m. In engine 20.10, docker cp mounts a
+// container's mounts once more on this host, writable. They propagate into the container below the existing
+// ones, where no process can reach them.
 func repeated(m mount.Info, all []mount.Info) bool {
 	return slices.ContainsFunc(all, func(c mount.Info) bool {
 		return c.Parent == m.ID && c.At == m.At && c.Place() == m.Place()
@@ -96,9 +96,9 @@ func (l *protectedView) mounted(m mount.Info, share mount.Place, given []mount.P
 	return nil
 }
 
-// mountInfoOf returns the mount table of a container that runs, where its first process is
-// seen here: cgroup or mounts of that process name the container. On an engine elsewhere the
-// same number is another process. Otherwise the text is empty.
+// mountInfoOf returns the mount table of a running container, if its first process is visible here. The cgroup
+// or the mounts of that process must name the container, because pids of another engine's host mean other
+// processes here. Otherwise the text is empty.
 func mountInfoOf(c container.InspectResponse) (text string, err error) {
 	if c.ContainerJSONBase == nil || c.State == nil || c.State.Pid <= 0 || c.ID == "" {
 		return "", nil

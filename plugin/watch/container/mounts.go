@@ -20,16 +20,16 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// table is what the container's directories are on the host. The engine says so, never
-// the container; our own mount does not count. What an engine that is not near mounts is
-// another host's.
+// table returns the mount table: the directories of the host that the container has. The source is the engine,
+// never the container. hostexec's own mount is left out. The directories of a remote engine belong to another
+// host.
 func table(c container.InspectResponse, fallback mount.Default, near bool, more []mount.Point) (*mount.Table, error) {
 	mounts := slices.Clone(more)
 	for _, m := range c.Mounts {
 		if m.Destination == "" && !near {
 			continue
 		}
-		entry := mount.Point{Target: m.Destination, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)} // without a target: what a volume is made of
+		entry := mount.Point{Target: m.Destination, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)} // mounts without a target: the sources of volumes
 		if near {
 			entry.Source, entry.Bind = m.Source, m.Type == apimount.TypeBind && !names.Within(m.Destination, state.Target)
 		}
@@ -43,22 +43,22 @@ func table(c container.InspectResponse, fallback mount.Default, near bool, more 
 	return mount.NewTable(mounts, fallback)
 }
 
-// mountCheck says what stands against the mounts of a container, and what should be known of them.
+// mountCheck is the result of a check of a container's mounts: the objection, and warnings.
 type mountCheck struct {
 	record   *watch.Record
 	config   *watch.Configuration
 	sessions *watch.OtherSessions
 	notifier notify.Notifier
-	others   []mount.Point // what other containers of the service can write
+	others   []mount.Point // places that other containers of the service can write
 }
 
-// protected lists the files of this host that decide what runs on it.
+// protected lists the files of this host that decide which code runs on it.
 func (mc *mountCheck) protected() []watch.ProtectedFile {
 	return watch.ProtectedFiles(mc.record, mc.config, mc.notifier)
 }
 
-// Check is what the watcher of rec's session will object to in a container as c, before
-// there is any, and what should be known of it. Of c only mounts and host configuration count.
+// Check returns the objections and warnings that the watcher of rec's session would have for a container like
+// c, before it exists. It uses only the mounts and the host configuration of c.
 func Check(store *state.Store, rec state.Session, c container.InspectResponse) (notes []string, err error) {
 	mc := newMountCheck(store, rec)
 	notes = slices.Concat(mc.warnings(c), mc.adapt(c), mc.config.Supplied(mc.owner(c)))
@@ -73,7 +73,8 @@ func newMountCheck(store *state.Store, rec state.Session) *mountCheck {
 	return &mountCheck{record: record, config: config, sessions: sessions, notifier: watch.NewNotifier(rec, watch.Notify(config.Load().Notify), sessions, log)}
 }
 
-// Preflight returns what the watcher of rec's session would object to in its container, if that started now.
+// Preflight returns the objection that the watcher of rec's session would have to its container, if that
+// started now.
 func Preflight(ctx context.Context, api watch.Engine, store *state.Store, rec state.Session) error {
 	c, err := inspect(ctx, api, rec.Container)
 	if err != nil {
@@ -82,9 +83,8 @@ func Preflight(ctx context.Context, api watch.Engine, store *state.Store, rec st
 	return newMountCheck(store, rec).refuse(c)
 }
 
-// refuse refuses a container that could reach what decides over it: the state
-// directory, the configuration, or a program that a call would run. A container that runs is
-// also asked for what the kernel has mounted in it.
+// refuse refuses a container that could change the decisions or the code of its calls: the state directory, the
+// configuration, or a program of a call. For a running container it also checks the kernel's mount table.
 func (mc *mountCheck) refuse(c container.InspectResponse) error {
 	return mc.refuseWriter(c, mc.protected())
 }
@@ -103,7 +103,7 @@ func (mc *mountCheck) refuseNew(c container.InspectResponse) error {
 	return err
 }
 
-// refuseWriter refuses a container that could reach what is protected.
+// refuseWriter refuses a container that could write a protected file.
 func (mc *mountCheck) refuseWriter(c container.InspectResponse, all []watch.ProtectedFile) error {
 	if mc.record.RemoteFiles {
 		return nil // it mounts nothing of this host's
@@ -143,8 +143,8 @@ func errOwnShare(source string) error {
 	return fmt.Errorf("the container could change its own share: mount %s read-only", source)
 }
 
-// recursive reports whether the engine brings along what this host has mounted below the source
-// of the mount at target, as it does unless it was asked not to.
+// recursive reports whether the engine also mounts the mounts below the source of the mount at target. It does
+// unless the mount has bind-recursive=disabled.
 func recursive(c container.InspectResponse, target string) bool {
 	if c.ContainerJSONBase == nil || c.HostConfig == nil {
 		return true

@@ -14,21 +14,21 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// engineSilence is how long an engine that tells of nothing is left alone, at most.
+// engineSilence is the longest pause between attempts to reach an engine that sends no events.
 const engineSilence = time.Minute
 
-// nameFollower has the session go by the name of its container.
+// nameFollower changes the session's name when its container is renamed.
 type nameFollower struct {
 	calls   *watch.Calls
 	log     *slog.Logger
 	started func() // called when the container may have started
 }
 
-// follow has the session go by the name of container id, whatever that is changed to,
-// until ctx is done. The engine also tells of the container's starts here.
+// follow gives the session the name of container id, and follows changes of it, until ctx is done. It also
+// receives the engine's events about the container's starts.
 func (n nameFollower) follow(ctx context.Context, api watch.Engine, id string) {
 	filter := filters.NewArgs(filters.Arg("container", id), filters.Arg("event", string(events.ActionRename)), filters.Arg("event", string(events.ActionStart)))
-	wanted := events.ListOptions{Since: "0", Filters: filter} // what happens while the engine takes note is told, too
+	wanted := events.ListOptions{Since: "0", Filters: filter} // events during the subscription are delivered, too
 	for wait := watch.EnginePoll; ; wait = min(2*wait, engineSilence) {
 		told, failed := api.Events(ctx, wanted)
 		for over := false; !over; {
@@ -51,8 +51,7 @@ func (n nameFollower) follow(ctx context.Context, api watch.Engine, id string) {
 	}
 }
 
-// note has the session go by the name that the container has now. Events are of the
-// past: what the engine says now is the name.
+// note gives the session the current name of the container. Events may be old, so it asks the engine.
 func (n nameFollower) note(ctx context.Context, api watch.Engine, id string) {
 	c, err := api.ContainerInspect(ctx, id)
 	if err != nil {

@@ -20,8 +20,8 @@ type protectedView struct {
 	stateDir string                // the state directory
 	at       mount.Location        // the same
 	files    []string              // one in each directory of the state
-	kept     []protectedRoute      // what is refused, but for the state
-	notes    []watch.ProtectedFile // what is warned about
+	kept     []protectedRoute      // refused, except for the state directory
+	notes    []watch.ProtectedFile // warned about
 }
 
 type protectedRoute struct {
@@ -29,12 +29,12 @@ type protectedRoute struct {
 	route mount.Route
 }
 
-// viewProtected identifies what is protected of the session.
+// viewProtected identifies the protected files of the session.
 func (mc *mountCheck) viewProtected() (*protectedView, error) {
 	return viewOf(mc.protected(), mc.record.Dir)
 }
 
-// viewOf identifies what is protected. session is the folder of the session.
+// viewOf identifies protected files. session is the directory of the session.
 func viewOf(all []watch.ProtectedFile, session string) (*protectedView, error) {
 	v, err := mount.ReadView()
 	if err != nil {
@@ -54,8 +54,8 @@ func viewOf(all []watch.ProtectedFile, session string) (*protectedView, error) {
 	return l, nil
 }
 
-// source refuses the mount of a directory or file of this host. recursive says that mounts
-// below it come along.
+// source refuses the mount of a directory or file of this host. If recursive is set, mounts below it are
+// mounted, too.
 func (l *protectedView) source(source string, writable, recursive bool) error {
 	at := l.view.Locate(source)
 	if holdsDisk(at.Path, l.stateDir) {
@@ -125,10 +125,10 @@ func someOf(dir string) []os.DirEntry {
 	return entries
 }
 
-// overlaps reports whether a mount shows the state directory, a part of it, or what is above.
+// overlaps reports whether a mount shows the state directory, a part of it, or a directory above it.
 func (l *protectedView) overlaps(p mount.Place) bool { return p.In(l.at.Place) || l.at.Place.In(p) }
 
-// warn lists what a mount of source, which can be written, gives away beside what is refused.
+// warn lists the private files that a writable mount of source exposes, except for those that are refused.
 func (l *protectedView) warn(source string) (list []string) {
 	at := l.view.Locate(source).Path
 	for _, n := range l.notes {

@@ -13,8 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// setWarnings writes down what there is to know of the session's container, in the record that is saved
-// next, in place of what was known of the one before. found are its warnings.
+// setWarnings stores the warnings about the session's container in the record, to be saved next. They replace
+// those of an earlier container. found are the container's warnings.
 func (m *Mode) setWarnings(c container.InspectResponse, found []string) {
 	list := append(slices.Clone(found), m.s.Config.Supplied(m.mounts.owner(c))...)
 	if m.s.Carriers.Unreachable != "" {
@@ -23,7 +23,7 @@ func (m *Mode) setWarnings(c container.InspectResponse, found []string) {
 	m.s.Warnings.Set(append(list, m.s.Calls.HostCode(m.mounts.writable(c), "which the container can write")...))
 }
 
-// noteContainer saves which container the session has, and what that can write. found are its warnings.
+// noteContainer saves the session's container, and the places that it can write. found are its warnings.
 func (m *Mode) noteContainer(c container.InspectResponse, found []string) (err error) {
 	m.s.Record.Change(func() {
 		m.s.Record.Container, m.s.Record.ContainerName, m.s.Record.Image = c.ID, strings.TrimPrefix(c.Name, "/"), c.Config.Image
@@ -34,9 +34,10 @@ func (m *Mode) noteContainer(c container.InspectResponse, found []string) (err e
 	return err
 }
 
-// updateWarnings is setWarnings for a container that was started again. It saves them with what that can write.
+// updateWarnings is setWarnings for a container that was started again. It saves them, with the places that the
+// container can write.
 func (m *Mode) updateWarnings(c container.InspectResponse, found []string) {
-	m.s.Record.Change(func() { // the container may be renamed meanwhile
+	m.s.Record.Change(func() { // the container may be renamed at the same time
 		old, wrote := m.s.Record.Warnings, m.s.Record.Writable
 		m.s.Record.Writable = m.s.Calls.Dirs().Sources()
 		if m.setWarnings(c, found); slices.Equal(old, m.s.Record.Warnings) && slices.Equal(wrote, m.s.Record.Writable) {

@@ -23,7 +23,7 @@ const (
 	// minRetry and later are the shortest and the longest pause before another relay is tried.
 	minRetry = 50 * time.Millisecond
 	maxRetry = time.Second
-	// arrivalTimeout is how long a connection may take that the relay says it has made.
+	// arrivalTimeout limits the time until a connection arrives that the relay has reported.
 	arrivalTimeout = 5 * time.Second
 )
 
@@ -59,7 +59,7 @@ func (t *transport) keepRelay(ctx context.Context, api watch.Engine, id string) 
 	}
 }
 
-// relayOnce runs one relay to its end, and says why it ended. It calls up when that is ready.
+// relayOnce runs one relay to its end, and returns the reason of the end. It calls up when the relay is ready.
 func (t *transport) relayOnce(ctx context.Context, api watch.Engine, id string, up func(socket bool) error) error {
 	if t.record.Attached { // else it is mounted
 		if err := CheckShimOwner(ctx, api, id); err != nil {
@@ -84,8 +84,7 @@ func (t *transport) relayOnce(ctx context.Context, api watch.Engine, id string, 
 	return t.carriers.Relay.Serve(stream, up, func() bool { return exited(ctx, api, exec.ID) })
 }
 
-// exited reports whether the process of an exec has ended. An engine that does not answer says
-// nothing of it.
+// exited reports whether the process of an exec has ended. It reports false if the engine does not answer.
 func exited(ctx context.Context, api watch.Engine, exec string) bool {
 	ctx, cancel := context.WithTimeout(ctx, arrivalTimeout)
 	defer cancel()
@@ -107,7 +106,7 @@ func (t *transport) relayUp(ctx context.Context, api watch.Engine, socket bool) 
 		t.carriers.Decide(carrier.ByRelay, "it was asked for")
 		return nil
 	}
-	if socket { // the container says so, but only an arrival is proof
+	if socket { // this is a claim of the container; only a connection proves it
 		timeout := time.NewTimer(arrivalTimeout)
 		defer timeout.Stop()
 		select {

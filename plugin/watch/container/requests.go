@@ -20,20 +20,19 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// A container of --carrier files can write to its directories of requests, which lie on the
-// host's disk in the session's folder. Nothing of the kernel's bounds that for a user who is
-// not root, so the watcher measures them, and ends a container that goes beyond a limit:
-// nothing less ends what it writes to a file that it has open.
+// A container of --carrier files can write to its directories of requests, which are on the host's disk in the
+// session's directory. The kernel has no limit for that if the user is not root. So the watcher measures them,
+// and ends a container that exceeds a limit. Nothing less stops writes to a file that it has open.
 
 const (
-	// diskPoll is how often the disk is asked how much is free, and measuring how often the
-	// directories are measured whatever it says.
+	// diskPoll is the interval at which the free space of the disk is read. measuring is the interval at
+	// which the directories are measured in any case.
 	diskPoll, measuring = 50 * time.Millisecond, time.Second
-	// byteStep and many are how much less is free, in bytes and files, when that is worth a look.
+	// byteStep and many are the decrease of free space, in bytes and files, that triggers a measurement.
 	byteStep, fileStep = 8 << 20, 256
 )
 
-// errUnmeasured says that the container has a directory there that nobody else can read.
+// errUnmeasured means that the container has created a directory there that only the container can read.
 var errUnmeasured = errors.New("it has made a directory there that cannot be measured")
 
 // watch measures the directories of requests of container id until ctx is done, and
@@ -46,7 +45,7 @@ func (r requestLimit) watch(ctx context.Context, api watch.Engine, id string) {
 	}
 	defer root.Close()
 	last, wait := time.Time{}, diskPoll
-	// What lies there besides the answers that are being written.
+	// The size of all files there, except for answers that are being written.
 	held := limit.Reservation{From: &r.calls.Server.Limits}
 	defer held.Set(0)
 	before := freeSpace(root.Name())
@@ -76,12 +75,12 @@ func (r requestLimit) watch(ctx context.Context, api watch.Engine, id string) {
 	}
 }
 
-// diskFree is what a disk has left.
+// diskFree is the free space of a disk.
 type diskFree struct{ bytes, files int64 }
 
-// measure returns how much the directories hold, with bytes of files that have no name any
-// more, and why that is too much, if it is. Answers alone never are: they end at the limit, and
-// a container at a quarter more.
+// measure returns the size of the directories. bytes is the size of open files without a name. The error is the
+// exceeded limit. Answers end at the limit, and a container at a quarter more, so answers alone never exceed
+// it.
 func (r requestLimit) measure(root *os.Root, bytes int64) (_ int64, err error) {
 	space, count := r.calls.Server.Limits.Limit(limit.Spool), r.calls.Server.Limits.Limit(limit.Requests)
 	var files int64
@@ -108,7 +107,7 @@ func (r requestLimit) measure(root *os.Root, bytes int64) (_ int64, err error) {
 	return bytes, err
 }
 
-// endContainer ends container id, and says why in the logs.
+// endContainer ends container id, and logs the reason.
 func (r requestLimit) endContainer(ctx context.Context, api watch.Engine, id string, why error) {
 	r.log.Error("the container fills its directories of requests: it is ended", "container", id, "reason", why)
 	if sc := r.calls.Server.State(); sc != nil {
@@ -127,8 +126,8 @@ func (r requestLimit) endContainer(ctx context.Context, api watch.Engine, id str
 	}
 }
 
-// clearBelow removes what is below the directories of requests, as far as it can be removed: the
-// directories themselves are needed, if the container is started again.
+// clearBelow removes the entries below the directories of requests, as far as possible. The directories
+// themselves are needed if the container is started again.
 func clearBelow(root *os.Root) {
 	top, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
@@ -137,7 +136,7 @@ func clearBelow(root *os.Root) {
 	for _, e := range top {
 		below, _ := fs.ReadDir(root.FS(), e.Name())
 		for _, f := range below {
-			root.RemoveAll(e.Name() + "/" + f.Name()) // what stays is measured again
+			root.RemoveAll(e.Name() + "/" + f.Name()) // the next measurement includes the rest
 		}
 		if !e.IsDir() {
 			root.RemoveAll(e.Name())
@@ -145,7 +144,7 @@ func clearBelow(root *os.Root) {
 	}
 }
 
-// requestLimit limits what a container may put into its directories of requests.
+// requestLimit limits the files that a container may put into its directories of requests.
 type requestLimit struct {
 	record *watch.Record
 	calls  *watch.Calls

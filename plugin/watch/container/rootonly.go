@@ -19,21 +19,21 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// What attach copies into a container is executed there as root, whoever the container's own
-// user is. That is root's in it alone to replace only if all of the way to it is.
+// attach copies programs into a container that the engine executes as root, whatever the container's own user
+// is. Only root can replace them if root owns each directory of their path.
 
 // shimPath is each step of it.
 var shimPath = []string{"/", path.Dir(state.Target), state.Target, state.Target + "/bin", state.Target + "/bin/hostexec"}
 
-// archives is what of an engine tells who owns a container's files.
+// archives is the part of an engine's client that shows the owners of a container's files.
 type archives interface {
 	Info(ctx context.Context) (system.Info, error)
 	CopyFromContainer(ctx context.Context, id, path string) (io.ReadCloser, container.PathStat, error)
 }
 
-// CheckShimOwner refuses an attached container, or one that is to be, in which others than root
-// could put another program in the place of the shim. What is not there yet only root can make
-// if it owns what is above. It is asked anew before each exec as root.
+// CheckShimOwner refuses an attached container, or a container to be attached, in which users other than root
+// could replace the shim. Missing directories can be created only by the owner of the directory above. The
+// check is repeated before each exec as root.
 func CheckShimOwner(ctx context.Context, api archives, id string) error {
 	info, err := api.Info(ctx)
 	if err != nil {
@@ -65,7 +65,7 @@ func CheckShimOwner(ctx context.Context, api archives, id string) error {
 	return nil
 }
 
-// ReplaceableError says what of the way to the shim is not root's alone.
+// ReplaceableError names the part of the shim's path that not only root can change.
 type ReplaceableError struct {
 	Path, Why string
 	NoDir     bool // something else has the place of a directory: a link, or a file
@@ -78,8 +78,8 @@ func (e *ReplaceableError) Error() string {
 	return fmt.Sprintf("%s in the container %s: others than root could have root execute another program there", e.Path, e.Why)
 }
 
-// headerOf is what an archive of path p begins with: no other answer of an engine's names the
-// owner. The rest is not read.
+// headerOf returns the header of an archive of path p. Only an archive shows the owner of a file. The rest of
+// the archive is not read.
 func headerOf(ctx context.Context, api archives, id, p string) (*tar.Header, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -91,8 +91,8 @@ func headerOf(ctx context.Context, api archives, id, p string) (*tar.Header, err
 	return tar.NewReader(r).Next()
 }
 
-// roots are the numbers of containers' root in archives of an engine: some tell that of the
-// host, when they map users (userns-remap), and their directory is named after it.
+// roots returns the user ids that root of a container has in archives of an engine. With userns-remap, some
+// engines use the ids of the host, and the name of the engine's directory contains them.
 func roots(info system.Info) []int {
 	uids := []int{0}
 	if slices.ContainsFunc(info.SecurityOptions, func(o string) bool { return strings.HasPrefix(o, "name=userns") }) {

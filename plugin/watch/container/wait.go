@@ -21,15 +21,15 @@ import (
 )
 
 const (
-	// restartDelay is how long a stopped container's session waits for it to start again.
+	// restartDelay is how long a stopped container's session waits for a restart.
 	restartDelay = 10 * time.Second
 	// inFlight is how long a creation or start that run asked for may still take
 	// effect after run was killed.
 	inFlight = 3 * time.Second
 )
 
-// inspect asks for container id. A volume that shows files of this host's is among its mounts
-// as what it is.
+// inspect inspects container id. Volumes that show files of this host are replaced by these files in its
+// mounts.
 func inspect(ctx context.Context, api watch.Engine, id string) (container.InspectResponse, error) {
 	c, err := api.ContainerInspect(ctx, id)
 	if err == nil {
@@ -38,7 +38,7 @@ func inspect(ctx context.Context, api watch.Engine, id string) (container.Inspec
 	return c, err
 }
 
-// showHostFiles replaces the volumes among the container's mounts that show files of this host's by what they are.
+// showHostFiles replaces the container's volumes that show files of this host by these files.
 func showHostFiles(ctx context.Context, api watch.Engine, c *container.InspectResponse) error {
 	for i, m := range c.Mounts {
 		if m.Type != mount.TypeVolume {
@@ -58,15 +58,14 @@ func showHostFiles(ctx context.Context, api watch.Engine, c *container.InspectRe
 	return nil
 }
 
-// Mounts are those of container ref, as a watcher looks at them.
+// Mounts returns the mounts of container ref, as the watcher checks them.
 func Mounts(ctx context.Context, api watch.Engine, ref string) ([]container.MountPoint, error) {
 	c, err := inspect(ctx, api, ref)
 	return c.Mounts, err
 }
 
-// wait returns when the run of container id that began at that time is over, or ctx is done.
-// It outlasts restarts of the engine. exit is a wait that was registered before that run was
-// looked at, or nil.
+// wait returns when the run of container id that began at that time has ended, or ctx is done. It continues
+// after restarts of the engine. exit is a wait that was registered before that run was inspected, or nil.
 func wait(ctx context.Context, api watch.Engine, id, began string, exit *exitWait, log *slog.Logger) error {
 	for {
 		var err error
@@ -102,16 +101,16 @@ type exitWait struct {
 	drop context.CancelFunc
 }
 
-// register asks to be told when container id exits next. The engine has taken note when it
-// returns: no run that is looked at after that ends unheard.
+// register registers a wait for the next exit of container id. The engine has registered it when register
+// returns. So no later exit is missed.
 func register(ctx context.Context, api watch.Engine, id string) *exitWait {
 	ctx, drop := context.WithCancel(ctx)
 	done, err := api.ContainerWait(ctx, id, container.WaitConditionNextExit)
 	return &exitWait{done, err, drop}
 }
 
-// stillRuns returns nil if the run of container id that began at that time goes on or has not begun, ErrOver if
-// it is over, or why that is not known.
+// stillRuns returns nil if the run of container id that began at that time continues or has not begun, ErrOver
+// if it has ended, or the error of the engine.
 func stillRuns(ctx context.Context, api watch.Engine, id, began string) error {
 	c, err := api.ContainerInspect(ctx, id)
 	if err == nil && (!runs(c) && c.State.Status != container.StateCreated || c.State.StartedAt != began) {
@@ -120,11 +119,12 @@ func stillRuns(ctx context.Context, api watch.Engine, id, began string) error {
 	return err
 }
 
-// runs reports whether c has a process. One that waits to be restarted is said to run, too.
+// runs reports whether c has a process. The engine reports a container that waits for a restart as running,
+// too.
 func runs(c container.InspectResponse) bool { return c.State.Running && !c.State.Restarting }
 
-// settle looks at a container that does not run until it is known what becomes of it:
-// nil when it runs again, ErrGone, or ErrOver.
+// settle waits until the state of a container that does not run is final: nil when it runs again, ErrGone, or
+// ErrOver.
 func settle(ctx context.Context, api watch.Engine, id string) error {
 	over := time.Now().Add(restartDelay)
 	for {
@@ -134,7 +134,7 @@ func settle(ctx context.Context, api watch.Engine, id string) error {
 			return err
 		case errors.Is(err, errRestarting):
 			over = time.Now().Add(restartDelay)
-		case !errors.Is(err, watch.ErrOver): // the engine is away: what it does with the container comes after
+		case !errors.Is(err, watch.ErrOver): // the engine does not answer: it handles the container when it is back
 			over, wait = time.Now().Add(restartDelay), watch.EnginePoll
 		case time.Now().After(over):
 			return watch.ErrOver
@@ -147,8 +147,8 @@ func settle(ctx context.Context, api watch.Engine, id string) error {
 
 var errRestarting = errors.New("the container is being restarted")
 
-// settled says what has become of a container: nil if it runs, ErrGone, ErrOver if it does
-// not run, errRestarting, or why that is not known.
+// settled returns the state of a container: nil if it runs, ErrGone, ErrOver if it does not run, errRestarting,
+// or the error of the engine.
 func settled(ctx context.Context, api watch.Engine, id string) error {
 	c, err := api.ContainerInspect(ctx, id)
 	switch {
@@ -219,7 +219,7 @@ func (l leftovers) removeUnstarted(ctx context.Context, api watch.Engine, id str
 	}
 }
 
-// abandoned ends the container of an agent whose caller was killed. It returns what is left.
+// abandoned ends the container of an agent whose caller was killed. It returns the objects that are left.
 func (l leftovers) abandoned(ctx context.Context, api watch.Engine, id string) error {
 	seconds := int(watch.AgentGrace / time.Second)
 	if err := api.ContainerStop(ctx, id, container.StopOptions{Timeout: &seconds}); err != nil && !errdefs.IsNotFound(err) {
@@ -232,8 +232,8 @@ func (l leftovers) abandoned(ctx context.Context, api watch.Engine, id string) e
 	return l.leftOf(ctx, api, id)
 }
 
-// leftOf tells a container that was removed from one that has only ended. Somebody else's
-// removal may still be under way.
+// leftOf distinguishes a container that was removed from one that has only ended. A removal by another client
+// may be in progress.
 func (l leftovers) leftOf(ctx context.Context, api watch.Engine, id string) error {
 	for over := time.Now().Add(inFlight); ; {
 		_, err := api.ContainerInspect(ctx, id)
@@ -252,7 +252,7 @@ func (l leftovers) remove(ctx context.Context, api watch.Engine, id string) {
 	}
 }
 
-// leftovers ends and removes what a run that was killed has left at the engine.
+// leftovers ends and removes the objects that a killed run has left at the engine.
 type leftovers struct {
 	record *watch.Record
 	log    *slog.Logger

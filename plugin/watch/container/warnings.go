@@ -19,8 +19,8 @@ import (
 	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
 )
 
-// warnings returns what weakens the container's isolation, and which of
-// the user's own files it can change.
+// warnings returns the settings that weaken the container's isolation, and the user's own files that it can
+// change.
 func (mc *mountCheck) warnings(c container.InspectResponse) []string {
 	list := warnings(c)
 	if mc.record.RemoteFiles {
@@ -40,7 +40,7 @@ func (mc *mountCheck) warnings(c container.InspectResponse) []string {
 	return list
 }
 
-// warnings returns what weakens the container's isolation.
+// warnings returns the settings that weaken the container's isolation.
 func warnings(c container.InspectResponse) (list []string) {
 	h := c.HostConfig
 	if h == nil {
@@ -90,8 +90,7 @@ func warnings(c container.InspectResponse) (list []string) {
 	return list
 }
 
-// dangerous are capabilities with which a container does not need hostexec, and what it can
-// do with each.
+// dangerous are capabilities with which a container can take over the host, with a description of each.
 var dangerous = map[string]string{
 	"ALL":             "take over this host",
 	"SYS_ADMIN":       "mount what it likes, and so take over this host",
@@ -101,7 +100,7 @@ var dangerous = map[string]string{
 	"DAC_READ_SEARCH": "open files of this host by their numbers",
 }
 
-// xServers is where the sockets of X servers are. One that may use it may send keys to any window.
+// xServers is the directory of the sockets of X servers. A client of an X server can send keys to any window.
 const xServers = "/tmp/.X11-unix"
 
 // typesIn reports whether source has the socket of an X server, and not only the place for one.

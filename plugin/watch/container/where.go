@@ -13,9 +13,9 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// defaultDir is where commands run when nothing of this host is mounted at workdir or anywhere
-// else. The directory where run was typed stands for the container's working directory only: a
-// program that cleans up another directory must not clean up this one. With --workdir-host the person has chosen.
+// defaultDir is the directory where commands run if no directory of this host is mounted at workdir or
+// elsewhere. The directory where run was typed stands only for the container's working directory: a program
+// that cleans up another directory must not clean up this one. --workdir-host overrides it.
 func defaultDir(rec state.Session, workdir string) mount.Default {
 	if rec.WorkdirHost != "" {
 		return mount.Default{Source: rec.WorkdirHost, Target: workdir, All: true}
@@ -23,9 +23,9 @@ func defaultDir(rec state.Session, workdir string) mount.Default {
 	return mount.Default{Source: rec.InvokedIn, Target: workdir}
 }
 
-// Where says in which directories of this host the commands of rec's session will run, when its
-// container has the mounts of c. workdir is the container's working directory, or empty if only its
-// image knows. It says nothing where a directory cannot be held.
+// Where returns the directories of this host in which the commands of rec's session will run, when its
+// container has the mounts of c. workdir is the container's working directory, or empty if only its image has
+// it. It returns nothing if a directory cannot be held.
 func Where(rec state.Session, c container.InspectResponse, workdir string) string {
 	t, err := table(c, defaultDir(rec, workdir), !rec.RemoteFiles, nil)
 	if err != nil {
@@ -35,7 +35,7 @@ func Where(rec state.Session, c container.InspectResponse, workdir string) strin
 	return where(t)
 }
 
-// where says in which directories of this host commands run, for people.
+// where returns the directories of this host in which commands run, as text for people.
 func where(t *mount.Table) string {
 	switch d := t.Default(); {
 	case d.All:

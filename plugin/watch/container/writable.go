@@ -16,10 +16,10 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// A directory of this host's PATH may lie in a mount: then its programs are the container's,
-// and so is what a variable of the environment names there. Commands run without these.
+// A directory of this host's PATH may be in a mount: then the container controls its programs, and the files
+// there that variables name. Commands run without these directories and variables.
 
-// sources are what of this host c shows. What is mounted below a read-only one can be written.
+// sources returns the paths of this host that c shows. Mounts below a read-only one are writable.
 func (mc *mountCheck) sources(c container.InspectResponse) (list []mount.Point) {
 	if mc.record.RemoteFiles {
 		return nil
@@ -32,23 +32,22 @@ func (mc *mountCheck) sources(c container.InspectResponse) (list []mount.Point) 
 	return list
 }
 
-// owner knows what c can write, and what other containers that make calls of this session can.
-// It holds no directory.
+// owner returns the places that c, and other containers of this session, can write. It holds no directory open.
 func (mc *mountCheck) owner(c container.InspectResponse) *mount.Table {
 	t, _ := mount.NewTable(slices.Concat(mc.sources(c), mc.others), mount.Default{}) // it fails only for a Default with a directory
 	return t
 }
 
-// adapt has commands that were found in a part of PATH that c or the container of another session supplies be those
-// that the rest of it has. It returns what a person should know of that.
+// adapt replaces commands in parts of PATH that c, or the container of another session, supplies, by those of
+// the remaining PATH. It returns warnings for a person.
 func (mc *mountCheck) adapt(c container.InspectResponse) (notes []string) {
 	owner := mc.owner(c)
 	mc.sessions.AddTo(owner)
 	return mc.record.Adapt(owner, mc.config.Environ)
 }
 
-// dependable refuses a container that could write what one of the files that are kept depends
-// on: by another name of a mount, as the interpreter of a script, or as a library.
+// dependable refuses a container that could write a dependency of one of the kept files: through another mount
+// of the same directory, the interpreter of a script, or a library.
 func (mc *mountCheck) dependable(c container.InspectResponse, all []watch.ProtectedFile) error {
 	owner := mc.owner(c)
 	path, _ := executor.Path(osenv.Get(mc.config.Environ, "PATH"), owner)
@@ -68,7 +67,7 @@ func (mc *mountCheck) dependable(c container.InspectResponse, all []watch.Protec
 	return nil
 }
 
-// addOther notes what another container that makes calls of this session can write.
+// addOther stores the places that another container of this session can write.
 func (mc *mountCheck) addOther(c container.InspectResponse) (fresh []mount.Point) {
 	for _, m := range mc.sources(c) {
 		if !slices.Contains(mc.others, m) {

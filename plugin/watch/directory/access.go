@@ -15,25 +15,25 @@ import (
 // Whoever can put a file into a directory of requests runs commands as its owner. So the
 // directories are the owner's alone, unless the person has opened them with --any-user.
 
-// makeDir makes and holds the directory rest of requests, and checks who can use it.
+// makeDir creates and holds the directory rest of requests, and checks who can use it.
 func (d *requestDirs) makeDir(rest string) (*dir.SharedDir, error) {
 	p := d.record.Proxy
 	access := dir.ForOwner
 	if p.AnyUser {
 		access = dir.ForEveryone
 	}
-	box, err := d.base.Make(rest, access)
+	made, err := d.base.Make(rest, access)
 	if err != nil {
 		return nil, err
 	}
 	if p.AnyUser {
-		d.note(openNotes(box.Steps())...)
-		return box, nil
+		d.note(openNotes(made.Steps())...)
+		return made, nil
 	}
-	if err := private(box.Steps(), os.Geteuid()); err != nil {
-		return nil, errors.Join(err, box.Close())
+	if err := private(made.Steps(), os.Geteuid()); err != nil {
+		return nil, errors.Join(err, made.Close())
 	}
-	return box, nil
+	return made, nil
 }
 
 // requesters returns whose requests are served: nil is everybody's.
@@ -52,7 +52,7 @@ func (d *requestDirs) noted() []string {
 	return slices.Clone(d.notes)
 }
 
-// note adds what the person should know, once.
+// note adds a note for the person, once.
 func (d *requestDirs) note(notes ...string) {
 	for _, n := range notes {
 		if !slices.Contains(d.notes, n) {
@@ -83,8 +83,7 @@ func private(steps []dir.Step, uid int) error {
 	return nil
 }
 
-// openNotes says what --any-user means for directories, and which of them are too private
-// for it.
+// openNotes returns the effects of --any-user on directories, and the directories that are too private for it.
 func openNotes(steps []dir.Step) []string {
 	last := steps[len(steps)-1]
 	notes := []string{fmt.Sprintf("warning: --any-user: every user of this host who can enter %s runs these commands as you", last.Path)}

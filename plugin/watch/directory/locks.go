@@ -58,6 +58,7 @@ func (d *requestDirs) openLocked(commands []string) (p files.RequestDir, err err
 	}
 	p = files.RequestDir{Dir: box, Commands: commands, Cwd: func() string { return d.record.InvokedIn }, Allows: d.requesters()}
 	p.Renew = func() (files.RequestDir, error) { return d.renew(commands) }
+	p.Repair = func() error { return d.repair(commands) }
 	if d.record.Proxy.Flat {
 		mine := map[string]bool{}
 		for _, name := range commands {
@@ -68,8 +69,8 @@ func (d *requestDirs) openLocked(commands []string) (p files.RequestDir, err err
 	return p, nil
 }
 
-// renew makes the directory of requests for commands again, after it was deleted or
-// another directory got its name. The one above it is the one that was checked at the start.
+// renew creates the directory of requests for commands again, after it was deleted or replaced. The directory
+// above is the one that was checked at the start.
 func (d *requestDirs) renew(commands []string) (files.RequestDir, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -79,7 +80,7 @@ func (d *requestDirs) renew(commands []string) (files.RequestDir, error) {
 	if !d.base.Named() {
 		return files.RequestDir{}, fmt.Errorf("%s was moved or replaced: start docker hostexec proxy again", d.record.Proxy.Base)
 	}
-	defer func(told []string) { d.notes = told }(d.notes) // nobody asks for them any more
+	defer func(told []string) { d.notes = told }(d.notes) // no client uses them any more
 	p, err := d.openLocked(commands)
 	if err != nil {
 		return p, err
@@ -88,6 +89,29 @@ func (d *requestDirs) renew(commands []string) (files.RequestDir, error) {
 		return p, errors.Join(err, p.Dir.Close())
 	}
 	return p, nil
+}
+
+// repair publishes those of commands whose client or PID file is missing.
+func (d *requestDirs) repair(commands []string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.dirs == nil {
+		return nil // the session ends
+	}
+	var missing []string
+	for _, name := range commands {
+		box := d.dirs[name]
+		_, client := box.Stat(name)
+		_, pid := box.Stat(name + pidSuffix)
+		if errors.Is(client, fs.ErrNotExist) || errors.Is(pid, fs.ErrNotExist) {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) == 0 || !d.dirs[missing[0]].Named() {
+		return nil
+	}
+	d.ignore()
+	return d.publishLocked(missing)
 }
 
 // ignore has git ignore the directory .hostexec, so that git clean -fd leaves it alone. Calls

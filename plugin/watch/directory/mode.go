@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package directory is the mode of a watcher whose calls come as files in directories of this host, which a container
-// may have been given. Nothing here knows a container.
+// Package directory is the mode of a watcher whose calls come as files in directories of this host. A container may
+// have such a directory mounted, but this package knows no containers.
 package directory
 
 import (
@@ -16,16 +16,16 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// Mode serves requests that come as files, from whoever can write them. The session has no
-// container. It lasts as long as docker hostexec proxy, and ends when that is told to, or is gone.
+// Mode serves requests as files, from any process that can write them. The session has no container. It lasts
+// as long as docker hostexec proxy, and ends when that is told to end, or has exited.
 type Mode struct {
 	s     *watch.Session
 	dirs  *requestDirs
 	files *files.Listener
-	asked chan struct{} // closed when the session is told to end as soon as its calls have
+	asked chan struct{} // closed when the session must end after its calls
 }
 
-// Listen implements Mode. It takes the locks, makes the directories and serves what is in them.
+// Listen implements Mode. It takes the locks, creates the directories, and serves their requests.
 func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 	m.s, m.asked = s, make(chan struct{})
 	s.Carriers.Decide(carrier.ByFiles, "it was asked for")
@@ -36,7 +36,7 @@ func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 	m.adapt()
 	places, err := m.dirs.open()
 	if err == nil {
-		err = m.setState() // requests that are there already are heard at once
+		err = m.setState() // requests that exist already are read at once
 	}
 	if err == nil {
 		err = m.refuse()
@@ -49,7 +49,7 @@ func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 		m.files, err = files.Listen(places, s.Log, &s.Calls.Server.Limits)
 	}
 	if err == nil {
-		// After the directory is watched: nobody can call before somebody listens.
+		// This comes after the watch of the directory, so that no call is missed.
 		err = m.dirs.publish()
 	}
 	if err != nil {
@@ -68,8 +68,8 @@ func (m *Mode) adapt() {
 	m.dirs.note(m.s.Record.Adapt(others, m.s.Config.Environ)...)
 }
 
-// refuse refuses a session if whoever makes requests could change what tells the person of them, or the container of
-// another session could change a program of this one.
+// refuse refuses a session if its callers could change the notifier, or the container of another session could
+// change a program of this one.
 func (m *Mode) refuse() error {
 	notifier := m.s.Calls.Questions.Notifier
 	if at, ok := watch.WritableNotifier(notifier, m.s.Calls.Dirs()); ok {
@@ -81,8 +81,8 @@ func (m *Mode) refuse() error {
 // Admit implements Mode.
 func (m *Mode) Admit(context.Context) bool { return true }
 
-// Follow implements Mode. Calls in flight are waited for when the session is told to end, and not when who
-// has started it is gone.
+// Follow implements Mode. It waits for calls in flight when the session is told to end, but not when its
+// launcher has exited.
 func (m *Mode) Follow(ctx context.Context, link *watch.Launcher) error {
 	defer m.files.Refuse() // before calls in flight are ended: they say why
 	defer m.dirs.unpublish()
@@ -131,8 +131,8 @@ func (m *Mode) askToEnd(why error) {
 	}
 }
 
-// setState sets up a session without a container: every call is made where it began. Callers say
-// where they stand, which is a directory of a container that nobody here knows.
+// setState prepares a session without a container: every call runs in the directory where the proxy was
+// started. The directory of a caller belongs to an unknown container, and is ignored.
 func (m *Mode) setState() error {
 	mounts := watch.WritableByRequesters(m.s.Record.Session)
 	dirs, err := mount.NewTable(mounts, mount.Default{Source: m.s.Record.InvokedIn, Target: m.s.Record.InvokedIn, All: true})

@@ -25,7 +25,7 @@ type requestDirs struct {
 	mu    sync.Mutex                // guards the fields below
 	dirs  map[string]*dir.SharedDir // by command; nil when the clients have been removed
 	locks map[string]*state.ProxyLock
-	notes []string // what was found before the start, for people
+	notes []string // findings before the start, for people
 }
 
 // hold holds the directory below which the requests are, and notes which one it is.
@@ -76,5 +76,5 @@ func (d *requestDirs) unpublish() {
 		box.Remove(name)
 		box.Remove(name + pidSuffix)
 	}
-	d.dirs = nil // once: what has these names later is another one's
+	d.dirs = nil // once: these names may belong to other files later
 }

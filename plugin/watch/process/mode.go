@@ -90,7 +90,7 @@ func (m *Mode) run(ctx context.Context, p watch.Process, link *watch.Launcher) (
 	})
 }
 
-// endAgent ends the agent when its caller says so or is killed, or when a person stops the session.
+// endAgent ends the agent when its caller requires it or is killed, or when a person stops the session.
 func (m *Mode) endAgent(ctx context.Context, link *watch.Launcher, signals chan<- executor.Delivery, cancel context.CancelCauseFunc) {
 	for lines := link.Lines; m.s.Life.Agent.Asked.Err() == nil; {
 		select {
@@ -109,7 +109,7 @@ func (m *Mode) endAgent(ctx context.Context, link *watch.Launcher, signals chan<
 	signals <- executor.Delivery{Signal: "TERM"} // the channel has room for it
 	select {
 	case <-m.s.Life.Agent.Deadline.Done():
-		cancel(watch.StopError{}) // nobody asks again
+		cancel(watch.StopError{}) // no other request follows
 	case <-ctx.Done():
 	}
 }
