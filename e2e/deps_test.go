@@ -60,7 +60,7 @@ var allowedImports = map[string]string{
 	"plugin/carrier/files":  "plugin/carrier exec/dir exec/limit exec/names shim/wire",
 
 	"plugin/inject":    "plugin/state exec/names exec/osenv",
-	"plugin/container": "exec/executor exec/dir shim/wire shim/initproc",
+	"plugin/container": "exec/executor exec/dir exec/mount shim/wire shim/initproc",
 	"plugin/control":   "plugin/state exec/proctree exec/policy exec/approval exec/audit exec/job exec/shell exec/names",
 	"plugin/page":      "plugin/state plugin/control exec/approval exec/audit exec/names exec/osenv",
 	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/carrier/files plugin/carrier/http plugin/carrier/relay plugin/carrier/socket plugin/control plugin/container plugin/notify exec/call exec/verb exec/proctree exec/names exec/osenv exec/sandbox",

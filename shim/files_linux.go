@@ -20,6 +20,7 @@ import (
 type files struct {
 	c            *call
 	id           string
+	tty          bool          // the caller has a terminal, and the command never has
 	wants        bool          // stdin goes to the host, once the host requests it
 	total        time.Duration // time limit of the call; 0: none
 	limit        bool          // a limit was given
@@ -83,6 +84,7 @@ func (c *call) byFiles(req *wire.Exec, share, dir string) int {
 	if bad := f.limits(req.Args); bad != "" {
 		return c.fail(wire.CodeFailed, "PROXY_TIMEOUT: want a time such as 30, 30s, 5m or 0 for none: "+bad, "")
 	}
+	f.tty = req.FDs[0] == wire.FDTTY || req.FDs[1] == wire.FDTTY || req.FDs[2] == wire.FDTTY
 	f.wants = req.FDs[0] != wire.FDNull && req.FDs[0] != wire.FDTTY && variable(c.env, "HOSTEXEC_STDIN") != "null"
 	err := syscall.Chdir(dir)
 	if err == nil {

@@ -7,20 +7,32 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/creack/pty"
 )
 
 // byFiles runs a shim in an empty directory. answer acts as the host once the request is there; base is
 // the path of the call's files up to the id.
 func byFiles(t *testing.T, answer func(base string) error, env ...string) (c *shim, out *bytes.Buffer, dir string) {
 	t.Helper()
+	return byFilesFrom(t, nil, answer, env...)
+}
+
+// byFilesFrom is byFiles with a stdin, unless that is nil.
+func byFilesFrom(t *testing.T, stdin *os.File, answer func(base string) error, env ...string) (c *shim, out *bytes.Buffer, dir string) {
+	t.Helper()
 	s := &fakeHost{t: t, dir: t.TempDir()}
 	dir = t.TempDir()
 	c, out = s.command("make", "a b", ""), &bytes.Buffer{}
 	c.Stdout, c.Stderr = out, &c.stderr
+	if stdin != nil {
+		c.Stdin = stdin
+	}
 	c.Env = append(append(c.Env, "PROXY_DIR="+dir, "TERM=dumb", "SECRET=x"), env...)
 	c.start()
 	for began := time.Now(); time.Since(began) < 20*time.Second; time.Sleep(time.Millisecond) {
@@ -85,6 +97,27 @@ func TestFiles(t *testing.T) {
 			t.Errorf("it ended with %v", st)
 		}
 	})
+}
+
+// TestFilesPrompt: a caller at a terminal learns why a prompt may have failed. No command by files has one.
+func TestFilesPrompt(t *testing.T) {
+	master, line, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	defer line.Close()
+	for _, tt := range []struct {
+		stdin *os.File
+		code  int
+		want  bool
+	}{{line, 128, true}, {line, 255, true}, {line, 2, false}, {line, 0, false}, {nil, 128, false}} {
+		c, _, _ := byFilesFrom(t, tt.stdin, answer("out", status("exited", ""), strconv.Itoa(tt.code)+"\n"))
+		c.wantExit(tt.code)
+		if got := strings.Contains(c.stderr.String(), "hint: "); got != tt.want {
+			t.Errorf("code %d, a terminal %v: it says %q", tt.code, tt.stdin != nil, &c.stderr)
+		}
+	}
 }
 
 // TestFilesRequest checks the request files. They must not contain more variables than the host needs.

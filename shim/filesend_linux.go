@@ -53,6 +53,9 @@ func (f *files) finish(exit string) int {
 	switch field(status, "status") {
 	case "exited":
 		m.Outcome = wire.Exited
+		if f.tty && m.Text == "" && (m.Code == 128 || m.Code == 255) { // of git and ssh, if they cannot ask
+			m.Text = "hostexec: hint: if it wanted to ask: commands that are called by files have no terminal\n"
+		}
 	case "signaled":
 		m.Outcome = wire.Signaled
 	}

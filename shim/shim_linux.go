@@ -11,7 +11,8 @@ import (
 )
 
 // call is one call, from the request to the exit. The goroutine that reads the host's frames owns it.
-// Comments mark the fields that other goroutines use.
+// Comments mark the fields that other goroutines use. It has more methods and fields than other types: the shim is
+// one call, and a type for each part would make the program larger.
 type call struct {
 	env             []string
 	kinds           [3]wire.FD

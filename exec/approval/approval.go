@@ -24,7 +24,7 @@ import (
 )
 
 // Question is one approval request. All fields except Args and Cwd are set by the host from its own
-// data.
+// data. It has a field for each fact that a person can see.
 type Question struct {
 	ID        string   // of the first request for this question, 16 hex digits
 	Args      []string // the command; Args[0] is its name
@@ -88,8 +88,8 @@ type Answer struct {
 // DefaultReason is the reason of a denial without a reason.
 const DefaultReason = "Denied by user"
 
-// DefaultTimeout is the default time that a question waits for its answer.
-const DefaultTimeout = 5 * time.Minute
+// defaultTimeout is the default time that a question waits for its answer.
+const defaultTimeout = 5 * time.Minute
 
 // Limits of the open questions of one session. A person can read five questions. Identical
 // questions count as one.

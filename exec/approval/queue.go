@@ -13,9 +13,10 @@ import (
 )
 
 // Queue holds the questions of one session. Set its fields before the first Ask. Adjust changes
-// some of them later.
+// some of them later. It has more methods than other types: each is one thing that a caller, a person or the
+// watcher can do, and all of them are atomic under mu.
 type Queue struct {
-	Timeout   time.Duration // zero: DefaultTimeout
+	Timeout   time.Duration // zero: defaultTimeout
 	CanNotify func() bool   // reports whether anybody can be notified; nil: nobody can
 	Notifies  bool          // a program may notify somebody; Untold reports its failures
 	Always    bool          // questions wait even if nobody can be notified
@@ -108,7 +109,7 @@ func (q *Queue) enter(ask Question, now time.Time) (*waiter, Answer) {
 	if !q.Notifies && q.unattended() {
 		return nil, errNobody
 	}
-	return q.enqueue(ask, digest, now, cmp.Or(q.Timeout, DefaultTimeout))
+	return q.enqueue(ask, digest, now, cmp.Or(q.Timeout, defaultTimeout))
 }
 
 var errNobody = refused("nobody is there to ask: run docker hostexec ui on the host, or docker hostexec pending --watch")

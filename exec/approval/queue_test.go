@@ -52,7 +52,7 @@ func TestAnswers(t *testing.T) {
 			got := put(ctx, q, ask("1", "git", "push"))
 			synctest.Wait()
 			all := q.Pending()
-			if len(all) != 1 || len(all[0].Waiting) != 1 || !all[0].Deadline.Equal(start.Add(DefaultTimeout)) {
+			if len(all) != 1 || len(all[0].Waiting) != 1 || !all[0].Deadline.Equal(start.Add(defaultTimeout)) {
 				t.Fatalf("%s: pending %+v", tt.name, all)
 			}
 			if err := tt.settle(q, all[0].Digest(), cancel); err != nil {
@@ -61,7 +61,7 @@ func TestAnswers(t *testing.T) {
 			if a := <-got; a != tt.want {
 				t.Errorf("%s: %+v, want %+v", tt.name, a, tt.want)
 			}
-			if tt.want.Outcome == TimedOut && time.Since(start) != DefaultTimeout {
+			if tt.want.Outcome == TimedOut && time.Since(start) != defaultTimeout {
 				t.Errorf("it timed out after %s", time.Since(start))
 			}
 			if len(q.Pending()) != 0 {

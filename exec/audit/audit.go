@@ -47,7 +47,7 @@ type SessionInfo struct {
 	Agent     string
 }
 
-// Record is one event of one request.
+// Record is one event of one request. It has a field for each field of a line of the log.
 type Record struct {
 	Kind     Kind
 	Request  string

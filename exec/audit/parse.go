@@ -27,8 +27,8 @@ type Entry struct {
 }
 
 var (
-	// ErrForm means that the line is not a complete record.
-	ErrForm = errors.New("not a record")
+	// errForm means that the line is not a complete record.
+	errForm = errors.New("not a record")
 	// ErrHash means that the record was changed after it was written.
 	ErrHash = errors.New("the record does not have the hash that it shows")
 )
@@ -48,7 +48,7 @@ func Parse(line string) (Entry, error) {
 	for fields != "" {
 		name, value, rest, err := cutField(fields)
 		if err == nil && seen[name] {
-			err = fmt.Errorf("%w: %s twice", ErrForm, name)
+			err = fmt.Errorf("%w: %s twice", errForm, name)
 		}
 		if err == nil {
 			err = e.set(name, value)
@@ -60,7 +60,7 @@ func Parse(line string) (Entry, error) {
 	}
 	for _, name := range []string{"cmd", "request", "chain", "seq", "prev", "hash"} {
 		if !seen[name] {
-			return Entry{}, fmt.Errorf("%w: it has no %s", ErrForm, name)
+			return Entry{}, fmt.Errorf("%w: it has no %s", errForm, name)
 		}
 	}
 	if signed, ok := strings.CutSuffix(line, hashField+e.Hash); !ok || digest(signed) != e.Hash {
@@ -72,17 +72,17 @@ func Parse(line string) (Entry, error) {
 // head parses the time and the kind, and returns the remaining fields.
 func (e *Entry) head(line string) (fields string, err error) {
 	if len(line) > maxLine || strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return "", fmt.Errorf("%w: too long, or not printable ASCII", ErrForm)
+		return "", fmt.Errorf("%w: too long, or not printable ASCII", errForm)
 	}
 	when, rest, _ := strings.Cut(line, " ")
 	rest, ok := strings.CutPrefix(rest, recordTag+" ")
 	if e.Time, err = time.Parse(time.RFC3339, when); err != nil || !ok || !strings.HasSuffix(when, "Z") {
-		return "", fmt.Errorf("%w: it does not begin as one", ErrForm)
+		return "", fmt.Errorf("%w: it does not begin as one", errForm)
 	}
 	kind, fields, _ := strings.Cut(rest, " ")
 	e.Kind = Kind(kind)
 	if !slices.Contains(Kinds, e.Kind) {
-		return "", fmt.Errorf("%w: there is no %s", ErrForm, kind)
+		return "", fmt.Errorf("%w: there is no %s", errForm, kind)
 	}
 	return fields, nil
 }
@@ -93,7 +93,7 @@ var Kinds = []Kind{Request, AutoApprove, Approve, Deny, Timeout, Cancel, Start, 
 // cutField removes name=value from the front of fields. A value has exactly one valid form, plain
 // or quoted.
 func cutField(fields string) (name, value, rest string, err error) {
-	bad := fmt.Errorf("%w: %.20q is no field", ErrForm, fields)
+	bad := fmt.Errorf("%w: %.20q is no field", errForm, fields)
 	name, after, ok := strings.Cut(fields, "=")
 	if !ok || name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_0123456789") != "" {
 		return "", "", "", bad
@@ -145,7 +145,7 @@ func (e *Entry) set(name, value string) (err error) {
 		e.Duration, err = seconds(value)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %s=%.20q", ErrForm, name, value)
+		return fmt.Errorf("%w: %s=%.20q", errForm, name, value)
 	}
 	return nil
 }
@@ -205,7 +205,7 @@ func seconds(s string) (time.Duration, error) {
 	digits, ok := strings.CutSuffix(s, "s")
 	n, err := strconv.ParseFloat(digits, 64)
 	if !ok || err != nil || !(n >= 0 && n < math.MaxInt64/1e9) {
-		return 0, ErrForm
+		return 0, errForm
 	}
 	return time.Duration(math.Round(n*1000)) * time.Millisecond, nil
 }

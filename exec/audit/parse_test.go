@@ -71,30 +71,30 @@ func TestParseRefuses(t *testing.T) {
 		name, line string
 		want       error
 	}{
-		{"nothing", "", ErrForm},
-		{"half", good[:len(good)/2], ErrForm},
+		{"nothing", "", errForm},
+		{"half", good[:len(good)/2], errForm},
 		{"without its last digit", good[:len(good)-1], ErrHash},
 		{"more", good + " x=y", ErrHash},
-		{"more, and no field", good + " [torn]", ErrForm},
-		{"a word more", good + " x", ErrForm},
-		{"a space more", good + " ", ErrForm},
-		{"two spaces", strings.Replace(good, " cmd", "  cmd", 1), ErrForm},
+		{"more, and no field", good + " [torn]", errForm},
+		{"a word more", good + " x", errForm},
+		{"a space more", good + " ", errForm},
+		{"two spaces", strings.Replace(good, " cmd", "  cmd", 1), errForm},
 		{"another command", strings.Replace(good, "make test", "make tesT", 1), ErrHash},
 		{"another time", strings.Replace(good, "2026", "2025", 1), ErrHash},
-		{"a local time", strings.Replace(good, "Z ", "+00:00 ", 1), ErrForm},
+		{"a local time", strings.Replace(good, "Z ", "+00:00 ", 1), errForm},
 		{"another kind", strings.Replace(good, "COMPLETE", "START", 1), ErrHash},
-		{"no kind", strings.Replace(good, "COMPLETE", "END", 1), ErrForm},
+		{"no kind", strings.Replace(good, "COMPLETE", "END", 1), errForm},
 		{"quoted where it need not be", strings.Replace(good, "container=quirky_noyce", `container="x"`, 1), ErrHash},
-		{"other quotes", strings.Replace(good, `"make test"`, "`make test`", 1), ErrForm},
-		{"other escapes", strings.Replace(good, "make test", `make\x20test`, 1), ErrForm},
-		{"a tab", strings.Replace(good, "make test", "make\ttest", 1), ErrForm},
-		{"not ASCII", strings.Replace(good, "make test", "mäke test", 1), ErrForm},
-		{"the same twice", good + " exit=0", ErrForm},
-		{"no hash", strings.Split(good, " hash=")[0], ErrForm},
-		{"no number", strings.Replace(good, "exit=0", "exit=x", 1), ErrForm},
-		{"no duration", strings.Replace(good, "0.000s", "0.000m", 1), ErrForm},
-		{"a duration that is not", strings.Replace(good, "0.000s", "NaNs", 1), ErrForm},
-		{"too long", good + strings.Repeat(" ", maxLine), ErrForm},
+		{"other quotes", strings.Replace(good, `"make test"`, "`make test`", 1), errForm},
+		{"other escapes", strings.Replace(good, "make test", `make\x20test`, 1), errForm},
+		{"a tab", strings.Replace(good, "make test", "make\ttest", 1), errForm},
+		{"not ASCII", strings.Replace(good, "make test", "mäke test", 1), errForm},
+		{"the same twice", good + " exit=0", errForm},
+		{"no hash", strings.Split(good, " hash=")[0], errForm},
+		{"no number", strings.Replace(good, "exit=0", "exit=x", 1), errForm},
+		{"no duration", strings.Replace(good, "0.000s", "0.000m", 1), errForm},
+		{"a duration that is not", strings.Replace(good, "0.000s", "NaNs", 1), errForm},
+		{"too long", good + strings.Repeat(" ", maxLine), errForm},
 	} {
 		if _, err := Parse(tt.line); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
@@ -118,7 +118,7 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// FuzzParse checks that Parse returns ErrForm, ErrHash or no error for any line, and that the JSON
+// FuzzParse checks that Parse returns errForm, ErrHash or no error for any line, and that the JSON
 // of the entry is printable ASCII.
 func FuzzParse(f *testing.F) {
 	line, _ := chainPosition{}.seal(noon, session, body(someone, Record{Kind: Complete, Request: "00ff", Args: []string{"make", "test"}}, nil))
@@ -126,7 +126,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("2026-11-21T09:00:00Z HOSTEXEC START project=")
 	f.Fuzz(func(t *testing.T, line string) {
 		e, err := Parse(line)
-		if err != nil && !errors.Is(err, ErrForm) && !errors.Is(err, ErrHash) {
+		if err != nil && !errors.Is(err, errForm) && !errors.Is(err, ErrHash) {
 			t.Fatalf("Parse(%q): %v", line, err)
 		}
 		out, err := json.Marshal(e)

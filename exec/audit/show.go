@@ -7,15 +7,17 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Printable returns s unchanged if it is printable ASCII and does not begin with a quote; else it
 // returns s quoted. Different texts have different results.
 func Printable(s string) string {
-	if strings.HasPrefix(s, `"`) || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
+	if strings.HasPrefix(s, `"`) {
 		return strconv.QuoteToASCII(s)
 	}
-	return s
+	return names.Plain(s)
 }
 
 // MarshalJSON encodes the record for programs. Show is applied to each text, because JSON cannot
@@ -43,6 +45,7 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
+// entryJSON is the JSON form of a record.
 type entryJSON struct {
 	Time      time.Time `json:"time"`
 	Event     Kind      `json:"event"`

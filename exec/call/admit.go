@@ -61,7 +61,7 @@ func (x *exchange) decideAndAsk(ctx context.Context) (w *authorizedCall, err err
 			break
 		}
 		var ok bool
-		if ok, err = x.ask(ctx, w); ok {
+		if ok, err = (asking{x, w}).ask(ctx); ok {
 			break
 		}
 		w.close()

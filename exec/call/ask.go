@@ -37,65 +37,71 @@ func size(args []string) (n int) {
 // errRedecide means that the policy changed while a person was asked.
 var errRedecide = fmt.Errorf("the policy has changed: %w", approval.ErrWithdrawn)
 
+// asking is a call whose verdict is to ask a person about w.
+type asking struct {
+	*exchange
+	w *authorizedCall
+}
+
 // ask asks a person, and reports whether the request was approved. Otherwise it answers the caller, unless
 // the error is errRedecide: then the request has to be decided again.
-func (x *exchange) ask(ctx context.Context, w *authorizedCall) (bool, error) {
-	ask := w.question(x.req)
+func (x asking) ask(ctx context.Context) (bool, error) {
+	ask := x.w.question(x.req)
 	if n := size(ask.Args) + size(ask.Notes); n > maxShown {
 		a := approval.Answer{Outcome: approval.Refused, Reason: fmt.Sprintf("%d bytes to read are more than a person reads", n)}
-		return false, errors.Join(x.deny(ctx, w, a.Reason), x.peer.end(denied(x.req, w, a)))
+		return false, errors.Join(x.deny(ctx, x.w, a.Reason), x.peer.end(denied(x.req, x.w, a)))
 	}
 	grant, ok, err := x.server.Queue.Granted(ask)
 	if ok {
-		return approved(x.peer, x.req, w, grant.By())
+		return approved(x.peer, x.req, x.w, grant.By())
 	}
 	if err != nil { // then a person is asked
 		x.server.Log.Error("grant", "request", x.req.ID, "error", err)
 	}
 	if !x.server.refused.limitQuestions(ctx) {
-		err := x.deny(ctx, w, "it was given up before anybody was asked")
+		err := x.deny(ctx, x.w, "it was given up before anybody was asked")
 		if errors.Is(context.Cause(ctx), errCallerDeadline) {
-			return false, errors.Join(err, x.peer.end(callerDeadlineExceeded(x.req, w.v.Rule)))
+			return false, errors.Join(err, x.peer.end(callerDeadlineExceeded(x.req, x.w.v.Rule)))
 		}
 		return false, errors.Join(err, fmt.Errorf("request %s: %w", x.req.ID, context.Cause(ctx)))
 	}
-	if err := w.note(x.req, audit.Record{Kind: audit.Request, Path: w.v.Program(), Dir: w.cwd.Path()}); err != nil {
+	if err := x.w.note(x.req, audit.Record{Kind: audit.Request, Path: x.w.v.Program(), Dir: x.w.cwd.Path()}); err != nil {
 		return false, fail(x.peer, err, unwritten(err))
 	}
 	patience, done := x.req.waiting(ctx)
 	defer done()
-	a, changed := x.wait(patience, w)
+	a, changed := x.wait(patience)
 	switch {
 	case a.Outcome == approval.Approved:
-		return approved(x.peer, x.req, w, a.By)
+		return approved(x.peer, x.req, x.w, a.By)
 	case a.Outcome == approval.Cancelled && changed && ctx.Err() == nil:
 		return false, errRedecide
 	case a.Outcome == approval.Cancelled:
-		return x.cancelled(ctx, patience, w)
+		return x.cancelled(ctx, patience)
 	case a.Outcome == approval.TimedOut:
-		return x.unanswered(w)
+		return x.unanswered()
 	case a.By == "": // no person has seen it
-		return false, errors.Join(x.deny(ctx, w, a.Reason), x.peer.end(denied(x.req, w, a)))
+		return false, errors.Join(x.deny(ctx, x.w, a.Reason), x.peer.end(denied(x.req, x.w, a)))
 	}
-	return false, errors.Join(w.note(x.req, audit.Record{Kind: audit.Deny, Reason: a.Reason, By: a.By}), x.peer.end(denied(x.req, w, a)))
+	return false, errors.Join(x.w.note(x.req, audit.Record{Kind: audit.Deny, Reason: a.Reason, By: a.By}), x.peer.end(denied(x.req, x.w, a)))
 }
 
 // cancelled ends a call whose question was withdrawn: by the caller's deadline, because the caller left the queue,
 // or because the call ended.
-func (x *exchange) cancelled(ctx, patience context.Context, w *authorizedCall) (bool, error) {
+func (x asking) cancelled(ctx, patience context.Context) (bool, error) {
 	if errors.Is(context.Cause(ctx), errCallerDeadline) {
-		return false, errors.Join(w.note(x.req, audit.Record{Kind: audit.Timeout}), x.peer.end(callerDeadlineExceeded(x.req, w.v.Rule)))
+		return false, errors.Join(x.w.note(x.req, audit.Record{Kind: audit.Timeout}), x.peer.end(callerDeadlineExceeded(x.req, x.w.v.Rule)))
 	}
 	if errors.Is(context.Cause(patience), errCallerLeft) {
-		return x.unanswered(w)
+		return x.unanswered()
 	}
-	err := w.note(x.req, audit.Record{Kind: audit.Cancel})
+	err := x.w.note(x.req, audit.Record{Kind: audit.Cancel})
 	return false, errors.Join(err, fmt.Errorf("request %s: %w", x.req.ID, context.Cause(ctx)))
 }
 
 // unanswered ends a request that nobody answered in time.
-func (x *exchange) unanswered(w *authorizedCall) (bool, error) {
-	return false, errors.Join(w.note(x.req, audit.Record{Kind: audit.Timeout}), x.peer.end(unanswered(x.req, w)))
+func (x asking) unanswered() (bool, error) {
+	return false, errors.Join(x.w.note(x.req, audit.Record{Kind: audit.Timeout}), x.peer.end(unanswered(x.req, x.w)))
 }
 
 // approved records who approved the request. A request whose approval cannot be recorded does not run.
@@ -130,7 +136,7 @@ func (w *authorizedCall) question(req *request) approval.Question {
 
 // wait asks a person, and reminds the caller of it regularly. If the policy changes so that the request would
 // be decided differently, it withdraws the question, and changed is true.
-func (x *exchange) wait(ctx context.Context, w *authorizedCall) (a approval.Answer, changed bool) {
+func (x asking) wait(ctx context.Context) (a approval.Answer, changed bool) {
 	told, done := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -148,7 +154,7 @@ func (x *exchange) wait(ctx context.Context, w *authorizedCall) (a approval.Answ
 		x.peer.send(wire.KindNotice, []byte(waiting(x.req)))
 		for {
 			next := x.server.stateChanged.listen()
-			if x.verdictChanged(w) {
+			if x.verdictChanged() {
 				done(errRedecide)
 				return
 			}
@@ -161,17 +167,17 @@ func (x *exchange) wait(ctx context.Context, w *authorizedCall) (a approval.Answ
 			}
 		}
 	})
-	a = x.server.Queue.Ask(told, w.question(x.req))
+	a = x.server.Queue.Ask(told, x.w.question(x.req))
 	return a, context.Cause(told) == errRedecide
 }
 
 // verdictChanged reports whether the policy would now decide the request differently than it decided w.
-func (x *exchange) verdictChanged(w *authorizedCall) bool {
+func (x asking) verdictChanged() bool {
 	sc := x.server.state.Load()
-	if sc.Policy == w.state.Policy {
+	if sc.Policy == x.w.state.Policy {
 		return false
 	}
 	v := sc.Policy.Decide(x.req.Request)
-	v.Command.Path = cmp.Or(v.Command.Path, w.v.Command.Path) // from earlier look-ups
-	return v.Action != policy.Ask || v.Rule != w.v.Rule || v.Command != w.v.Command || v.Place != w.v.Place || !slices.Equal(v.Effects, w.v.Effects)
+	v.Command.Path = cmp.Or(v.Command.Path, x.w.v.Command.Path) // from earlier look-ups
+	return v.Action != policy.Ask || v.Rule != x.w.v.Rule || v.Command != x.w.v.Command || v.Place != x.w.v.Place || !slices.Equal(v.Effects, x.w.v.Effects)
 }

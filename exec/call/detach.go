@@ -55,7 +55,12 @@ func (x *exchange) startJob(session, ctx context.Context, w *authorizedCall, rea
 	x.server.ongoing.Go(func() {
 		defer end(nil)
 		defer held.release()
-		x.background(alive, w, kept, func(st executor.Status, err error) { lost <- ending(asJSON, x.req, w.v, st, err) })
+		x.background(alive, w, kept, func(st executor.Status, err error) {
+			if errors.Is(err, errKilled) {
+				err = nil // st says so
+			}
+			lost <- ending(asJSON, x.req, w.v, st, err)
+		})
 	})
 	select {
 	case e := <-lost:

@@ -33,19 +33,21 @@ func (s *Server) endJob(ctx context.Context, kept *job.Job, sig executor.Signal,
 		}
 		return id, nil
 	}
-	select {
-	case <-kept.Started(): // before that there is nothing to end
-	case <-kept.Done():
-	case <-ctx.Done():
-		return id, context.Cause(ctx)
-	}
-	if kept.Info().Status != job.Running {
-		if endLeft(id) {
-			return id, nil
+	if !s.running.kill(id, cause) { // it is about to start, or has ended
+		select {
+		case <-kept.Started():
+		case <-kept.Done():
+		case <-ctx.Done():
+			return id, context.Cause(ctx)
 		}
-		return id, fmt.Errorf("job %s: %w", id, job.ErrEnded)
+		if kept.Info().Status != job.Running {
+			if endLeft(id) {
+				return id, nil
+			}
+			return id, fmt.Errorf("job %s: %w", id, job.ErrEnded)
+		}
+		s.running.kill(id, cause)
 	}
-	s.running.kill(id, cause)
 	select {
 	case <-kept.Done():
 		return id, nil

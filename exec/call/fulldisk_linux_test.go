@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
 // TestFullDisk: the caller is told which directory is full, and of no other error's.
@@ -27,6 +30,16 @@ func TestFullDisk(t *testing.T) {
 	} {
 		if got := fullDisk(tt.err); got != tt.want {
 			t.Errorf("%v: %q, want %q", tt.err, got, tt.want)
+		}
+		if tt.want == "" || tt.err == nil {
+			continue
+		}
+		req := &request{Request: policy.Request{Args: []string{"make"}}}
+		r := &shellRun{x: &exchange{req: req}, w: &authorizedCall{}}
+		for _, e := range []Failure{notRun(req, policy.Verdict{}, tt.err), r.endReason(tt.err)} {
+			if !strings.HasSuffix(e.Reason, tt.want) || !strings.Contains(e.Hint, "doctor") {
+				t.Errorf("%v: the caller is told %+v", tt.err, e)
+			}
 		}
 	}
 }

@@ -6,9 +6,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/docker-hostexec/hostexec/exec/call/calltest"
+	"github.com/docker-hostexec/hostexec/exec/exectest"
+	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -43,5 +46,32 @@ func TestKill(t *testing.T) {
 	}
 	if s.Kill(id) {
 		t.Error("Kill of what has ended = true")
+	}
+}
+
+// A command whose exec waits is listed, and can be killed: its caller sees no other way to learn of it.
+func TestKillStarting(t *testing.T) {
+	program, _ := exectest.Leased(t, []byte("#!/bin/sh\n"))
+	for _, words := range [][]string{{"slow"}, {"hostexec", "-d", "slow"}} {
+		s, log := calltest.NewServer(t)
+		s.State().Policy.Commands = append(s.State().Policy.Commands, policy.Command{Name: "slow", Action: policy.Allow, Path: program})
+		c := calltest.Dial(t, s)
+		c.Exec(t, wire.FDNull, words...)
+		exectest.Eventually(t, "it is listed", func() bool { return len(s.Running()) == 1 })
+		if r := s.Running()[0]; r.Args[0] != "slow" || r.PID != 0 {
+			t.Errorf("%q: it is listed as %+v", words, r)
+		}
+		k := calltest.Hostexec(t, s, "kill", s.Running()[0].Request)
+		if k.Exit.Code != 0 {
+			t.Errorf("%q: kill = %d %s", words, k.Exit.Code, k.Err.String())
+		}
+		c.Read(t, wire.KindExit)
+		if c.Exit.Outcome != wire.Signaled || c.Exit.Signal != "TERM" || len(s.Running()) != 0 {
+			t.Errorf("%q: the caller is told %+v, want that it died of TERM", words, c.Exit)
+		}
+		s.Wait() // a job is recorded after its caller has its answer
+		if b, err := os.ReadFile(log); err != nil || !strings.Contains(string(b), "exit=143") {
+			t.Errorf("%q: %v, no COMPLETE with exit=143 in\n%s", words, err, b)
+		}
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/call/calltest"
+	"github.com/docker-hostexec/hostexec/exec/exectest"
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -79,9 +79,10 @@ func TestJobHangUp(t *testing.T) {
 	wg.Go(func() { s.Serve(session, session, theirs) })
 	c := &calltest.Caller{Conn: ours, Cwd: "/"}
 	c.Exec(t, wire.FDNull, "hostexec", "-d", "--wait-for-log", "never", "sh", "-c", hold+"setsid sleep 1000 & wait")
-	for len(s.Running()) == 0 { // nobody is told of it yet
-		time.Sleep(time.Millisecond)
-	}
+	exectest.Eventually(t, "it runs, and nobody is told of it yet", func() bool {
+		all := s.Running()
+		return len(all) > 0 && all[0].PID != 0
+	})
 	ours.Close()
 	wg.Wait()
 	gone()

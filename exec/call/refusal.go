@@ -241,13 +241,18 @@ func notRun(req *request, v policy.Verdict, err error) Failure {
 		e.Status, e.Reason, e.Hint = StatusNotFound, "not found on the host any more", "look for "+path+" there"
 	case errors.Is(err, fs.ErrPermission):
 		e.Status, e.Reason, e.Hint = StatusNotExecutable, "not executable on the host", "look at the mode of "+path+" there"
+	case fullDisk(err) != "":
+		e.Status, e.Reason, e.Hint = StatusFailed, "could not be run"+fullDisk(err), spaceHint
 	default:
 		e.Status, e.Reason, e.Hint = StatusFailed, "could not be run: "+names.Plain(err.Error()), logsHint
 	}
 	return e
 }
 
-const logsHint = "docker hostexec logs on the host may tell more"
+const (
+	logsHint  = "docker hostexec logs on the host may tell more"
+	spaceHint = "docker hostexec doctor on the host tells more"
+)
 
 // Failed answers a request that hostexec itself could not serve.
 func Failed(why string) Failure { return Failure{Status: StatusFailed, Reason: why, Hint: logsHint} }

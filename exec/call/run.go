@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"syscall"
 
 	"al.essio.dev/pkg/shellescape"
 
@@ -43,6 +44,8 @@ func (x *exchange) run(ctx context.Context, streams executor.Streams, w *authori
 		}
 	}()
 	m := w.limitStreams(&streams, x.req, rec)
+	defer x.server.running.drop(x.req.ID)
+	x.server.running.set(x.req.running(w.cwd.Path(), 0), kill) // a file system may hold up its exec
 	started := streams.Started
 	streams.Started = func(pid int) {
 		ran = true
@@ -54,12 +57,14 @@ func (x *exchange) run(ctx context.Context, streams executor.Streams, w *authori
 		w.cwd.Close() // the command stands in it now
 		started(pid)
 	}
-	defer x.server.running.drop(x.req.ID)
 	st, err = w.runner.Run(ctx, w.command(x.req), streams)
 	w.endTurn()
 	w.copies.remove() // before the caller gets its answer, so that its next call can use the same names
-	if err == nil && m != nil && m.full.Load() {
+	switch {
+	case err == nil && m != nil && m.full.Load():
 		err = errOutputLimit
+	case !ran && errors.Is(err, errKilled):
+		st.Code, st.Signal = 128+int(syscall.SIGTERM), "TERM"
 	}
 	return st, ran, err
 }

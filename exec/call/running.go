@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// Running is a call whose command runs.
+// Running is a call whose command runs, or is being started.
 type Running struct {
 	Request string
 	Args    []string
 	Dir     string // on the host
-	PID     int    // on the host
+	PID     int    // on the host; 0 while the command is being started
 	Since   time.Time
 	ByHost  bool // the person at the host runs it: the container does not see it
 }
@@ -49,15 +49,20 @@ func (r *request) running(dir string, pid int) Running {
 	return Running{Request: r.ID, Args: r.Args, Dir: dir, PID: pid}
 }
 
-// set notes that r runs from now on.
+// set notes that r runs from now on, or its pid if that was noted before.
 func (t *runningCalls) set(r Running, kill context.CancelCauseFunc) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.calls == nil {
 		t.calls = map[string]runningCall{}
 	}
-	r.Since = time.Now()
-	t.calls[r.Request] = runningCall{r, kill, make(chan struct{})}
+	e, runs := t.calls[r.Request]
+	if !runs {
+		r.Since = time.Now()
+		e = runningCall{r, kill, make(chan struct{})}
+	}
+	e.PID = r.PID
+	t.calls[r.Request] = e
 }
 
 func (t *runningCalls) drop(id string) {

@@ -113,7 +113,16 @@ func TestHostText(t *testing.T) {
 	if _, err := run(shell.Command{Text: "sleep 1000", Timeout: 50 * time.Millisecond}, nil); !errors.As(err, &late) {
 		t.Errorf("late: %v", err)
 	}
+	if err := s.CreateShell("lost", shell.Options{Dir: "/nonexistent"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.RunShell(t.Context(), "me", "lost", shell.Command{Text: "false"}, false, shell.Output{Out: io.Discard, Err: io.Discard}); err != nil {
+		t.Errorf("in a shell without its directory: %v", err)
+	}
 	b, err := os.ReadFile(log)
+	if strings.Contains(string(b), "/nonexistent") || !strings.Contains(string(b), "cwd="+os.Getenv("HOME")) {
+		t.Errorf("a START names a directory that does not exist, and where nothing ran:\n%s", b)
+	}
 	if err != nil || !strings.Contains(string(b), "exit=143") || !strings.Contains(string(b), "exit=124") || strings.Contains(string(b), "exit=0") {
 		t.Errorf("audit log: %v\n%s", err, b)
 	}

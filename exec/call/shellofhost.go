@@ -3,13 +3,11 @@
 package call
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -115,8 +113,7 @@ func (s *Server) startConfig(sc *SessionState, sh *shell.Shell) (shell.StartConf
 	if !ok {
 		return shell.StartConfig{}, &fs.PathError{Op: "find", Path: "bash", Err: fs.ErrNotExist}
 	}
-	at := cmp.Or(sh.At(), os.Getenv("HOME"))
-	return shell.StartConfig{Path: path, Env: environ(sc.Environ, nil, nil, policy.Env{}, at), NewPrivs: sc.NewPrivs, ByHost: true}, nil
+	return shell.StartConfig{Path: path, Env: environ(sc.Environ, nil, nil, policy.Env{}, sh.At()), NewPrivs: sc.NewPrivs, ByHost: true}, nil
 }
 
 // CreateShell creates a shell for the person at the host, whatever the policy allows the container.

@@ -222,6 +222,8 @@ func (r *shellRun) endReason(err error) Failure {
 		e.Reason, e.Hint = names.Plain(err.Error()), "docs/shells.md says what a container needs"
 	case errors.Is(err, shell.ErrNotReady):
 		e.Reason, e.Hint = err.Error(), "hostexec session create "+quoteWord(r.o.Name)
+	case fullDisk(err) != "":
+		e.Reason, e.Hint = "the command could not be run"+fullDisk(err), spaceHint
 	default:
 		e.Reason, e.Hint = names.Plain(err.Error()), logsHint
 	}

@@ -14,7 +14,8 @@ import (
 
 // SharedDir is a directory, held open, in which others may make any entries. Its entries are reached only by names below
 // the held directory: no link is followed, no device or pipe is opened, and no file is made outside. A name has one
-// element: a caller that gets it from the directory checks it first.
+// element: a caller that gets it from the directory checks it first. It has a method for each operation on an entry, like
+// os.Root, and so more methods than other types.
 type SharedDir struct {
 	fd    int
 	base  *Base  // its own
@@ -166,9 +167,6 @@ func Unnamed(f *os.File) bool { return unnamed(f) }
 // Stat describes the entry name without opening it.
 func (d *SharedDir) Stat(name string) (Entry, error) { return d.stat(name) }
 
-// Rename renames the file from to to. It replaces any entry except a directory.
-func (d *SharedDir) Rename(from, to string) error { return d.rename(from, to) }
-
 // Remove removes name unless it is a directory.
 func (d *SharedDir) Remove(name string) error { return d.remove(name) }
 
@@ -187,7 +185,7 @@ func (d *SharedDir) PutAt(name string, text []byte, mode fs.FileMode, mod time.T
 	_, err = f.Write(text)
 	err = errors.Join(err, f.Chmod(mode), setTime(f, mod), f.Close())
 	if err == nil {
-		err = d.Rename(name+making, name)
+		err = d.rename(name+making, name)
 	}
 	return err
 }

@@ -4,6 +4,7 @@
 package exectest
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -35,4 +36,28 @@ func FIFO(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return name
+}
+
+// Leased makes a program whose exec waits until giveBack is called: somebody holds a write lease.
+func Leased(t testing.TB, content []byte) (program string, giveBack func()) {
+	t.Helper()
+	program = filepath.Join(t.TempDir(), "leased")
+	if err := os.WriteFile(program, content, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease := func(how int) {
+		if _, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, how); err != nil {
+			t.Fatalf("F_SETLEASE: %v", err)
+		}
+	}
+	if _, err := unix.FcntlInt(f.Fd(), unix.F_SETSIG, int(unix.SIGURG)); err != nil { // the runtime ignores it
+		t.Fatal(err)
+	}
+	lease(unix.F_WRLCK)
+	t.Cleanup(func() { f.Close() })
+	return program, func() { lease(unix.F_UNLCK) }
 }

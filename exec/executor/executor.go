@@ -78,7 +78,6 @@ type Streams struct {
 type Status struct {
 	Code     int    // 128+n after signal n
 	Signal   Signal // "" if it exited
-	Core     bool
 	Consumed uint64 // bytes of In that the command has read
 }
 

@@ -201,7 +201,7 @@ func (h *Host) endTree(ctx context.Context, p process, pl *connections) Status {
 
 func status(ws syscall.WaitStatus, consumed uint64) Status {
 	if ws.Signaled() {
-		return Status{Code: 128 + int(ws.Signal()), Signal: signalName(ws.Signal()), Core: ws.CoreDump(), Consumed: consumed}
+		return Status{Code: 128 + int(ws.Signal()), Signal: signalName(ws.Signal()), Consumed: consumed}
 	}
 	return Status{Code: ws.ExitStatus(), Consumed: consumed}
 }

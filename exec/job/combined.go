@@ -74,8 +74,8 @@ func appendEscaped(log, b []byte) []byte {
 	}
 }
 
-// ErrMalformed means that the data is not a combined log.
-var ErrMalformed = errors.New("not a combined log")
+// errMalformed means that the data is not a combined log.
+var errMalformed = errors.New("not a combined log")
 
 // Parser decodes the combined log that is written to it. It writes the output of each stream to Out
 // and Err, in order. If these are the same writer, the result is like that of a terminal.
@@ -134,7 +134,7 @@ func (p *Parser) step(log []byte) (int, error) {
 // prefix consumes one byte of the prefix of a line.
 func (p *Parser) prefix(b byte) error {
 	if b != byte(Stdout) && b != byte(Stderr) || len(p.pending) > 0 && b != p.pending[0] {
-		return ErrMalformed
+		return errMalformed
 	}
 	if p.pending = append(p.pending, b); len(p.pending) == prefixLen {
 		p.lineStream, p.pending = Stream(b), p.pending[:0]
@@ -153,7 +153,7 @@ func (p *Parser) pair(b byte) error {
 		p.lineStream = 0
 		return nil
 	}
-	return ErrMalformed
+	return errMalformed
 }
 
 // add appends b to the text of the current stream. It collects adjacent text of the same stream,

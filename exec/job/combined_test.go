@@ -113,8 +113,8 @@ func TestCombinedPlain(t *testing.T) {
 
 func TestParserMalformed(t *testing.T) {
 	for log, want := range map[string]error{
-		"x": ErrMalformed, "\x01\x02": ErrMalformed, "\x01\x01\x01a\nb": ErrMalformed, "\x01\x01\x01\x01x": ErrMalformed,
-		"\x02\x02\x02\x02\n": ErrMalformed, "\x01\x01\x01\x01\x01\x01": ErrMalformed,
+		"x": errMalformed, "\x01\x02": errMalformed, "\x01\x01\x01a\nb": errMalformed, "\x01\x01\x01\x01x": errMalformed,
+		"\x02\x02\x02\x02\n": errMalformed, "\x01\x01\x01\x01\x01\x01": errMalformed,
 		"\x01": io.ErrUnexpectedEOF, "\x01\x01\x01a\x02": io.ErrUnexpectedEOF, "\x01\x01\x01": nil, "\x01\x01\x01\x01\n": nil,
 	} {
 		p := &Parser{Out: io.Discard, Err: io.Discard}

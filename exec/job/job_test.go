@@ -92,17 +92,17 @@ func TestFiles(t *testing.T) {
 func TestLimit(t *testing.T) {
 	table, dir := open(t)
 	j := begin(t, table, id(1), "yes")
-	out, half := j.Streams().Out, bytes.Repeat([]byte("y"), DefaultOutput/2)
+	out, half := j.Streams().Out, bytes.Repeat([]byte("y"), defaultOutput/2)
 	for _, b := range [][]byte{half, half[1:], []byte("ab"), []byte("c")} {
 		if n, err := out.Write(b); n != len(b) || err != nil {
 			t.Fatalf("Write = %d, %v", n, err)
 		}
 	}
 	end(t, j, Completed, executor.Status{})
-	if i := j.Info(); i.Stdout != DefaultOutput || i.Dropped != 2 {
-		t.Errorf("%d bytes are kept and %d are not, want %d and 2", i.Stdout, i.Dropped, DefaultOutput)
+	if i := j.Info(); i.Stdout != defaultOutput || i.Dropped != 2 {
+		t.Errorf("%d bytes are kept and %d are not, want %d and 2", i.Stdout, i.Dropped, defaultOutput)
 	}
-	if s := text(t, dir, id(1), "stdout"); len(s) != DefaultOutput || s[len(s)-1] != 'a' {
+	if s := text(t, dir, id(1), "stdout"); len(s) != defaultOutput || s[len(s)-1] != 'a' {
 		t.Errorf("the file has %d bytes", len(s))
 	}
 }
@@ -159,12 +159,12 @@ func TestOpenAgain(t *testing.T) {
 func TestForget(t *testing.T) {
 	table, dir := open(t)
 	begin(t, table, id(0), "sleep")
-	for n := range MaxEnded + 5 {
+	for n := range maxEnded + 5 {
 		end(t, begin(t, table, id(n+1), "true"), Completed, executor.Status{})
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != MaxEnded+1 || len(table.All()) != MaxEnded+1 {
-		t.Errorf("%d folders, %d jobs, want %d: %v", len(entries), len(table.All()), MaxEnded+1, err)
+	if err != nil || len(entries) != maxEnded+1 || len(table.All()) != maxEnded+1 {
+		t.Errorf("%d folders, %d jobs, want %d: %v", len(entries), len(table.All()), maxEnded+1, err)
 	}
 	for ref, want := range map[string]error{id(0): nil, id(5): ErrUnknown, id(6): nil} {
 		if _, err := table.Find(ref); !errors.Is(err, want) {

@@ -15,8 +15,8 @@ type Limits struct {
 }
 
 const (
-	DefaultOutput = 64 << 20
-	DefaultDisk   = 512 << 20
+	defaultOutput = 64 << 20
+	defaultDisk   = 512 << 20
 )
 
 // Adjust sets the limits for future output. It removes the oldest ended jobs that exceed the new
@@ -24,7 +24,7 @@ const (
 func (t *Table) Adjust(l Limits) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.output, t.disk = cmp.Or(l.Output, DefaultOutput), cmp.Or(l.Disk, DefaultDisk)
+	t.output, t.disk = cmp.Or(l.Output, defaultOutput), cmp.Or(l.Disk, defaultDisk)
 	t.removeOldestLocked()
 }
 
@@ -53,7 +53,7 @@ func (t *Table) reserve(j *Job, n int64) bool {
 // removeOldestLocked removes the oldest ended jobs that exceed the limits. Ended jobs do not change any
 // more.
 func (t *Table) removeOldestLocked() {
-	for len(t.endedJobs) > MaxEnded || len(t.endedJobs) > 0 && t.runningBytes+t.endedBytes > t.disk {
+	for len(t.endedJobs) > maxEnded || len(t.endedJobs) > 0 && t.runningBytes+t.endedBytes > t.disk {
 		oldest := t.endedJobs[0]
 		t.endedJobs = t.endedJobs[1:]
 		t.endedBytes -= oldest.size

@@ -20,9 +20,9 @@ import (
 const (
 	// MaxRunning is the maximum number of running jobs of a session.
 	MaxRunning = 1024
-	// MaxEnded is the maximum number of ended jobs that are stored with their output. Limits may
+	// maxEnded is the maximum number of ended jobs that are stored with their output. Limits may
 	// allow fewer. The oldest are removed first.
-	MaxEnded = 100
+	maxEnded = 100
 )
 
 var (
@@ -61,7 +61,7 @@ func Open(dir string) (*Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the folder of jobs: %w", err)
 	}
-	t := &Table{dir: dir, readySemaphore: make(chan struct{}, 1), jobs: map[string]*Job{}, output: DefaultOutput, disk: DefaultDisk}
+	t := &Table{dir: dir, readySemaphore: make(chan struct{}, 1), jobs: map[string]*Job{}, output: defaultOutput, disk: defaultDisk}
 	for _, e := range entries {
 		at := filepath.Join(dir, e.Name())
 		info, err := readInfo(at)

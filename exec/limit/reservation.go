@@ -2,11 +2,10 @@
 
 package limit
 
-// Reservation is the amount of Kind that one object, such as a file, uses. Only one goroutine at a time may use
-// a Reservation.
+// Reservation is the part of the limit Spool that one file uses. Only one goroutine at a time may use a
+// Reservation.
 type Reservation struct {
 	From *Session
-	Kind Kind
 	n    int64
 }
 
@@ -17,11 +16,11 @@ func (h *Reservation) Amount() int64 { return h.n }
 // unchanged.
 func (h *Reservation) Set(n int64) error {
 	if n > h.n {
-		if err := h.From.Take(h.Kind, n-h.n); err != nil {
+		if err := h.From.Take(Spool, n-h.n); err != nil {
 			return err
 		}
 	} else if n < h.n {
-		h.From.Give(h.Kind, h.n-n)
+		h.From.Give(Spool, h.n-n)
 	}
 	h.n = n
 	return nil
@@ -29,6 +28,6 @@ func (h *Reservation) Set(n int64) error {
 
 // Force changes the amount to n even if that exceeds the limit, because the object exists already.
 func (h *Reservation) Force(n int64) {
-	h.From.Give(h.Kind, h.n-n)
+	h.From.Give(Spool, h.n-n)
 	h.n = n
 }

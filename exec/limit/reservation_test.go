@@ -9,7 +9,7 @@ import "testing"
 func TestReservation(t *testing.T) {
 	var s Session
 	s.Adjust(Limits{Spool: 10})
-	h := Reservation{From: &s, Kind: Spool}
+	h := Reservation{From: &s}
 	for _, step := range []struct {
 		set, want int64
 		ok        bool

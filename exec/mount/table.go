@@ -34,7 +34,8 @@ type Point struct {
 	File     bool // a single file is mounted there; set by Share only
 }
 
-// Table maps a container's directories to the host's. Several goroutines may call its methods.
+// Table maps a container's directories to the host's. Several goroutines may call its methods. It has more methods than
+// other types: what the container can write follows from the same mounts, and is asked with the directories.
 type Table struct {
 	mu       sync.RWMutex // held for writing while the sources are closed
 	mounts   []mount

@@ -52,8 +52,8 @@ func TestSteps(t *testing.T) {
 	for name, args := range hostile() {
 		v := p.Decide(Request{Args: args})
 		t.Logf("%-18s %6d steps: %s", name, v.Steps, v.Action)
-		if v.Steps > MaxSteps {
-			t.Errorf("%s: %d steps, at most %d are allowed", name, v.Steps, MaxSteps)
+		if v.Steps > maxSteps {
+			t.Errorf("%s: %d steps, at most %d are allowed", name, v.Steps, maxSteps)
 		}
 		if want := name == "one that matches"; (v.Action == Allow) != want {
 			t.Errorf("%s: %s: %s", name, v.Action, v.Reason)
@@ -102,7 +102,7 @@ func FuzzMatch(f *testing.F) {
 		if v.Action != again.Action || v.Rule != again.Rule || v.Steps != again.Steps || !slices.Equal(v.Args, again.Args) {
 			t.Errorf("%q: decided as %v, then as %v", args, v, again)
 		}
-		if v.Steps > MaxSteps {
+		if v.Steps > maxSteps {
 			t.Errorf("%q: %d steps", args, v.Steps)
 		}
 		matched := slices.ContainsFunc(trials, func(t RuleResult) bool { return t.Matched })

@@ -30,7 +30,7 @@ func (p *Policy) Decide(req Request) Verdict {
 	}
 	d := newDecision(p, req)
 	v := d.decide()
-	v.Steps = MaxSteps - d.m.stepsLeft
+	v.Steps = maxSteps - d.m.stepsLeft
 	return v
 }
 
@@ -45,7 +45,7 @@ type decision struct {
 }
 
 func newDecision(p *Policy, req Request) *decision {
-	d := &decision{Policy: p, req: req, set: p.Rules[req.Args[0]], m: matcher{args: req.Args[1:], stepsLeft: MaxSteps}}
+	d := &decision{Policy: p, req: req, set: p.Rules[req.Args[0]], m: matcher{args: req.Args[1:], stepsLeft: maxSteps}}
 	d.c, d.proxied = p.Lookup(req.Args[0])
 	return d
 }

@@ -67,7 +67,7 @@ func (d *decision) tryRules() (attempts []RuleResult) {
 		} else {
 			t.Why = d.m.why()
 		}
-		d.m.stepsLeft, d.m.exhausted = MaxSteps, false
+		d.m.stepsLeft, d.m.exhausted = maxSteps, false
 		attempts = append(attempts, t)
 	}
 	return attempts

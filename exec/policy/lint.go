@@ -95,7 +95,7 @@ func (l *linter) checkDangerous(s subject) {
 	allow := s.Do == Allow
 	for _, n := range s.names {
 		switch {
-		case Interprets(n) && s.freeArgs() && s.Do != Deny:
+		case interprets(n) && s.freeArgs() && s.Do != Deny:
 			l.add(s.Where, s.title, allow, "%s runs what its arguments say: name them all (words, any), or use fixed", n)
 			return
 		case s.Do != Deny && s.controlsEngine(tool(n)):
@@ -218,7 +218,7 @@ var stdinCommandTools = names.WordSet("kubectl helm terraform tofu docker podman
 
 // readsCommandsFromStdin reports whether a command may take commands from its standard input.
 func readsCommandsFromStdin(name string) bool {
-	return Interprets(name) || runs(name) || stdinCommandTools(tool(name))
+	return interprets(name) || runs(name) || stdinCommandTools(tool(name))
 }
 
 // untested reports a rule that leaves a choice to the caller and has no test.no.

@@ -171,7 +171,7 @@ func (l *linter) lists() {
 			switch {
 			case !anchored(p.Source):
 				l.add(p.Where, title, list.auto, "not anchored: it matches in the middle of any line, as of sh -c '... # %s'; write ^ and $ around all of it", "git status")
-			case list.auto && word != "" && Interprets(word) && leavesChoice(p.Source):
+			case list.auto && word != "" && interprets(word) && leavesChoice(p.Source):
 				l.add(p.Where, title, true, "%s runs what its arguments say", word)
 			case rootLine(p.Source):
 				l.add(p.Where, title, list.auto, "root-equivalent: with this verb the caller can have any file and any privilege of the host")

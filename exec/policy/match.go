@@ -10,7 +10,7 @@ import (
 // Limits of the cost of one decision. A request that exceeds them is denied, because a caller may
 // send such arguments to avoid a match.
 const (
-	MaxSteps = 131072 // an element tried on an argument is one step, as are each 64 bytes that a pattern reads
+	maxSteps = 131072 // an element tried on an argument is one step, as are each 64 bytes that a pattern reads
 	MaxArgs  = 4096   // arguments that rules match
 )
 
@@ -201,7 +201,7 @@ func (m *matcher) build(r *Rule, before []string) (args []string, paths []PathCh
 		}
 		for ; at < m.ends[i]; at++ {
 			if e.Kind == Path {
-				paths = append(paths, PathCheck{Index: len(args), Root: "ws", Type: e.Type, Snapshot: e.Snapshot})
+				paths = append(paths, PathCheck{Index: len(args), Type: e.Type, Snapshot: e.Snapshot})
 			}
 			args = append(args, m.args[at])
 		}

@@ -33,7 +33,7 @@ const (
 const CodeAccepted = "host-code-execution"
 
 // Rule is one rule of a command. The order of rules does not matter: the strictest rule that
-// matches decides.
+// matches decides. It has a field for each key of the configuration.
 type Rule struct {
 	ID                      string
 	Do                      Action

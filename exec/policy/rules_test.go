@@ -95,7 +95,7 @@ func TestMatch(t *testing.T) {
 					if text != "" {
 						args = strings.Split(text, " ")
 					}
-					m := matcher{args: args, stepsLeft: MaxSteps}
+					m := matcher{args: args, stepsLeft: maxSteps}
 					if got := m.match(&r); got != want {
 						t.Errorf("match(%q) = %v, want %v (%s)", args, got, want, m.why())
 					}

@@ -44,14 +44,14 @@ func (p *Policy) RunTests() (all []Tested) {
 	for _, name := range p.names() {
 		set := p.Rules[name]
 		for i := range set.Rules {
-			all = append(all, set.Rules[i].RunTests(name)...)
+			all = append(all, set.Rules[i].runTests(name)...)
 		}
 	}
 	return all
 }
 
-// RunTests runs the tests of r, which is a rule of command.
-func (r *Rule) RunTests(command string) (all []Tested) {
+// runTests runs the tests of r, which is a rule of command.
+func (r *Rule) runTests(command string) (all []Tested) {
 	if !r.ready {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (r *Rule) RunTests(command string) (all []Tested) {
 		want bool
 	}{{r.MustMatch, true}, {r.MustNotMatch, false}} {
 		for _, args := range list.of {
-			m := matcher{args: args, stepsLeft: MaxSteps}
+			m := matcher{args: args, stepsLeft: maxSteps}
 			t := Tested{Rule: r.Title(command), Where: r.Where, Args: append([]string{command}, args...), Want: list.want}
 			switch got := m.match(r); {
 			case got && !list.want:

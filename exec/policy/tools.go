@@ -61,9 +61,9 @@ func runs(name string) bool {
 	return builders(name) || builders(t) || has && families(family)
 }
 
-// Interprets reports whether the command runs code from its arguments. Then two requests for the
+// interprets reports whether the command runs code from its arguments. Then two requests for the
 // command have nothing in common.
-func Interprets(name string) bool {
+func interprets(name string) bool {
 	return slices.ContainsFunc([]string{name, tool(name)}, func(n string) bool { return scripts(n) || commandLanguages(n) || wrappers(n) })
 }
 
@@ -125,7 +125,7 @@ func knownOf(name string, args []string, fixed, gitDir bool) toolKind {
 		return tools.of(args)
 	case repositories(t):
 		return mayRun
-	case runs(name) || !fixed && Interprets(name):
+	case runs(name) || !fixed && interprets(name):
 		return runsCode
 	case harmlessCommands(name):
 		return harmless

@@ -8,7 +8,7 @@ import (
 )
 
 // Verdict is the answer to a request: whether it runs, why, and how. Each unset field is the more
-// restrictive choice.
+// restrictive choice. It has many fields because a rule can set each of them.
 type Verdict struct {
 	Action    Action
 	Rule      string // the rule that decided, as the user wrote it; empty: none
@@ -70,8 +70,7 @@ type Env struct {
 
 // PathCheck is an argument that must resolve below one of the container's mounts.
 type PathCheck struct {
-	Index    int    // in Verdict.Args
-	Root     string // ws: any mapped mount of the container
+	Index    int // in Verdict.Args
 	Type     FileType
 	Snapshot Snapshot
 }

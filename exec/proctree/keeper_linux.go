@@ -44,7 +44,7 @@ func (k Keeper) keep(args, env []string, extra []*os.File) int {
 	// Orphans first: while the watcher is not reaped its pid names nothing else.
 	gone := reapAll(w.session)
 	e := treeEnding{find: func() snapshot {
-		return newChildLister().snapshot(func(pid int, _ *Child) bool { return !(regular && hasVariable(pid, LeaveMarker+"=")) })
+		return newChildLister().snapshot(func(pid int, _ *Child) bool { return !(regular && hasVariable(pid, leaveMarker+"=")) })
 	}}
 	if err := e.run(cmp.Or(k.Grace, DefaultGrace), nil); err != nil {
 		return refuse(err)

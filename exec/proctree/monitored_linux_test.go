@@ -42,7 +42,7 @@ func TestStartedAsCallerLeaves(t *testing.T) {
 // TestEndAsMonitorStarts: the end of all meets a command on a terminal whose exec still waits.
 func TestEndAsMonitorStarts(t *testing.T) {
 	p := newParent(t)
-	program, _ := leased(t, []byte("#!/bin/sh\n"))
+	program, _ := exectest.Leased(t, []byte("#!/bin/sh\n"))
 	master, line, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ type Parent struct {
 	exits  *exitWaiter
 	reaper sync.WaitGroup
 	sigs   chan os.Signal
-	token  string // the value of LeaveMarker, unknown to all processes that did not get it
+	token  string // the value of leaveMarker, unknown to all processes that did not get it
 
 	mu       sync.Mutex // guards the fields below
 	newPrivs *spawner   // without NewPrivs; created when it is first needed
@@ -79,7 +79,7 @@ func (p *Parent) Start(ctx context.Context, s Start) (*Child, error) {
 	}
 	s.Env = s.marked()
 	if s.Leave {
-		s.Env = append(s.Env, LeaveMarker+"="+p.token)
+		s.Env = append(s.Env, leaveMarker+"="+p.token)
 		p.mu.Lock()
 		p.leave = true
 		p.mu.Unlock()
@@ -148,7 +148,7 @@ func (p *Parent) End(grace time.Duration) error {
 func (p *Parent) stays(pid int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.leave && hasVariable(pid, LeaveMarker+"="+p.token)
+	return p.leave && hasVariable(pid, leaveMarker+"="+p.token)
 }
 
 // Close stops reaping. Nothing may be started any more, and every Child was reaped.
@@ -168,7 +168,7 @@ func (p *Parent) Close() error {
 func (s *Start) marked() []string {
 	list := make([]string, 0, len(s.Env)+3)
 	for _, kv := range s.Env {
-		if name, _, _ := strings.Cut(kv, "="); name != Marker && name != SessionMarker && name != LeaveMarker {
+		if name, _, _ := strings.Cut(kv, "="); name != Marker && name != SessionMarker && name != leaveMarker {
 			list = append(list, kv)
 		}
 	}

@@ -30,9 +30,9 @@ const Marker = "HOSTEXEC_REQUEST_ID"
 // SessionMarker is the variable that connects a process with the session whose watcher started it.
 const SessionMarker = "HOSTEXEC_SESSION"
 
-// LeaveMarker names the variable by which those are known that stay when all else ends,
+// leaveMarker names the variable by which those are known that stay when all else ends,
 // once the request that started them is answered.
-const LeaveMarker = "HOSTEXEC_LEAVE"
+const leaveMarker = "HOSTEXEC_LEAVE"
 
 // DefaultGrace is how long a tree has between TERM and KILL.
 const DefaultGrace = 5 * time.Second
@@ -46,7 +46,7 @@ type Keeper struct {
 // Keep starts args[0], an absolute path, as the watcher. Its stdout and stderr are /dev/null, and extra are its
 // descriptors from 3 on. Keep passes TERM, INT and HUP on to it. When the watcher dies, Keep ends every process
 // that descends from it. If the watcher exits with 0, it has ended its own commands, and processes with
-// LeaveMarker stay. Keep returns the watcher's exit code. The process must have no other children.
+// leaveMarker stay. Keep returns the watcher's exit code. The process must have no other children.
 //
 // The watcher's stdin is a pipe without data. It ends when the keeper dies, so that the watcher can end its own
 // commands then.

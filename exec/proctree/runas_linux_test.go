@@ -18,30 +18,6 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/exectest"
 )
 
-// leased makes a program whose exec waits until giveBack is called: somebody holds a write lease.
-func leased(t *testing.T, content []byte) (program string, giveBack func()) {
-	t.Helper()
-	program = filepath.Join(t.TempDir(), "leased")
-	if err := os.WriteFile(program, content, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lease := func(how int) {
-		if _, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, how); err != nil {
-			t.Fatalf("F_SETLEASE: %v", err)
-		}
-	}
-	if _, err := unix.FcntlInt(f.Fd(), unix.F_SETSIG, int(unix.SIGURG)); err != nil { // the runtime ignores it
-		t.Fatal(err)
-	}
-	lease(unix.F_WRLCK)
-	t.Cleanup(func() { f.Close() })
-	return program, func() { lease(unix.F_UNLCK) }
-}
-
 // An exec that waits for the holder of a lease keeps no other start waiting, and goes on when the
 // lease is given back.
 func TestBlockedExec(t *testing.T) {
@@ -49,8 +25,8 @@ func TestBlockedExec(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	interpreter, giveBackInterpreter := leased(t, elf)
-	program, giveBack := leased(t, elf)
+	interpreter, giveBackInterpreter := exectest.Leased(t, elf)
+	program, giveBack := exectest.Leased(t, elf)
 	script := filepath.Join(t.TempDir(), "script")
 	if err := os.WriteFile(script, []byte("#!"+interpreter+"\n"), 0o755); err != nil {
 		t.Fatal(err)
@@ -104,7 +80,7 @@ func TestBlockedExecIsGivenUp(t *testing.T) {
 	gone := errors.New("the caller has gone")
 	before := zombies(t) // of earlier tests
 	for _, tty := range []bool{false, true} {
-		program, _ := leased(t, []byte("#!/bin/sh\n"))
+		program, _ := exectest.Leased(t, []byte("#!/bin/sh\n"))
 		s := Start{ID: "blocked", Path: program, Args: []string{"x"}}
 		if tty {
 			master, line, err := pty.Open()

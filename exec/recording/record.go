@@ -6,7 +6,7 @@
 //
 // A recording is an asciicast file of version 2, which other players support too. It has one JSON
 // line with a header, and one line for each event. It contains output only, never input, and at
-// most MaxSize bytes; a remark at the end reports a cut. Bytes that are not valid UTF-8 are not
+// most maxSize bytes; a remark at the end reports a cut. Bytes that are not valid UTF-8 are not
 // preserved, because JSON cannot encode them. The package displays nothing, because output may
 // contain control sequences.
 package recording
@@ -24,8 +24,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// MaxSize is the maximum size of a recording in bytes.
-const MaxSize = 64 << 20
+// maxSize is the maximum size of a recording in bytes.
+const maxSize = 64 << 20
 
 // Header describes a recording and is its first line. If Width or Height is not positive, as
 // without a terminal, 80 by 24 is written.
@@ -76,7 +76,7 @@ func create(dir, request string, h Header) (*Recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Recording{now: time.Now, begin: time.Now(), f: f, max: MaxSize}
+	r := &Recording{now: time.Now, begin: time.Now(), f: f, max: maxSize}
 	h.Version, h.Timestamp = 2, r.begin.Unix()
 	if h.Width <= 0 || h.Height <= 0 {
 		h.Width, h.Height = 80, 24
@@ -128,7 +128,7 @@ func (r *Recording) event(code, data string) {
 	after := json.Number(fmt.Sprintf("%.6f", max(r.now().Sub(r.begin), 0).Seconds()))
 	if r.full = !r.line([3]any{after, code, data}); r.full {
 		r.max += 200 // for the remark
-		r.line([3]any{after, markerCode, fmt.Sprintf("truncated: a recording holds at most %d bytes", MaxSize)})
+		r.line([3]any{after, markerCode, fmt.Sprintf("truncated: a recording holds at most %d bytes", maxSize)})
 	}
 }
 

@@ -126,5 +126,5 @@ func (p *Pool) Spool() (io.ReadWriteSeeker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &limitedFile{f: f, held: limit.Reservation{From: p.limits(), Kind: limit.Spool}}, nil
+	return &limitedFile{f: f, held: limit.Reservation{From: p.limits()}}, nil
 }

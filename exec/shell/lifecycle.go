@@ -4,6 +4,7 @@ package shell
 
 import (
 	"context"
+	"os"
 	"slices"
 	"sync"
 	"syscall"
@@ -189,12 +190,26 @@ func (s *Shell) In() string {
 
 // At returns the directory that the shell stands in, or where it will start.
 func (s *Shell) At() string {
+	if dir := s.stands(); dir != "" {
+		return dir
+	}
+	if s.options.In != nil {
+		return s.options.Dir
+	}
+	for _, name := range []string{s.options.Dir, os.Getenv("HOME")} {
+		if fi, err := os.Stat(name); err == nil && fi.IsDir() {
+			return name
+		}
+	}
+	return "/"
+}
+
+// stands returns the directory of the shell's process, or "".
+func (s *Shell) stands() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.runningLocked() {
-		if dir := s.process.cwd(); dir != "" {
-			return dir
-		}
+		return s.process.cwd()
 	}
-	return s.options.Dir
+	return ""
 }

@@ -43,7 +43,7 @@ type spoolFile struct {
 func (s *spool) add(f *os.File, limits *limit.Session, fail func(error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.files = append(s.files, &spoolFile{f: f, fail: fail, held: limit.Reservation{From: limits, Kind: limit.Spool}})
+	s.files = append(s.files, &spoolFile{f: f, fail: fail, held: limit.Reservation{From: limits}})
 	if !s.going && !s.closed {
 		s.going = true
 		// ends when no file is left, or with close, which waits.

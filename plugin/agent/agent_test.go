@@ -161,7 +161,7 @@ func TestEnviron(t *testing.T) {
 	if want := []string{"A=2", "PATH=/s/bin:/bin", "HOSTEXEC_DIR=/s"}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("Environ = %q, %v, want %q", got, err, want)
 	}
-	for _, share := range []string{"/" + strings.Repeat("x", MaxSocket-7), "/a:b"} {
+	for _, share := range []string{"/" + strings.Repeat("x", maxSocket-7), "/a:b"} {
 		if _, err := Environ(nil, nil, share); err == nil {
 			t.Errorf("Environ takes %s", share)
 		}

@@ -13,14 +13,14 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/osenv"
 )
 
-// MaxSocket is the maximum length of a unix socket's path; sun_path holds one byte more (unix(7)).
-const MaxSocket = 107
+// maxSocket is the maximum length of a unix socket's path; sun_path holds one byte more (unix(7)).
+const maxSocket = 107
 
 // Environ returns the environment of an agent on this host. It consists of base and add, with the shims'
 // directory first in PATH, and HOSTEXEC_DIR, where the shims find the host. It returns an error if the
 // path of share cannot work.
 func Environ(base, add []string, share string) ([]string, error) {
-	if sock := filepath.Join(share, "socket"); len(sock) > MaxSocket || strings.Contains(share, ":") {
+	if sock := filepath.Join(share, "socket"); len(sock) > maxSocket || strings.Contains(share, ":") {
 		return nil, &Error{Type: Failed, Message: fmt.Sprintf("%s is no path from which an agent could call commands: it is too long for a socket, or has a colon", sock), Hint: "set HOSTEXEC_HOME to a short directory of yours"}
 	}
 	env := Set(base, add)

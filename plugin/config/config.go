@@ -86,7 +86,7 @@ func projectNameRune(r rune) rune {
 	return '-'
 }
 
-// Config is the whole configuration of one project. It does not change after Load.
+// Config is the whole configuration of one project. It does not change after Load. It has a field for each section.
 type Config struct {
 	Approval Approval
 	Audit    Audit

@@ -25,7 +25,7 @@ const (
 	workspace // commands, approval lists, proxies and services only: it cannot change how requests are recorded or reported
 )
 
-// document is one parsed file.
+// document is one parsed file. It has a field and a method for each section, and so more than other types.
 type document struct {
 	*reader
 	role role

@@ -12,7 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// Grant is the form in which a grant is shown: all texts are printable ASCII.
+// Grant is the form in which a grant is shown: all texts are printable ASCII. It is a JSON object of the API.
 type Grant struct {
 	ID        string    `json:"id"`
 	Args      []string  `json:"args"` // quoted as in Go if not printable

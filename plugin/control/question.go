@@ -3,8 +3,6 @@
 package control
 
 import (
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
@@ -12,7 +10,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Question is the form in which a waiting request is shown: all texts are printable ASCII.
+// Question is the form in which a waiting request is shown: all texts are printable ASCII. It is a JSON
+// object of the API.
 type Question struct {
 	ID        string       `json:"id"`
 	Args      []string     `json:"args"` // quoted as in Go if not printable
@@ -64,12 +63,9 @@ func (d *Decision) Terms() (approval.Terms, error) {
 
 func shown(q approval.Question) Question {
 	s := Question{
-		ID: q.ID, Args: make([]string, len(q.Args)), Cwd: names.Printable(q.Cwd), Dir: names.Printable(q.Dir), Path: names.Printable(q.Path),
+		ID: q.ID, Args: names.PrintableArgs(q.Args), Cwd: names.Printable(q.Cwd), Dir: names.Printable(q.Dir), Path: names.Printable(q.Path),
 		Rule: names.Printable(q.Rule), Session: q.Session, Container: names.Printable(q.Container), Project: names.Printable(q.Project),
 		Asked: q.Asked, Deadline: q.Deadline, Waiting: q.Waiting, Gone: q.Gone, Digest: q.Digest(),
-	}
-	for i, arg := range q.Args {
-		s.Args[i] = names.Printable(arg)
 	}
 	s.Grade = q.Grade
 	s.Branch, s.Agent, s.Effects, s.Code, s.Notes = names.Printable(q.Branch), names.Printable(q.Agent), names.PrintableArgs(q.Effects), q.Grade.Code(), texts(q.Notes)
@@ -80,10 +76,7 @@ func shown(q approval.Question) Question {
 func texts(all []string) []string {
 	shown := make([]string, len(all))
 	for i, text := range all {
-		shown[i] = text
-		if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
-			shown[i] = strconv.QuoteToASCII(text)
-		}
+		shown[i] = names.Plain(text)
 	}
 	return shown
 }

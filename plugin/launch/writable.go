@@ -29,8 +29,8 @@ func containerAccess(store *state.Store, workspace string) (*mount.Table, error)
 	if !view.Overlap(workspace, store.Home) && (err != nil || !view.Route(home).Through(view.Locate(workspace))) {
 		mounts = append(mounts, mount.Point{Source: workspace})
 	}
-	all, err := store.List()
-	for _, source := range state.Written(all) {
+	sources, err := store.Written("")
+	for _, source := range sources {
 		mounts = append(mounts, mount.Point{Source: source})
 	}
 	table, terr := mount.NewTable(mounts, mount.Default{})

@@ -170,8 +170,8 @@ func TestIdle(t *testing.T) {
 	if err := p.Serve(t.Context()); err != nil {
 		t.Errorf("Serve: %v", err)
 	}
-	if _, err := Find(t.Context(), store); err != ErrNone {
-		t.Errorf("Find of a page that has ended: %v, want %v", err, ErrNone)
+	if _, err := Find(t.Context(), store); err != errNone {
+		t.Errorf("Find of a page that has ended: %v, want %v", err, errNone)
 	}
 	if _, err := os.Stat(addressFile(store)); !os.IsNotExist(err) {
 		t.Errorf("it leaves %s behind: %v", addressFile(store), err)
@@ -183,8 +183,8 @@ func TestIdle(t *testing.T) {
 // Attack 116.
 func TestOnePage(t *testing.T) {
 	store := newStore(t)
-	if _, err := Find(t.Context(), store); err != ErrNone {
-		t.Errorf("Find of nothing: %v, want %v", err, ErrNone)
+	if _, err := Find(t.Context(), store); err != errNone {
+		t.Errorf("Find of nothing: %v, want %v", err, errNone)
 	}
 	s := newPage(t, store)
 	if err := (&Page{Store: store}).Listen(t.Context()); err != ErrTaken {

@@ -45,10 +45,10 @@ func (p Address) save(s *state.Store) error {
 	return nil
 }
 
-// ErrNone means that this user has no page.
-var ErrNone = errors.New("no page is served: docker hostexec ui")
+// errNone means that this user has no page.
+var errNone = errors.New("no page is served: docker hostexec ui")
 
-// Find returns the user's page. It waits for a page that is starting. The error is ErrNone if there is
+// Find returns the user's page. It waits for a page that is starting. The error is errNone if there is
 // none.
 func Find(ctx context.Context, s *state.Store) (Address, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -57,7 +57,7 @@ func Find(ctx context.Context, s *state.Store) (Address, error) {
 	defer tick.Stop()
 	for {
 		if unlocked(s) {
-			return Address{}, ErrNone
+			return Address{}, errNone
 		}
 		if p, err := load(s); err == nil {
 			if _, err := p.ask(ctx, http.MethodGet, "/token"); err == nil || errors.Is(err, errOlder) {

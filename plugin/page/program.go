@@ -35,10 +35,10 @@ func program(ctx context.Context, s *state.Store, name string, args ...string) (
 
 // environ returns this process's environment without the values that a container of any session can write.
 func environ(s *state.Store) ([]string, error) {
-	recs, err := s.List()
+	writable, err := s.Written("")
 	if err != nil {
 		return nil, err
 	}
-	env, _ := executor.Environ(os.Environ(), mount.Written(state.Written(recs)))
+	env, _ := executor.Environ(os.Environ(), mount.Written(writable))
 	return env, nil
 }

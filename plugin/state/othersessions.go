@@ -3,10 +3,12 @@
 package state
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 )
@@ -32,11 +34,33 @@ func (s *Store) Others(id string) ([]Session, error) {
 	return slices.DeleteFunc(all, func(rec Session) bool { return rec.ID == id }), err
 }
 
-// Written returns the host paths that the containers of those sessions can write, in order.
-func Written(recs []Session) (paths []string) {
-	for _, rec := range recs {
-		paths = append(paths, rec.Writable...)
+// Written returns the host paths that the containers of all sessions but the one with that id can write, in order. It
+// decodes nothing else of a record: watchers ask whenever a session has changed, and there can be hundreds.
+func (s *Store) Written(butNot string) ([]string, error) {
+	ids, err := s.IDs()
+	var paths []string
+	for _, id := range ids {
+		if id != butNot {
+			paths = append(paths, s.writtenBy(id)...)
+		}
 	}
 	slices.Sort(paths)
-	return slices.Compact(paths)
+	return slices.Compact(paths), err
+}
+
+// writtenBy returns the host paths that the container of session id can write.
+func (s *Store) writtenBy(id string) []string {
+	var rec struct {
+		ID       string
+		Writable []string
+	}
+	text, err := readPlain(filepath.Join(s.Dir(id), record))
+	if err == nil {
+		err = json.Unmarshal(text, &rec)
+	}
+	if err == nil && rec.ID == id {
+		return rec.Writable
+	}
+	spare, _ := s.Load(id) // without a record that can be read, nothing is known: List skips the session, too
+	return spare.Writable
 }

@@ -39,8 +39,7 @@ func TestChanged(t *testing.T) {
 			t.Errorf("%s: Changed = %v, %v, as before", step.name, now, err)
 		}
 		was = now
-		others, err := s.Others(a.ID)
-		if got := Written(others); err != nil || !slices.Equal(got, step.want) {
+		if got, err := s.Written(a.ID); err != nil || !slices.Equal(got, step.want) {
 			t.Errorf("%s: Written = %q, %v, want %q", step.name, got, err, step.want)
 		}
 	}

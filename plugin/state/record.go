@@ -100,21 +100,32 @@ func (s *Store) Load(id string) (Session, error) {
 	return spare, nil
 }
 
-// read reads a record of session id from a regular file. It follows no link and does not block on a named
-// pipe.
+// read reads a record of session id, and returns its text, too.
 func (s *Store) read(id, name string) (rec Session, text []byte, err error) {
-	f, err := openPlain(filepath.Join(s.Dir(id), name))
-	if err != nil {
-		return rec, nil, err
-	}
-	defer f.Close()
-	if text, err = io.ReadAll(io.LimitReader(f, maxRecord)); err == nil {
+	if text, err = readPlain(filepath.Join(s.Dir(id), name)); err == nil {
 		err = json.Unmarshal(text, &rec)
 	}
 	if err == nil && rec.ID != id {
 		err = fmt.Errorf("the record is of %q", rec.ID)
 	}
 	return rec, text, err
+}
+
+// readPlain reads a regular file of at most maxRecord bytes, which is replaced but never changed. It follows no link
+// and does not block on a named pipe.
+func readPlain(path string) ([]byte, error) {
+	f, err := openPlain(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	text := make([]byte, min(fi.Size(), maxRecord))
+	_, err = io.ReadFull(f, text)
+	return text, err
 }
 
 // openPlain opens a regular file of at most maxRecord bytes.

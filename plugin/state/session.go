@@ -49,7 +49,7 @@ type ContainerSpec struct {
 }
 
 // Session is the record of a session: the user's options and the container. It never contains environment
-// variables of the container or the host.
+// variables of the container or the host. It has a field for each value in the JSON file.
 type Session struct {
 	ID            string    `json:"id"` // 12 hex digits
 	Version       string    `json:"version"`
@@ -179,16 +179,16 @@ func (s *Store) Create(rec *Session) (err error) {
 			return fmt.Errorf("make session directory: %w", err)
 		}
 		// The container's user may differ from ours: the umask must not exclude it.
-		if err := Chmod(d, 0o755); err != nil {
+		if err := chmod(d, 0o755); err != nil {
 			return fmt.Errorf("make session directory: %w", err)
 		}
 	}
 	return s.Save(rec)
 }
 
-// Chmod changes the mode of path. If path has been replaced by a link, the change does not leave the
+// chmod changes the mode of path. If path has been replaced by a link, the change does not leave the
 // directory.
-func Chmod(path string, mode fs.FileMode) error {
+func chmod(path string, mode fs.FileMode) error {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return err

@@ -112,7 +112,7 @@ func (c *CallContainers) socketsOf(host string) (sockets []string) {
 	}
 	for _, h := range hosts {
 		if path, ok := strings.CutPrefix(h, "unix://"); ok {
-			sockets = append(sockets, Resolved(path))
+			sockets = append(sockets, mount.Resolved(path))
 		}
 	}
 	return sockets
@@ -130,7 +130,7 @@ func commandMounts(mounts []mount.Point, cwd, copies, home, workspace string, so
 			continue // the container has something else there
 		case names.Within(state.Target, m.Target), copies != "" && names.Within(filepath.Clean(copies), m.Target):
 			why = "what hostexec puts into the command's container would be below it"
-		case m.Source != "" && EngineIn(m.Source, sockets...):
+		case m.Source != "" && container.EngineIn(m.Source, sockets...):
 			why = "it holds the engine's socket, which no command's container gets"
 		case m.Source != "" && m.Source != workspace && covers(m.Source, home):
 			why = "it holds hostexec's own state"

@@ -18,7 +18,6 @@ import (
 type Engine interface {
 	callcontainer.Engine
 	DaemonHost() string // as DOCKER_HOST names it
-	NegotiateAPIVersion(ctx context.Context)
 	Info(ctx context.Context) (system.Info, error)
 	Events(ctx context.Context, o events.ListOptions) (<-chan events.Message, <-chan error)
 	VolumeList(ctx context.Context, o volume.ListOptions) (volume.ListResponse, error)

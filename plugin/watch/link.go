@@ -175,8 +175,8 @@ func (l *Link) end(word string) error {
 	return nil
 }
 
-// ErrEnded means that the watcher has exited too early.
-var ErrEnded = errors.New("the watcher ended: docker hostexec logs may tell why")
+// errEnded means that the watcher has exited too early.
+var errEnded = errors.New("the watcher ended: docker hostexec logs may tell why")
 
 // await reads lines until want comes.
 func (l *Link) await(want string) error {
@@ -189,7 +189,7 @@ func (l *Link) awaitValue(want string) (string, error) {
 	for {
 		s, err := l.r.ReadString('\n')
 		if err != nil {
-			return "", ErrEnded
+			return "", errEnded
 		}
 		word, rest, _ := strings.Cut(strings.TrimSuffix(s, "\n"), " ")
 		text, _ := strconv.Unquote(rest)

@@ -19,22 +19,21 @@ import (
 // their mounts.
 type OtherSessions struct {
 	record  *Record
-	latest  atomic.Pointer[sessionRecords] // as they were read last
-	applied atomic.Pointer[sessionRecords] // the records on which calls depend
+	latest  atomic.Pointer[otherWrites] // as the records were read last
+	applied atomic.Pointer[otherWrites] // the version on which calls depend
 }
 
-// sessionRecords holds the records of the other sessions at one moment.
-type sessionRecords struct {
+// otherWrites holds the places that the containers of the other sessions could write at one moment.
+type otherWrites struct {
 	changed  time.Time // of Store.Changed, before the records were read
-	all      []state.Session
-	writable []string // places that their containers can write
+	writable []string
 }
 
 // NewOtherSessions returns all sessions except that of record.
 func NewOtherSessions(record *Record) *OtherSessions { return &OtherSessions{record: record} }
 
-// read returns the records. It reads them only if a session has changed since.
-func (o *OtherSessions) read() (*sessionRecords, error) {
+// read returns what the records say. It reads them only if a session has changed since.
+func (o *OtherSessions) read() (*otherWrites, error) {
 	changed, err := o.record.Store.Changed()
 	if err != nil {
 		return nil, err
@@ -42,11 +41,11 @@ func (o *OtherSessions) read() (*sessionRecords, error) {
 	if known := o.latest.Load(); known != nil && known.changed.Equal(changed) {
 		return known, nil
 	}
-	all, err := o.record.Store.Others(o.record.ID)
+	writable, err := o.record.Store.Written(o.record.ID)
 	if err != nil {
 		return nil, err
 	}
-	now := &sessionRecords{changed, all, state.Written(all)}
+	now := &otherWrites{changed, writable}
 	o.latest.Store(now)
 	return now, nil
 }
@@ -81,19 +80,21 @@ func (o *OtherSessions) applyLocked() (writable []string, news bool, err error) 
 	return now.writable, was == nil || !slices.Equal(was.writable, now.writable), nil
 }
 
-// Programs lists the proxied programs of the other sessions that have a watcher. A session counts after its own
-// container has been checked: until then it is the one that is refused.
+// Programs lists the proxied programs of the other sessions that have a watcher, each once. A session counts after its
+// own container has been checked: until then it is the one that is refused.
 func (o *OtherSessions) Programs() (all []ProtectedFile, err error) {
-	others, err := o.read()
+	others, err := o.record.Store.Others(o.record.ID)
 	if err != nil {
 		return nil, err
 	}
-	for _, rec := range others.all {
+	listed := map[string]bool{}
+	for _, rec := range others {
 		if _, served := o.record.Store.Served(rec.ID); rec.Container == "" || !served {
 			continue
 		}
 		for _, cmd := range rec.Proxied() {
-			if runsHere(cmd) {
+			if runsHere(cmd) && !listed[cmd.Path] {
+				listed[cmd.Path] = true
 				all = append(all, ProtectedFile{cmd.Path, fmt.Sprintf("--proxy %s of container %s runs", cmd.Name, rec.ContainerName), RefuseWritable, Narrower})
 			}
 		}
@@ -115,8 +116,9 @@ func (o *OtherSessions) CheckPrograms(files []ProtectedFile, environ []string) e
 			continue
 		}
 		if at, ok := executor.WritableDependency(k.Path, path, owner); ok {
+			all, _ := o.record.Store.Others(o.record.ID) // only names the writer
 			return fmt.Errorf("%s could change %s, which is, or is code of, %s, which %s: %s, or remove that container and then docker hostexec prune",
-				writerOf(others.all, at), at, k.Path, k.Does, k.Instead)
+				writerOf(all, at), at, k.Path, k.Does, k.Instead)
 		}
 	}
 	return nil

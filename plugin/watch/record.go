@@ -118,7 +118,7 @@ func (r *Record) commands() []policy.Command {
 // It is empty if a link leads elsewhere.
 func (r *Record) OwnWorkspace() string {
 	own := filepath.Join(r.Store.Workspaces(), r.ID)
-	if Resolved(own) != own {
+	if mount.Resolved(own) != own {
 		return ""
 	}
 	return own

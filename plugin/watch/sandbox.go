@@ -44,7 +44,7 @@ func confined(rec *Record, dirs *mount.Table) func(policy.Verdict, []string) (*s
 			return nil, nil, err
 		}
 		paths = append(paths, sandbox.Path{Name: private.Home, Access: sandbox.Write}, sandbox.Path{Name: private.Tmp, Access: sandbox.Write})
-		if d := dirs.Default(); d.Source != "" && !names.Within(Resolved(rec.Store.Home), Resolved(d.Source)) && !names.Within(Resolved(osenv.Get(environ, "HOME")), Resolved(d.Source)) {
+		if d := dirs.Default(); d.Source != "" && !names.Within(mount.Resolved(rec.Store.Home), mount.Resolved(d.Source)) && !names.Within(mount.Resolved(osenv.Get(environ, "HOME")), mount.Resolved(d.Source)) {
 			paths = append(paths, sandbox.Path{Name: d.Source, Access: sandbox.Execute})
 		}
 		confined, err := prepare(dirs, paths, v.Sandbox.Net)

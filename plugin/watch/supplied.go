@@ -95,7 +95,7 @@ func (s *supplies) settings(where, rule string, set policy.Settings) {
 // those of requests, and those in which commands run, because they may be mounted into a container. A home
 // directory does not count, because programs and settings come from there.
 func WritableByRequesters(rec state.Session) (list []mount.Point) {
-	if home, err := os.UserHomeDir(); err != nil || !names.Within(Resolved(home), Resolved(rec.InvokedIn)) {
+	if home, err := os.UserHomeDir(); err != nil || !names.Within(mount.Resolved(home), mount.Resolved(rec.InvokedIn)) {
 		list = append(list, mount.Point{Source: rec.InvokedIn})
 	}
 	for _, name := range rec.Names() {

@@ -67,7 +67,7 @@ func (c *call) open() error {
 		if err != nil {
 			return err
 		}
-		*s.o = &output{f: f, held: limit.Reservation{From: c.limits, Kind: limit.Spool}}
+		*s.o = &output{f: f, held: limit.Reservation{From: c.limits}}
 	}
 	return nil
 }

@@ -62,5 +62,5 @@ func (p *servedDir) answerLost(id string) {
 
 // lostOutput is a stream to which a killed watcher has written e.Size bytes.
 func lostOutput(f *os.File, e dir.Entry) *output {
-	return &output{f: f, n: e.Size, held: limit.Reservation{From: new(limit.Session), Kind: limit.Spool}}
+	return &output{f: f, n: e.Size, held: limit.Reservation{From: new(limit.Session)}}
 }

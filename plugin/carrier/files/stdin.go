@@ -53,7 +53,7 @@ func (c *call) openInput() error {
 	if c.stdin != nil || c.req.exec.FDs[0] == wire.FDNull {
 		return nil
 	}
-	in := &input{held: limit.Reservation{From: c.limits, Kind: limit.Spool}, credit: wire.Window, complete: c.req.exec.FDs[0] == wire.FDFile}
+	in := &input{held: limit.Reservation{From: c.limits}, credit: wire.Window, complete: c.req.exec.FDs[0] == wire.FDFile}
 	var err error
 	if in.complete {
 		in.f, _, err = c.p.Dir.Open(c.req.id + ".stdin")

@@ -47,7 +47,7 @@ func TestSweep(t *testing.T) {
 		return names
 	}
 	p.sweep(now)
-	want := []string{"dir.exit", "inflight.stdout", "future.exit", "mixed.beat", "mixed.stdout", "readme", "wish.req", "x.txt", "young.exit"}
+	want := []string{"dir.exit", "future.exit", "inflight.stdout", "mixed.beat", "mixed.stdout", "readme", "wish.req", "x.txt", "young.exit"}
 	if got := left(); !slices.Equal(got, want) {
 		t.Errorf("left are %q, want %q", got, want)
 	}

@@ -52,7 +52,7 @@ const agentExample = `  # the agent that config.yaml describes, with git of this
   # a command, as a process, greeted before its client says anything
   docker hostexec agent --handshake -- npx @zed-industries/claude-code-acp`
 
-// agentOptions are the flags of agent that run does not have.
+// agentOptions are the flags of agent that run does not have, a field for each.
 type agentOptions struct {
 	run       launch.Options
 	file      string

@@ -96,7 +96,7 @@ func dash(s string) string {
 	return s
 }
 
-// auditRow is one record for templates, in printable ASCII.
+// auditRow is one record for templates, in printable ASCII. Each field is one that a template can use.
 type auditRow struct {
 	Time, Event, Project, Branch, Session, Container, Agent string
 	Command, Request, Rule, Pattern, Path, Directory        string

@@ -14,6 +14,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/gofrs/flock"
 
+	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
@@ -32,12 +33,22 @@ func (d *doctor) makeScratch() (string, error) {
 		}
 		dir = filepath.Dir(dir)
 	}
-	return os.MkdirTemp(dir, ".hostexec-doctor-")
+	scratch, err := os.MkdirTemp(dir, ".hostexec-doctor-")
+	if limit.DiskFull(err) {
+		err = makeSpace(err, dir)
+	}
+	return scratch, err
+}
+
+// makeSpace adds to err what to do about a full disk. A disk can have space, but no inodes.
+func makeSpace(err error, dir string) error {
+	dir = policy.Line([]string{dir})
+	return cli.Hint(err, "df -h "+dir+"; df -i "+dir+", and make space there")
 }
 
 // needsScratch returns the finding of a check that needs a scratch directory.
 func (d *doctor) needsScratch() finding {
-	return finding{Status: isFail, Found: d.scratchErr.Error(), Means: "nothing can be written in the state directory: no session can be made", Fix: "set HOSTEXEC_HOME to a directory of your own"}
+	return finding{Status: isFail, Found: d.scratchErr.Error(), Means: "nothing can be written in the state directory: no session can be made", Fix: fixOf(d.scratchErr, "set HOSTEXEC_HOME to a directory of your own")}
 }
 
 // fileEvents checks the notifications about files, which the files carrier needs.
@@ -179,7 +190,7 @@ func (d *doctor) checkSpace() error {
 	if err == nil {
 		return nil
 	}
-	return cli.Hint(fmt.Errorf("%s has less than %d KiB left: %w", d.store.Home, needed>>10, err), "df -h "+policy.Line([]string{d.store.Home})+", and make space there")
+	return makeSpace(fmt.Errorf("%s has less than %d KiB left: %w", d.store.Home, needed>>10, err), d.store.Home)
 }
 
 // fixOf returns err's own hint, or other.

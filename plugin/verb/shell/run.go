@@ -11,6 +11,7 @@ import (
 	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
@@ -86,7 +87,7 @@ func runInShell(ctx context.Context, dockerCLI command.Cli, session, name string
 			_, err = errs.Write(e.Err)
 		case e.Error != "":
 			v.Ended(e.Code, e.Error)
-			result = &cli.Failure{Code: e.Code, Err: errors.New(shown(e.Error))}
+			result = &cli.Failure{Code: e.Code, Err: errors.New(names.Escaped(e.Error))}
 		case e.Exit != nil:
 			v.Ended(*e.Exit, "")
 			if *e.Exit != 0 {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -152,12 +151,6 @@ func newShellRunCommand(dockerCLI command.Cli, start bool) *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, told)
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "End the text, and not the shell, after this `time`")
 	return cmd
-}
-
-// shown returns s in printable ASCII.
-func shown(s string) string {
-	q := strconv.QuoteToASCII(s)
-	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
 }
 
 // completeShells completes a session, and then its shells.

@@ -22,8 +22,8 @@ func (m *Mode) Follow(ctx context.Context, link *watch.Launcher) (err error) {
 	if m.s.Record.Service != nil {
 		return m.followService(ctx, link)
 	}
-	// ends with its request, or with ctx.
-	m.s.Go(func() { m.connectEngine(ctx) })
+	// ends with its request, by which client and engine agree on a version while the container is made.
+	m.s.Go(func() { _, _ = m.s.Engine() }) // an error is reported when it matters
 	id, made, err := m.readContainer(ctx, link)
 	if err != nil {
 		return err
@@ -70,13 +70,6 @@ func (m *Mode) Follow(ctx context.Context, link *watch.Launcher) (err error) {
 		if !watch.Pause(ctx, watch.Poll) { // so that contradictory answers of the engine cause no busy loop
 			return context.Cause(ctx)
 		}
-	}
-}
-
-// connectEngine connects to the engine, and agrees on a version with it, while the container is made.
-func (m *Mode) connectEngine(ctx context.Context) {
-	if api, err := m.s.Engine(); err == nil { // otherwise the next wait reports it
-		api.NegotiateAPIVersion(ctx)
 	}
 }
 

@@ -118,7 +118,7 @@ func (mc *mountCheck) refuseWriter(c container.InspectResponse, all []watch.Prot
 		if m.Source == "" {
 			return fmt.Errorf("what volume %s shows is not understood, for there is a backslash in its options: mount something else", m.Name)
 		}
-		source := watch.Resolved(m.Source)
+		source := mount.Resolved(m.Source)
 		if m.Source == share || mc.record.Service != nil && source == share && path.Clean(m.Destination) == state.Target { // by its link
 			if m.RW {
 				return errOwnShare(m.Source)

@@ -70,7 +70,7 @@ func (l *protectedView) source(source string, writable, recursive bool) error {
 	}
 	if writable {
 		for _, k := range l.kept {
-			if k.route.Through(at) || holdsDisk(at.Path, k.Path) || at.Shows(watch.Resolved(k.Path)) {
+			if k.route.Through(at) || holdsDisk(at.Path, k.Path) || at.Shows(mount.Resolved(k.Path)) {
 				return k.refuse(source)
 			}
 		}

@@ -46,7 +46,7 @@ func (r requestLimit) watch(ctx context.Context, api watch.Engine, id string) {
 	defer root.Close()
 	last, wait := time.Time{}, diskPoll
 	// The size of all files there, except for answers that are being written.
-	held := limit.Reservation{From: &r.calls.Server.Limits, Kind: limit.Spool}
+	held := limit.Reservation{From: &r.calls.Server.Limits}
 	defer held.Set(0)
 	before := freeSpace(root.Name())
 	first := 0 // of the container's processes, as the host numbers it

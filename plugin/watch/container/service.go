@@ -20,6 +20,7 @@ import (
 	"github.com/docker/docker/api/types/filters"
 	"github.com/gofrs/flock"
 
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
@@ -153,7 +154,7 @@ func number(s container.Summary) int {
 func has(c container.InspectResponse, session string) bool {
 	share := state.ShareDir(session)
 	return slices.ContainsFunc(c.Mounts, func(m container.MountPoint) bool {
-		return path.Clean(m.Destination) == state.Target && watch.Resolved(m.Source) == share
+		return path.Clean(m.Destination) == state.Target && mount.Resolved(m.Source) == share
 	})
 }
 

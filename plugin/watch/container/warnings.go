@@ -12,10 +12,11 @@ import (
 	"sync"
 
 	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/api/types/mount"
+	apimount "github.com/docker/docker/api/types/mount"
 
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/names"
-	"github.com/docker-hostexec/hostexec/plugin/watch"
+	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
 )
 
 // warnings returns the settings that weaken the container's isolation, and the user's own files that it can
@@ -27,7 +28,7 @@ func (mc *mountCheck) warnings(c container.InspectResponse) []string {
 	}
 	look := sync.OnceValues(mc.viewProtected) // as in refuse
 	for _, m := range c.Mounts {
-		if m.Type != mount.TypeBind || !m.RW || m.Source == "" {
+		if m.Type != apimount.TypeBind || !m.RW || m.Source == "" {
 			continue
 		}
 		l, err := look()
@@ -49,7 +50,7 @@ func warnings(c container.InspectResponse) (list []string) {
 		list = append(list, "the container is privileged: it can take over this host without hostexec")
 	}
 	if h.PidMode.IsHost() || slices.ContainsFunc(c.Mounts, func(m container.MountPoint) bool {
-		return m.Type == mount.TypeBind && watch.Resolved(m.Source) == "/proc"
+		return m.Type == apimount.TypeBind && mount.Resolved(m.Source) == "/proc"
 	}) {
 		list = append(list, "the container sees the host's processes (--pid host, or a mount of /proc): it can signal and inspect those of its own uid")
 	}
@@ -74,15 +75,15 @@ func warnings(c container.InspectResponse) (list []string) {
 	}
 	for _, m := range c.Mounts {
 		switch {
-		case m.Type == mount.TypeVolume:
-		case watch.EngineIn(m.Source):
+		case m.Type == apimount.TypeVolume:
+		case callcontainer.EngineIn(m.Source):
 			list = append(list, "the container has the engine's socket: it can start any other container, and so take over this host")
-		case watch.ShownIn(m.Source, managers()...):
+		case mount.ShownIn(m.Source, managers()...):
 			list = append(list, fmt.Sprintf("the container has sockets of your login session, in %s: by these it can start programs as you", m.Source))
 		case typesIn(m.Source):
 			list = append(list, fmt.Sprintf("the container has the X server's socket, in %s: it can type into your windows, and so answer its own requests", m.Source))
 		}
-		if p := m.Propagation; p == mount.PropagationShared || p == mount.PropagationRShared {
+		if p := m.Propagation; p == apimount.PropagationShared || p == apimount.PropagationRShared {
 			list = append(list, fmt.Sprintf("what the container mounts below %s, the host has mounted, too (%s)", m.Destination, p))
 		}
 	}
@@ -105,7 +106,7 @@ const xServers = "/tmp/.X11-unix"
 // typesIn reports whether source has the socket of an X server, and not only the place for one.
 func typesIn(source string) bool {
 	_, err := os.Stat(xServers)
-	return watch.ShownIn(source, xServers) && (err == nil || names.Within(watch.Resolved(source), xServers))
+	return mount.ShownIn(source, xServers) && (err == nil || names.Within(mount.Resolved(source), xServers))
 }
 
 // managers are the session bus and the systemd of the user's login session.

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// hostileMain tries one attack, and says whether it was refused.
+func hostileMain() int {
+	err := attacks[os.Getenv("ATTACK")]()
+	if err == nil {
+		fmt.Print("done")
+		return 1
+	}
+	fmt.Print("refused: ", err)
+	return 0
+}
+
+// attacks is what a hostile build could try, by name. An attack that returns no error has succeeded.
+var attacks = map[string]func() error{
+	"read":           func() error { _, err := os.ReadFile(secret()); return err },
+	"read by a link": func() error { _, err := os.ReadFile(os.Getenv("LINK")); return err },
+	"list":           func() error { _, err := os.ReadDir(os.Getenv("SECRETS")); return err },
+	"write":          func() error { return os.WriteFile(secret(), nil, 0) },
+	"create":         func() error { return os.WriteFile(os.Getenv("SECRETS")+"/new", nil, 0o600) },
+	"truncate":       func() error { return os.Truncate(secret(), 0) },
+	"remove":         func() error { return os.Remove(secret()) },
+	"rename":         func() error { return os.Rename(secret(), "taken") },
+	"link":           func() error { return os.Link(secret(), "taken") },
+	"exchange": func() error {
+		return unix.Renameat2(unix.AT_FDCWD, secret(), unix.AT_FDCWD, "canary", unix.RENAME_EXCHANGE)
+	},
+	"device":          func() error { return unix.Mknod("disk", unix.S_IFBLK|0o600, 8) },
+	"chmod":           func() error { return os.Chmod(secret(), 0o777) },
+	"chmod by a link": func() error { return os.Chmod(os.Getenv("LINK"), 0o777) },
+	"chmod directory": func() error { return os.Chmod(os.Getenv("SECRETS"), 0o777) },
+	"fchmod": func() error {
+		fd, err := unix.Open("/etc/passwd", unix.O_RDONLY, 0)
+		if err != nil {
+			return err
+		}
+		return unix.Fchmod(fd, 0o644)
+	},
+	"fchmodat2": func() error {
+		fd, err := unix.Open(os.Getenv("SECRETS"), unix.O_PATH, 0)
+		if err != nil {
+			return err
+		}
+		return unix.Fchmodat(fd, "canary", 0o777, unix.AT_SYMLINK_NOFOLLOW)
+	},
+	"chmod by proc": func() error {
+		fd, err := unix.Open(secret(), unix.O_PATH, 0)
+		if err != nil {
+			return err
+		}
+		return os.Chmod("/proc/self/fd/"+strconv.Itoa(fd), 0o777)
+	},
+	"chown":  func() error { return os.Lchown(secret(), 0, 0) },
+	"utimes": func() error { return os.Chtimes(secret(), time.Unix(1, 0), time.Unix(1, 0)) },
+	"xattr":  func() error { return unix.Setxattr(secret(), "user.x", nil, 0) },
+	"tcp":    func() error { return dial("tcp", os.Getenv("TCP")) },
+	"fast open": func() error {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+		if err != nil {
+			return err
+		}
+		addr, err := net.ResolveTCPAddr("tcp", os.Getenv("TCP"))
+		if err != nil {
+			return err
+		}
+		return unix.Sendto(fd, []byte("x"), unix.MSG_FASTOPEN, &unix.SockaddrInet4{Port: addr.Port, Addr: [4]byte{127, 0, 0, 1}})
+	},
+	"mptcp":  func() error { return socket(unix.AF_INET, unix.SOCK_STREAM, 262) },
+	"udp":    func() error { return dial("udp", "127.0.0.1:53") },
+	"raw":    func() error { return socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP) },
+	"vsock":  func() error { return socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0) },
+	"alg":    func() error { return socket(unix.AF_ALG, unix.SOCK_SEQPACKET, 0) },
+	"audit":  func() error { return socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_AUDIT) },
+	"unix":   func() error { return dial("unix", os.Getenv("SOCKET")) },
+	"docker": func() error { return dial("unix", "/var/run/docker.sock") },
+	"dbus":   func() error { return dial("unix", "/run/dbus/system_bus_socket") },
+	"datagram pair": func() error {
+		_, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+		return err
+	},
+	"abstract": func() error { return dial("unix", os.Getenv("ABSTRACT")) },
+	"unix with high bits": func() error {
+		_, _, errno := unix.RawSyscall(unix.SYS_SOCKET, 1<<32|unix.AF_UNIX, unix.SOCK_STREAM, 0)
+		return code(errno)
+	},
+	"signal":      func() error { return unix.Kill(watcher(), 0) },
+	"queue":       func() error { return unix.PidfdSendSignal(pidfd(), 0, nil, 0) },
+	"ptrace":      func() error { return unix.PtraceAttach(watcher()) },
+	"memory":      func() error { return open(procOf("mem")) },
+	"environment": func() error { _, err := os.ReadFile(procOf("environ")); return err },
+	"descriptors": func() error { _, err := os.Readlink(procOf("fd/0")); return err },
+	"root":        func() error { _, err := os.ReadFile(procOf("root") + secret()); return err },
+	"cwd":         func() error { _, err := os.ReadDir(procOf("cwd/")); return err },
+	"limits": func() error {
+		return unix.Prlimit(watcher(), unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 1, Max: 1}, nil)
+	},
+	"priority":      func() error { return unix.Setpriority(unix.PRIO_PROCESS, watcher(), 19) },
+	"user priority": func() error { return unix.Setpriority(unix.PRIO_USER, 0, 19) },
+	"oom":           func() error { return os.WriteFile(procOf("oom_score_adj"), []byte("1000"), 0) },
+	"userns":        func() error { return unix.Unshare(unix.CLONE_NEWUSER) },
+	"clone": func() error {
+		_, _, errno := unix.RawSyscall6(unix.SYS_CLONE, unix.CLONE_NEWUSER|uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
+		return code(errno)
+	},
+	"clone3": func() error { _, _, errno := unix.RawSyscall(unix.SYS_CLONE3, 0, 0, 0); return is(errno, unix.ENOSYS) },
+	"io_uring": func() error {
+		_, _, errno := unix.RawSyscall(unix.SYS_IO_URING_SETUP, 1, 0, 0)
+		return is(errno, unix.ENOSYS)
+	},
+	"unknown":                func() error { _, _, errno := unix.RawSyscall(4095, 0, 0, 0); return is(errno, unix.ENOSYS) },
+	"mount":                  func() error { return unix.Mount("none", ".", "tmpfs", 0, "") },
+	"bpf":                    func() error { _, _, errno := unix.RawSyscall(unix.SYS_BPF, 0, 0, 0); return is(errno, unix.EPERM) },
+	"keyring":                func() error { _, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_USER_KEYRING, true); return err },
+	"shm":                    func() error { _, err := unix.SysvShmGet(77, 4096, unix.IPC_CREAT|0o600); return err },
+	"tiocsti":                func() error { return terminalInput(unix.TIOCSTI) },
+	"tiocsti with high bits": func() error { return terminalInput(1<<32 | unix.TIOCSTI) },
+	"tioclinux":              func() error { return terminalInput(0x541C) },
+	"terminals":              func() error { _, err := os.ReadDir("/dev/pts"); return err },
+	"executable":             func() error { _, err := os.Readlink(procOf("exe")); return err },
+	"maps":                   func() error { _, err := os.ReadFile(procOf("maps")); return err },
+	"setuid": func() error {
+		if status, err := os.ReadFile("/proc/self/status"); err != nil || strings.Contains(string(status), "NoNewPrivs:\t1\n") {
+			return errors.New("no new privileges")
+		}
+		return nil
+	},
+	"capabilities": func() error {
+		header, data := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, [2]unix.CapUserData{}
+		if err := unix.Capget(&header, &data[0]); err != nil {
+			return nil
+		}
+		if data[0].Effective&(1<<unix.CAP_SYS_ADMIN|1<<unix.CAP_KILL|1<<unix.CAP_SYS_PTRACE|1<<unix.CAP_SETUID) == 0 {
+			return errors.New("none")
+		}
+		return nil
+	},
+	"child": func() error { // a child is confined as well
+		return run("cat " + secret())
+	},
+}
+
+func secret() string { return filepath.Join(os.Getenv("SECRETS"), "canary") }
+
+func procOf(name string) string { return "/proc/" + os.Getenv("WATCHER") + "/" + name }
+
+func watcher() int {
+	pid, _ := strconv.Atoi(os.Getenv("WATCHER"))
+	return pid
+}
+
+func pidfd() int {
+	fd, _ := unix.PidfdOpen(watcher(), 0)
+	return fd
+}
+
+func open(name string) error {
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err == nil {
+		f.Close()
+	}
+	return err
+}
+
+func dial(network, address string) error {
+	c, err := net.DialTimeout(network, address, time.Second)
+	if err == nil {
+		c.Close()
+	}
+	return err
+}
+
+func socket(family, kind, protocol int) error {
+	_, err := unix.Socket(family, kind, protocol)
+	return err
+}
+
+// code turns a system call's errno into an error, and 0 into none.
+func code(errno syscall.Errno) error {
+	if errno == 0 {
+		return nil
+	}
+	return errno
+}
+
+// is returns an error if errno is the one of a refusal, and none if the kernel has looked at the call.
+func is(errno, refusal syscall.Errno) error {
+	if errno == refusal {
+		return errno
+	}
+	return nil
+}
+
+// terminalInput reports an error only if the filter has refused the call. /dev/null has no input queue.
+func terminalInput(command uintptr) error {
+	var b [1]byte
+	fd, err := unix.Open(os.DevNull, unix.O_RDWR, 0)
+	if err != nil {
+		return nil
+	}
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), command, uintptr(unsafe.Pointer(&b)))
+	return is(errno, unix.EPERM)
+}
+
+func run(script string) error {
+	pid, err := syscall.ForkExec("/bin/sh", []string{"sh", "-c", script}, &syscall.ProcAttr{})
+	if err != nil {
+		return err
+	}
+	var ws syscall.WaitStatus
+	if _, err := syscall.Wait4(pid, &ws, 0, nil); err != nil || ws.ExitStatus() == 0 {
+		return nil
+	}
+	return fmt.Errorf("exit %d", ws.ExitStatus())
+}
