@@ -165,7 +165,7 @@ func TestIntegrationAgentMisused(t *testing.T) {
 	}{
 		{"invalid agent.mode: foo (must be 'process' or 'container')", []string{"--config", file}},
 		{"invalid agent.mode: bar (must be 'process' or 'container')", []string{"--mode", "bar"}},
-		{`duplicate key "mode"`, []string{"--config", twice}},
+		{"duplicate key mode", []string{"--config", twice}},
 		{"file does not exist", []string{"--config", filepath.Join(h.Work, "none.yaml")}},
 		{"no agent: agent.command is not set", nil},
 		{"agent.container.image is required in container mode", []string{"--mode", "container"}},

@@ -47,9 +47,9 @@ var badInputs = []badInput{
 	{name: "given twice", args: "--proxy true --proxy true=deny {IMAGE}", says: `--proxy true=deny: given twice`},
 	{name: "not in PATH", args: "--proxy foo {IMAGE}", says: `command 'foo' not found in PATH$`},
 	{name: "one of two not in PATH", args: "--proxy true --proxy foo {IMAGE}", says: `command 'foo' not found in PATH$`},
-	{name: "not at its path", args: "--proxy foo=/no/such/foo {IMAGE}", says: `command 'foo': .*/no/such/foo`},
-	{name: "a directory", args: "--proxy foo=/etc {IMAGE}", says: `command 'foo': .*/etc`},
-	{name: "not executable", args: "--proxy foo=/etc/passwd {IMAGE}", says: `command 'foo': .*/etc/passwd`},
+	{name: "not at its path", args: "--proxy foo=/no/such/foo {IMAGE}", says: `command foo: .*/no/such/foo`},
+	{name: "a directory", args: "--proxy foo=/etc {IMAGE}", says: `command foo: .*/etc`},
+	{name: "not executable", args: "--proxy foo=/etc/passwd {IMAGE}", says: `command foo: .*/etc/passwd`},
 
 	{name: "no carrier", args: "--carrier pigeon --proxy true {IMAGE}", says: `--carrier pigeon: there are auto, socket, relay and files`},
 	{name: "no workspace", args: "--workspace=/no/such/dir --proxy true {IMAGE}", says: `--workspace: /no/such/dir: no such file`},

@@ -51,6 +51,7 @@ func TestBench(t *testing.T) {
 	b.queue(t)
 	b.sizes(t)
 	b.runs(t)
+	b.apiProxy(t)
 	fmt.Println(b.table(t))
 }
 

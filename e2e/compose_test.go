@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -49,14 +48,15 @@ func project(t *testing.T, example string, services ...string) *Project {
 	return p
 }
 
-// args are docker's for compose, ours or plain, with the label. It is all that compose is
-// told.
-func (p *Project) args(ours bool, file string, args ...string) []string {
-	words := []string{"compose"}
-	if ours {
-		words = []string{"hostexec", "compose", "--"}
-	}
-	return append(append(words, "--file", file, "--file", "label.yaml"), args...)
+// ours is a command line of docker hostexec compose, with the label.
+func (p *Project) ours(options []string, file string, args ...string) []string {
+	words := append([]string{"hostexec", "compose"}, options...)
+	return append(append(words, "--", "--file", file, "--file", "label.yaml"), args...)
+}
+
+// plain is a command line of docker compose, with the label.
+func (p *Project) plain(file string, args ...string) []string {
+	return append([]string{"compose", "--file", file, "--file", "label.yaml"}, args...)
 }
 
 func (p *Project) id(t *testing.T, container string) string {
@@ -78,13 +78,20 @@ func (p *Project) says(t *testing.T, container, what string) {
 	}
 }
 
-// TestIntegrationComposeExample runs the example from its first start to its end, with all
-// that compose does to containers in between.
+// sessionOf is the session of a container, which is served.
+func (p *Project) sessionOf(t *testing.T, container string) string {
+	t.Helper()
+	return strings.TrimSpace(p.Must(t, "hostexec", "status", "-q", "--filter", "container="+p.Name+"-"+container))
+}
+
+// TestIntegrationComposeExample runs the example from its first start to its end, with all that compose does to
+// containers in between.
 func TestIntegrationComposeExample(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	p := project(t, "compose", "builder", "tester")
-	compose := func(args ...string) string { return p.Must(t, p.args(true, "compose.yaml", args...)...) }
-	t.Cleanup(func() { p.Docker(t, p.args(false, "compose.yaml", "--profile", "*", "down", "-t0")...) })
+	options := []string{"--proxy", "make", "--proxy", "git=deny"}
+	compose := func(args ...string) string { return p.Must(t, p.ours(options, "compose.yaml", args...)...) }
+	t.Cleanup(func() { p.Docker(t, p.plain("compose.yaml", "--profile", "*", "down", "-t0")...) })
 	compose("up", "-d")
 	eventually(t, patience, "the first call has been answered", func() bool {
 		return strings.Contains(compose("logs"), "hello, builder: this is the make of the host")
@@ -94,41 +101,43 @@ func TestIntegrationComposeExample(t *testing.T) {
 	want(t, "the container after up again", p.id(t, "builder-1"), first)
 	want(t, "status", p.Must(t, "hostexec", "status", "--format", "{{.Container}} {{.Commands}} {{.State}}"), p.Name+"-builder-1 make running\n")
 	want(t, "the share's mode", p.Must(t, "inspect", "--format", `{{range .Mounts}}{{if eq .Destination "/run/hostexec"}}{{.RW}}{{end}}{{end}}`, p.Name+"-builder-1"), "false\n")
-	session := strings.TrimSpace(p.Must(t, "hostexec", "status", "-q"))
-
-	explained := p.Must(t, "hostexec", "policy", "explain", "--session", session, "make", "hello")
-	if !strings.Contains(explained, "make hello: allow") {
-		t.Errorf("policy explain: %s", explained)
-	}
+	session := p.sessionOf(t, "builder-1")
 	want(t, "hostexec ls", p.Must(t, "exec", p.Name+"-builder-1", "hostexec", "ls"), "COMMAND   ACTION\nmake      allow\n")
 
 	compose("restart", "-t0")
 	p.says(t, "builder-1", "restarted")
-	want(t, "the session after a restart", strings.TrimSpace(p.Must(t, "hostexec", "status", "-q")), session)
+	want(t, "the session after a restart", p.sessionOf(t, "builder-1"), session)
 	compose("up", "-d", "--force-recreate")
 	p.says(t, "builder-1", "recreated")
+	if p.sessionOf(t, "builder-1") == session {
+		t.Error("a new container has the session of the old one")
+	}
 	compose("up", "-d", "--scale", "builder=2")
 	p.says(t, "builder-2", "second")
+	if p.sessionOf(t, "builder-1") == p.sessionOf(t, "builder-2") {
+		t.Error("two containers share a session")
+	}
 	p.Must(t, "rm", "-f", p.Name+"-builder-1")
 	p.says(t, "builder-2", "left")
+	second := p.sessionOf(t, "builder-2")
 
-	r := p.Docker(t, p.args(true, "compose.yaml", "run", "--rm", "-T", "tester", "sh", "-c", "make hello FROM=tester; git status; exit $?")...)
+	r := p.Docker(t, p.ours(options, "compose.yaml", "run", "--rm", "-T", "tester", "sh", "-c", "make hello FROM=tester; git status; exit $?")...)
 	if r.Code != 126 || !strings.HasPrefix(r.Out, "hello, tester:") {
 		t.Errorf("run: %v", r)
 	}
-	eventually(t, patience, "the session of run's container has ended", func() bool { return p.Must(t, "hostexec", "status", "-q") == session+"\n" })
-	want(t, "detach", p.Docker(t, "hostexec", "detach", session).Code, 1)
+	eventually(t, patience, "the session of run's container has ended", func() bool { return p.Must(t, "hostexec", "status", "-q") == second+"\n" })
 
 	compose("stop", "-t0")
 	eventually(t, leaves, "the watcher has gone", func() bool { return len(processes(p.State)) == 0 })
 	p.Must(t, "hostexec", "prune", "-f")
 	compose("start")
 	p.says(t, "builder-2", "started")
+	want(t, "the session after stop and start", p.sessionOf(t, "builder-2"), second)
 	compose("down", "-t0")
 	p.quiet(t, soon)
 }
 
-// TestIntegrationComposeCommandLine chooses a service by flags, and ends as compose ends: by its code, or its
+// TestIntegrationComposeCommandLine selects a service by a flag, and ends as compose ends: by its code, or its
 // terminal's ^C.
 func TestIntegrationComposeCommandLine(t *testing.T) {
 	t.Parallel() // most of it is waiting
@@ -152,157 +161,104 @@ func TestIntegrationComposeCommandLine(t *testing.T) {
 	eventually(t, patience, "the container has stopped", func() bool {
 		return p.Must(t, "inspect", "--format", "{{.State.Running}}", p.Name+"-web-1") == "false\n"
 	})
-	// What a command names without being about it alone takes nothing away from others.
-	args = []string{"hostexec", "compose", "--proxy", "hsh=/bin/sh", "--service", "web", "--service", "db", "--", "-f", "plain.yaml"}
 	p.Must(t, append(args, "up", "-d")...)
-	db := p.id(t, "db-1")
-	p.Must(t, append(args, "up", "-d", "--scale", "web=2")...)
-	want(t, "the other service's container", p.id(t, "db-1"), db)
+	want(t, "sessions beside a service that is not selected", p.Must(t, "hostexec", "status", "--format", "{{.Container}}"), p.Name+"-web-1\n")
 	p.Must(t, "compose", "-f", "plain.yaml", "down", "-t0")
 	p.quiet(t, leaves)
 }
 
-// TestIntegrationComposeBuilt has an image built first: its PATH counts.
+// TestIntegrationComposeBuilt builds the image first: its PATH counts.
 func TestIntegrationComposeBuilt(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	p := project(t, "compose")
-	p.Write(t, p.Work, "Dockerfile", "FROM "+image(t, "busybox")+"\nENV PATH=/opt/of-the-image:/bin\n", 0o644)
-	p.Write(t, p.Work, "built.yaml", "services:\n  web: {build: ., network_mode: none, labels: [\""+runLabel+"\"], x-hostexec: {proxy: hsh=/bin/sh}}\n", 0o644)
+	p.Write(t, p.Work, "Dockerfile", "FROM "+image(t, "busybox")+"\nENV PATH=/opt/of-the-image:/bin\nLABEL io.hostexec.proxy=hsh\n", 0o644)
+	p.Write(t, p.Work, "built.yaml", "services:\n  web: {build: ., network_mode: none, labels: [\""+runLabel+"\"]}\n", 0o644)
 	t.Cleanup(func() { p.Docker(t, "image", "rm", "-f", p.Name+"-web") })
-	r := p.Docker(t, "hostexec", "compose", "--", "-f", "built.yaml", "run", "--rm", "-T", "web", "sh", "-c", "echo $PATH; hsh -c 'echo called'")
-	if r.Out != "/run/hostexec/bin:/opt/of-the-image:/bin\ncalled\n" || r.Code != 0 {
+	r := p.Docker(t, "hostexec", "compose", "--proxy", "hsh=/bin/sh", "--", "-f", "built.yaml", "run", "--rm", "-T", "web", "sh", "-c", "echo $PATH; hsh -c 'echo called'")
+	if !strings.HasSuffix(r.Out, "\n/run/hostexec/bin:/opt/of-the-image:/bin\ncalled\n") || r.Code != 0 { // after the build's progress
 		t.Errorf("run: %v", r)
 	}
 	p.quiet(t, soon)
 }
 
-// TestIntegrationComposeFiles reads which files compose takes, and what is added to them.
-func TestIntegrationComposeFiles(t *testing.T) {
+// TestIntegrationComposeRelays has each of two containers of a service call by a relay of its own: when it was added,
+// when it was started again, and when the first is gone, which ends no call of another's.
+func TestIntegrationComposeRelays(t *testing.T) {
 	t.Parallel() // most of it is waiting
-	p := project(t, "compose")
-	check(t, os.Remove(filepath.Join(p.Work, "compose.yaml")))
-	file := func(name, env string) {
-		p.Write(t, p.Work, name, "x-hostexec: {proxy: hsh=/bin/sh, service: web}\nservices:\n  web: {image: x, environment: {PATH: '/a$$b', "+env+": '${V:-}'}}\n"+
-			"  extra: {image: x, profiles: [more], x-hostexec: {pass-env: [A]}}\n", 0o644)
+	p := project(t, "compose", "web")
+	p.Write(t, p.Work, "relays.yaml", "services:\n  web: {image: \"${IMAGE}\", command: tail -f /dev/null, network_mode: none}\n", 0o644)
+	compose := func(args ...string) {
+		t.Helper()
+		p.Must(t, p.ours([]string{"--service", "web", "--proxy", "make", "--proxy", "hsh=/bin/sh", "--carrier", "relay", "--workspace"}, "relays.yaml", args...)...)
 	}
-	check(t, os.MkdirAll(filepath.Join(p.Work, "sub", "deep"), 0o755))
-	check(t, os.MkdirAll(filepath.Join(p.Work, "lines"), 0o755))
-	file("compose.yaml", "FOUND")
-	file("compose.override.yaml", "OVERRIDDEN")
-	file("sub/named.yaml", "NAMED")
-	p.Write(t, p.Work, "sub/.env", "COMPOSE_FILE=named.yaml\nV=of dotenv\n", 0o644)
-	p.Write(t, p.Work, "env", "V=of env\n", 0o644)
-	file("lines/compose.yaml", "FOUND")
-	file("lines/other.yaml", "NOT_NAMED")
-	p.Write(t, p.Work, "lines/.env", "NOTE=\"a\nCOMPOSE_FILE=other.yaml\nCOMPOSE_PATH_SEPARATOR=.\"\n", 0o644)
-	tests := []struct {
-		name, dir string
-		args      []string
-	}{
-		{"found, and its override", "", nil},
-		{"found above", "sub/deep", []string{"--project-directory", "../.."}},
-		{"named", "", []string{"-f", "sub/named.yaml", "-fcompose.override.yaml"}},
-		{"COMPOSE_FILE of .env", "sub", nil},
-		{"a line of another value in .env", "lines", nil},
-		{"an env file and a name", "", []string{"--env-file", "env", "-p", "other"}},
-		{"a profile", "", []string{"--profile", "more", "config"}},
-	}
-	session := regexp.MustCompile(`io.hostexec.session: "?[0-9a-f]{12}`) // one that could be a number is quoted
-	for _, tt := range tests {
-		h := &Host{Home: p.Home, State: p.State, Work: filepath.Join(p.Work, tt.dir), Env: p.Env}
-		words := tt.args
-		if len(words) == 0 || words[len(words)-1] != "config" {
-			words = append(words, "config")
-		}
-		plain := h.Must(t, append([]string{"compose"}, words...)...)
-		ours := h.Must(t, append([]string{"hostexec", "compose", "--"}, words...)...)
-		services := strings.Count(plain, "image: x")
-		want(t, tt.name+": sessions", len(session.FindAllString(ours, -1)), services)
-		want(t, tt.name+": PATH", strings.Count(ours, "PATH: /run/hostexec/bin:/a$$b\n"), 1)
-		for line := range strings.Lines(plain) {
-			if !strings.Contains(line, "PATH:") && !strings.Contains(ours, line) {
-				t.Errorf("%s: %q is missing from\n%s", tt.name, line, ours)
-			}
-		}
-	}
-	want(t, "sessions", len(p.Sessions(t)), 0)
-}
+	compose("up", "-d", "--scale", "web=2")
+	p.says(t, "web-1", "one")
+	p.says(t, "web-2", "two")
+	p.Must(t, "restart", "-t0", p.Name+"-web-2")
+	p.says(t, "web-2", "again")
 
-// TestIntegrationComposeMisused gets each mistake told, and nothing left.
-//
-// Attack 197.
-func TestIntegrationComposeMisused(t *testing.T) {
-	t.Parallel() // most of it is waiting
-	p := project(t, "compose")
-	p.Write(t, p.Work, "bad.yaml", "services:\n  web: {image: x, x-hostexec: {prox: make}}\n", 0o644)
-	p.Write(t, p.Work, "mount.yaml", "services:\n  web: {image: x, volumes: ['.:/run/hostexec/bin'], x-hostexec: {proxy: hsh=/bin/sh}}\n", 0o644)
-	p.Write(t, p.Work, "state.yaml", "services:\n  web: {image: \"${IMAGE}\", network_mode: none, volumes: ['"+p.State+":/s'], x-hostexec: {proxy: hsh=/bin/sh}}\n", 0o644)
-	p.Write(t, p.Work, "volume.yaml", "services:\n  web: {image: \"${IMAGE}\", network_mode: none, volumes: ['kept:/s'], x-hostexec: {proxy: hsh=/bin/sh}}\n"+
-		"volumes:\n  kept: {driver_opts: {type: none, o: bind, device: '"+p.State+"'}}\n", 0o644)
-	for name, more := range map[string]string{
-		"secret.yaml": "secrets: [s]}\nsecrets: {s: {file: '" + p.State + "/page.json'}}\n",
-		"config.yaml": "configs: [c]}\nconfigs: {c: {file: '" + p.State + "/config.yaml'}}\n",
-		"from.yaml":   "volumes_from: [other]}\n  other: {image: \"${IMAGE}\", volumes: ['" + p.State + ":/s']}\n",
-		"lent.yaml":   "volumes_from: ['container:" + p.Name + "-lender']}\n",
-	} {
-		p.Write(t, p.Work, name, "services:\n  web: {image: \"${IMAGE}\", network_mode: none, x-hostexec: {proxy: hsh=/bin/sh}, "+more, 0o644)
-	}
-	p.Must(t, "create", "--label", runLabel, "--name", p.Name+"-lender", "-v", p.State+":/s", image(t, "busybox"), "true")
-	t.Cleanup(func() { p.Docker(t, "rm", "-f", p.Name+"-lender") })
-	p.Write(t, p.Work, "none.yaml", "services:\n  a: {image: x}\n  b: {image: x}\n", 0o644)
-	tests := []struct {
-		args string
-		code int
-		err  string
-	}{
-		{"-- -f bad.yaml up", 125, "hostexec: bad.yaml: service web: unknown key prox"},
-		{"-- -f mount.yaml up", 125, "a mount at /run/hostexec/bin is in the way"},
-		{"-- -f state.yaml up -d", 125, "covers hostexec's own state"},
-		{"-- -f volume.yaml up -d", 125, "covers hostexec's own state"},
-		{"-- -f secret.yaml up -d", 125, "covers hostexec's own state"},
-		{"-- -f config.yaml up -d", 125, "covers hostexec's own state"},
-		{"-- -f from.yaml up -d", 125, "covers hostexec's own state"},
-		{"-- -f lent.yaml up -d", 125, "covers hostexec's own state"},
-		{"-- -f none.yaml up", 125, "no service is chosen"},
-		{"--proxy make -- -f none.yaml up", 125, "(there are a, b)"},
-		{"--proxy make --service c -- -f none.yaml up", 125, `no such service: "c"`},
-		{"--proxy no-such-command --service a -- -f none.yaml up", 125, "'no-such-command' not found"},
-		{"--project-name x up", 125, "behind --"},
-		{"-- -f - config", 125, "cannot be read from stdin"},
-		{"-- --nonsense up", 125, "unknown flag: --nonsense"},
-		{"--nonsense", 125, "unknown flag: --nonsense"},
-		{"-- -f nowhere.yaml up", 1, "nowhere.yaml"},
-		{"-- -f none.yaml ps --nonsense", 1, "unknown flag: --nonsense"},
-	}
-	for _, tt := range tests {
-		r := p.Docker(t, append([]string{"hostexec", "compose"}, strings.Fields(tt.args)...)...)
-		code := r.Code
-		if tt.args == "--nonsense" {
-			code = tt.code // docker's words for our flags, and our verbs' code
-		}
-		if code != tt.code || !strings.Contains(r.Err, tt.err) || strings.Contains(r.Err, "hostexec: hostexec:") {
-			t.Errorf("compose %s: %v\nwant code %d, stderr with %q", tt.args, r, tt.code, tt.err)
-		}
-	}
-	check(t, os.Remove(filepath.Join(p.Home, ".docker", "cli-plugins", "docker-compose")))
-	r := p.Docker(t, "hostexec", "compose", "--", "ps")
-	if r.Code != 125 || !strings.Contains(r.Err, "hostexec: docker compose is not installed") {
-		t.Errorf("without compose: %v", r)
-	}
+	p.Must(t, "exec", "-d", p.Name+"-web-2", "hsh", "-c", "echo $$ >number.new; mv number.new number; exec sleep 1000")
+	eventually(t, patience, "a call of the second runs", func() bool { return exists(p.Work + "/number") })
+	long := hold(t, atoi(t, string(readFile(t, p.Work+"/number"))))
+	p.Must(t, "rm", "-f", p.Name+"-web-1")
+	p.says(t, "web-2", "left")
+	want(t, "the call of before has gone", long.Gone(0), false)
+	compose("down", "-t0")
+	long.Ends(t, grace)
 	p.quiet(t, soon)
 }
 
-// TestIntegrationComposeProvider has plain docker compose begin and end the session.
+// TestIntegrationComposeHostile has a compose file reach hostexec's state in each way that compose has, and ask for
+// more than the host allows. None gets a container, or a command.
+//
+// Attack 197.
+func TestIntegrationComposeHostile(t *testing.T) {
+	t.Parallel() // most of it is waiting
+	p := project(t, "compose", "web")
+	p.Must(t, "create", "--label", runLabel, "--name", p.Name+"-lender", "-v", p.State+":/s", image(t, "busybox"), "true")
+	t.Cleanup(func() { p.Docker(t, "rm", "-f", p.Name+"-lender") })
+	parent := filepath.Dir(p.State)
+	check(t, os.Symlink(p.State, filepath.Join(p.Work, "link")))
+	const covers = "covers hostexec's own state"
+	tests := []struct{ name, more, err string }{
+		{"bind", "volumes: ['" + p.State + ":/s']}", covers},
+		{"bind of a link", "volumes: ['./link:/s']}", covers},
+		{"bind of a parent", "volumes: ['" + parent + ":/s']}", covers},
+		{"volume with a device", "volumes: ['kept:/s']}\nvolumes:\n  kept: {driver_opts: {type: none, o: bind, device: '" + p.State + "'}}", covers},
+		{"overlay", "volumes: ['over:/s']}\nvolumes:\n  over: {driver_opts: {type: overlay, device: overlay, o: 'lowerdir=" + p.State + ":" + p.Work + "'}}", covers},
+		{"secret", "secrets: [s]}\nsecrets: {s: {file: '" + p.State + "/config.yaml'}}", covers},
+		{"config", "configs: [c]}\nconfigs: {c: {file: '" + p.State + "/config.yaml'}}", covers},
+		{"volumes_from a service", "volumes_from: [other]}\n  other: {image: \"${IMAGE}\", labels: [\"" + runLabel + "\"], volumes: ['" + p.State + ":/s']}", covers},
+		{"volumes_from a container", "volumes_from: ['container:" + p.Name + "-lender']}", covers},
+		{"a mount over the share", "volumes: ['.:/run/hostexec/bin']}", "is in the way"},
+		{"a label that asks for more", "labels: {io.hostexec.proxy: 'hsh,git'}}", "asks for git"},
+		{"a label with a path", "labels: {io.hostexec.proxy: 'sh=/bin/sh'}}", "label io.hostexec.proxy"},
+	}
+	check(t, os.WriteFile(filepath.Join(p.State, "config.yaml"), []byte("{}\n"), 0o600))
+	for _, tt := range tests {
+		p.Write(t, p.Work, "bad.yaml", "services:\n  web: {image: \"${IMAGE}\", network_mode: none, command: 'tail -f /dev/null', "+tt.more+"\n", 0o644)
+		r := p.Docker(t, "hostexec", "compose", "--proxy", "hsh=/bin/sh", "--service", "web", "--", "-f", "bad.yaml", "-f", "label.yaml", "up", "-d")
+		if r.Code == 0 || !strings.Contains(r.Err, tt.err) {
+			t.Errorf("%s: %v, want stderr with %q", tt.name, r, tt.err)
+		}
+		if left := p.Must(t, "ps", "-aq", "--filter", "label=com.docker.compose.project="+p.Name, "--filter", "label=com.docker.compose.service=web"); left != "" {
+			t.Errorf("%s: container %s is left", tt.name, left)
+		}
+		p.Must(t, "compose", "-f", "bad.yaml", "-f", "label.yaml", "down", "-t0", "-v")
+	}
+	p.quiet(t, leaves)
+}
+
+// TestIntegrationComposeDotenv: a project's .env, which a container may write, is not the environment of commands.
 //
 // Attack 186.
-func TestIntegrationComposeProvider(t *testing.T) {
+func TestIntegrationComposeDotenv(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	p := project(t, "compose", "builder")
-	compose := func(args ...string) string { return p.Must(t, p.args(false, "provider.yaml", args...)...) }
-	t.Cleanup(func() { p.Docker(t, p.args(false, "provider.yaml", "down", "-t0")...) })
-	// What containers can write is not the environment of what runs on this host.
-	p.Write(t, p.Work, ".env", "GIT_SSH_COMMAND=planted\nDOCKER_CONFIG=/nonexistent/planted\nDOCKER_CLI_PLUGIN_ORIGINAL_CLI_COMMAND=planted\n", 0o644)
-	compose("up", "-d")
+	p.Write(t, p.Work, ".env", "GIT_SSH_COMMAND=planted\nDOCKER_HOST=unix:///nonexistent/planted\nDOCKER_CONTEXT=planted\nHOSTEXEC_HOME=/nonexistent/planted\n", 0o644)
+	t.Cleanup(func() { p.Docker(t, p.plain("compose.yaml", "down", "-t0")...) })
+	p.Must(t, p.ours([]string{"--proxy", "make"}, "compose.yaml", "up", "-d")...)
+	p.says(t, "builder-1", "here")
 	served := processes(p.State)
 	want(t, "a watcher is there", len(served) > 0, true)
 	for _, pid := range served {
@@ -311,63 +267,33 @@ func TestIntegrationComposeProvider(t *testing.T) {
 			t.Errorf("the environment of %s, with what .env says: %q, %v", cmdline(pid), env, err)
 		}
 	}
-	eventually(t, patience, "the first call has been answered", func() bool { return strings.Contains(compose("logs"), "hello, provided:") })
-	first := p.id(t, "builder-1")
-	compose("up", "-d")
-	want(t, "the container after up again", p.id(t, "builder-1"), first)
-	env := p.Must(t, "exec", p.Name+"-builder-1", "env")
-	if !strings.Contains(env, "HOST_BIN=/run/hostexec/bin\n") || !strings.Contains(env, "HOST_DIR="+p.State+"/services/"+p.Name+"/builder\n") {
-		t.Errorf("what the provider sets: %s", env)
-	}
-	compose("up", "-d", "--force-recreate")
-	p.says(t, "builder-1", "recreated")
-	p.Must(t, "rename", p.Name+"-builder-1", p.Name+"-renamed")
-	eventually(t, patience, "calls go by the container's new name", func() bool {
-		p.says(t, "renamed", "renamed")
-		audit, err := os.ReadFile(filepath.Join(p.State, "audit.log"))
-		return err == nil && strings.Contains(string(audit), p.Name+"-renamed")
-	})
-	p.Must(t, "rename", p.Name+"-renamed", p.Name+"-builder-1")
-	eventually(t, patience, "and by its old one", func() bool {
-		return p.Must(t, "hostexec", "status", "--format", "{{.Container}}") == p.Name+"-builder-1\n"
-	})
-	p.Must(t, "hostexec", "stop", p.Name+"-builder-1")
-	want(t, "state", p.Must(t, "hostexec", "status", "--format", "{{.State}}"), "stopped\n")
-	p.Must(t, "hostexec", "prune", "-f")
-	compose("up", "-d")
-	p.says(t, "builder-1", "served again")
-	stopped, err := filepath.Glob(filepath.Join(p.State, "sessions", "*", "stopped"))
-	check(t, err)
-	want(t, "sessions that resume --all leaves", len(stopped), 0)
-	// Its share is in containers of run, too.
-	run := func(args ...string) Result {
-		return p.Docker(t, p.args(false, "provider.yaml", append([]string{"run"}, args...)...)...)
-	}
-	if r := run("--rm", "-T", "builder", "make", "hello", "FROM=beside"); !strings.HasPrefix(r.Out, "hello, beside:") {
-		t.Errorf("run beside the service: %v", r)
-	}
-	compose("kill")
-	if r := run("--rm", "-T", "builder", "make", "hello", "FROM=alone"); !strings.HasPrefix(r.Out, "hello, alone:") {
-		t.Errorf("run alone: %v", r)
-	}
-	compose("up", "-d")
-	p.says(t, "builder-1", "up again")
-	session := strings.TrimSpace(p.Must(t, "hostexec", "status", "-q"))
-	bad := run("-d", "--volume", p.State+":/s", "builder", "sleep", "1000")
-	eventually(t, patience, "the session of a container that reaches the state is refused", func() bool {
-		return strings.Contains(p.Docker(t, "hostexec", "logs", session).Out, "covers hostexec's own state")
-	})
-	p.Must(t, "rm", "-f", strings.TrimSpace(bad.Out))
-	compose("down", "-t0")
-	p.quiet(t, soon)
-	left, err := filepath.Glob(filepath.Join(p.State, "services", "*"))
-	check(t, err)
-	want(t, "links left", len(left), 0)
+}
 
-	p.Write(t, p.Work, "bad.yaml", "services:\n  host: {provider: {type: hostexec, options: {service: x, proxy: no-such-command}}}\n", 0o644)
-	r := p.Docker(t, "compose", "-f", "bad.yaml", "up", "-d")
-	if r.Code == 0 || !strings.Contains(r.Err, "hostexec: command 'no-such-command' not found in PATH") {
-		t.Errorf("a provider's error: %v", r)
+// TestIntegrationComposeMisused gets each mistake told, and nothing left.
+func TestIntegrationComposeMisused(t *testing.T) {
+	t.Parallel() // most of it is waiting
+	p := project(t, "compose")
+	p.Write(t, p.Work, "none.yaml", "services:\n  a: {image: x}\n  b: {image: x}\n", 0o644)
+	tests := []struct {
+		args string
+		code int
+		err  string
+	}{
+		{"--proxy no-such-command --service a -- -f none.yaml up", 125, "'no-such-command' not found"},
+		{"--http= -- -f none.yaml up", 125, "--http"},
+		{"-- --nonsense up", 1, "unknown flag: --nonsense"}, // compose's
+		{"-- -f nowhere.yaml up", 1, "nowhere.yaml"},
+		{"-- -f none.yaml ps --nonsense", 1, "unknown flag: --nonsense"},
+	}
+	for _, tt := range tests {
+		r := p.Docker(t, append([]string{"hostexec", "compose"}, strings.Fields(tt.args)...)...)
+		if r.Code != tt.code || !strings.Contains(r.Err, tt.err) || strings.Contains(r.Err, "hostexec: hostexec:") {
+			t.Errorf("compose %s: %v\nwant code %d, stderr with %q", tt.args, r, tt.code, tt.err)
+		}
+	}
+	r := p.Docker(t, "hostexec", "compose", "--nonsense")
+	if r.Code == 0 || !strings.Contains(r.Err, "unknown flag: --nonsense") {
+		t.Errorf("an unknown flag: %v", r)
 	}
 	p.quiet(t, soon)
 }

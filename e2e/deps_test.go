@@ -78,16 +78,16 @@ var allowedImports = map[string]string{
 		"plugin/notify plugin/page plugin/sessions plugin/state plugin/watch plugin/watch/container exec/call exec/dir exec/mount exec/executor " +
 		"exec/policy exec/names exec/osenv exec/sandbox",
 
-	"plugin/apiproxy": "plugin/carrier/socket plugin/cli plugin/container plugin/control plugin/launch plugin/state plugin/watch/container exec/names",
+	"plugin/apiproxy": "plugin/carrier/socket plugin/cli plugin/config plugin/container plugin/control plugin/launch plugin/sessions plugin/state " +
+		"plugin/watch plugin/watch/container exec/names exec/policy",
 
 	// Verbs do not import each other.
 	"plugin/verb/agent": "plugin/agent plugin/carrier plugin/cli plugin/config plugin/inject plugin/launch plugin/sessions " +
 		"plugin/state plugin/watch exec/mount exec/policy exec/names docs",
 	"plugin/verb/approve": "plugin/cli plugin/control plugin/page plugin/sessions plugin/state exec/approval exec/policy " +
 		"exec/names",
-	"plugin/verb/audit": "plugin/cli plugin/sessions plugin/state exec/audit exec/names",
-	"plugin/verb/compose": "plugin/carrier plugin/cli plugin/volume plugin/inject plugin/launch plugin/sessions plugin/state " +
-		"plugin/watch plugin/watch/container exec/dir exec/names",
+	"plugin/verb/audit":        "plugin/cli plugin/sessions plugin/state exec/audit exec/names",
+	"plugin/verb/devcontainer": "plugin/cli plugin/inject plugin/launch plugin/sessions plugin/state plugin/watch exec/names",
 	"plugin/verb/doctor": "plugin/carrier plugin/carrier/socket plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
 		"plugin/launch plugin/sessions plugin/state plugin/watch exec/policy exec/names",
 	"plugin/verb/job": "plugin/cli plugin/control plugin/sessions plugin/state exec/job exec/recording exec/names",
@@ -102,7 +102,7 @@ var allowedImports = map[string]string{
 	"plugin/verb/shell": "plugin/cli plugin/control plugin/sessions plugin/state exec/shell exec/names",
 	"plugin/verb/with":  "plugin/apiproxy plugin/cli plugin/launch plugin/sessions plugin/state exec/names",
 	"plugin": "plugin/cli plugin/entry plugin/inject plugin/keeper plugin/launch plugin/sessions plugin/verb/agent " +
-		"plugin/verb/approve plugin/verb/audit plugin/verb/compose plugin/verb/doctor plugin/verb/job " +
+		"plugin/verb/approve plugin/verb/audit plugin/verb/devcontainer plugin/verb/doctor plugin/verb/job " +
 		"plugin/verb/policy plugin/verb/proxy plugin/verb/run plugin/verb/service plugin/verb/session " +
 		"plugin/verb/shell plugin/verb/with plugin/watch exec/job",
 

@@ -78,7 +78,7 @@ func TestIntegrationDoctor(t *testing.T) {
 			h.Write(t, h.State, "config.yaml", "approval: {}\nbogus: 1\n", 0o600)
 			h.mkdir(t, filepath.Join(h.State, "projects"))
 			h.Write(t, filepath.Join(h.State, "projects"), "other.yaml", "commands: [\n", 0o600)
-		}, map[string]string{"configuration fail": `config.yaml:2: unknown key "bogus"|projects/other.yaml:|denies every request|policy check`}},
+		}, map[string]string{"configuration fail": `config.yaml:2: unknown key bogus|projects/other.yaml:|denies every request|policy check`}},
 		{"a file for all", func(t *testing.T, h *Host) { h.Write(t, h.State, "config.yaml", "approval: {}\n", 0o666) },
 			map[string]string{"configuration fail": "config.yaml: may be written by others: chmod go-w config.yaml"}},
 		{"a state for all", func(t *testing.T, h *Host) { check(t, os.Chmod(h.State, 0o777)) }, map[string]string{"state directory fail": "may be written by others: chmod 700"}},

@@ -4,7 +4,9 @@ package e2e
 
 import (
 	"go/ast"
+	"go/token"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -31,9 +33,9 @@ var byPath = regexp.MustCompile(`^(os|unix|syscall)\.(Chmod|Lchmod|Chown|Lchown|
 
 // mayByPath are the exceptions, by file, each with its reason.
 var mayByPath = map[string]string{
-	"plugin/watch/container/service.go/os.Chtimes": "the lease lies in the session's folder, which is private and never mounted",
-	"plugin/verb/compose/lease_unix.go/os.Chtimes": "as above",
-	"plugin/verb/compose/session.go/os.Chtimes":    "as above",
+	"plugin/watch/container/service.go/os.Chtimes":      "the lease lies in the session's folder, which is private and never mounted",
+	"plugin/verb/devcontainer/lease_unix.go/os.Chtimes": "as above",
+	"plugin/verb/devcontainer/session.go/os.Chtimes":    "as above",
 }
 
 // TestNoChangeByPath holds the product to changing modes, owners and times of what is open:
@@ -73,9 +75,9 @@ var noTerminal = regexp.MustCompile(`O_NOCTTY|O_PATH|O_DIRECTORY|O_EXCL`)
 
 // mayOpen are the exceptions, by file, each with its reason.
 var mayOpen = map[string]string{
-	"plugin/state/log.go":               "it lies in the state directory, which is private",
-	"plugin/state/callengines.go":       "as above",
-	"plugin/verb/compose/lease_unix.go": "as above",
+	"plugin/state/log.go":                    "it lies in the state directory, which is private",
+	"plugin/state/callengines.go":            "as above",
+	"plugin/verb/devcontainer/lease_unix.go": "as above",
 }
 
 // TestOpensTakeNoTerminal holds every open with flags to O_NOCTTY: a watcher leads a session
@@ -182,5 +184,40 @@ func TestNoAbstractSockets(t *testing.T) {
 	})
 	if n < 4 {
 		t.Errorf("%d addresses of unix sockets, which cannot be all", n)
+	}
+}
+
+// promisedQuotes are messages of other tools, which callers match as they are.
+var promisedQuotes = map[string]bool{
+	"command '%s' not found in PATH": true, "proxy for '%s' already running (PID %d)": true, "proxy for '%s' already running (PID ": true,
+	"[proxy] Listening for '%s' commands...\n": true, "agent command '%s' not found in PATH": true,
+	"Docker image '%s' not found. Build it with: docker build -t %s .": true, "invalid agent.mode: %s (must be '%s' or '%s')": true,
+}
+
+// TestOneQuotingStyle has errors show values in one way, that of names.Quoted: bare, and in double quotes only if
+// they would not be clear otherwise.
+func TestOneQuotingStyle(t *testing.T) {
+	seen := 0
+	product(t, func(s source) {
+		eachCall(s.ast, func(call *ast.CallExpr, name string) {
+			if name != "fmt.Errorf" && name != "fmt.Sprintf" && name != "Say" && !strings.HasSuffix(name, ".fail") && !strings.HasSuffix(name, ".Say") {
+				return
+			}
+			for _, arg := range call.Args {
+				lit, ok := arg.(*ast.BasicLit)
+				if !ok || lit.Kind != token.STRING {
+					continue
+				}
+				seen++
+				text, err := strconv.Unquote(lit.Value)
+				check(t, err)
+				if (strings.Contains(text, "%q") || strings.Contains(text, "'%s'")) && !promisedQuotes[text] {
+					t.Errorf("%s: %q: show values by names.Quoted", sourcePlace(call), text)
+				}
+			}
+		})
+	})
+	if seen < 500 {
+		t.Errorf("%d texts were checked", seen)
 	}
 }

@@ -114,6 +114,11 @@ func TestIntegrationProxyMake(t *testing.T) {
 	eventually(t, patience, "the client is there again", func() bool { _, err := os.Stat(h.Client("make") + ".pid"); return err == nil })
 	want(t, "make build, later", h.feed(t, "", h.Client("make"), "build", "TARGET=hello").String(), Result{Out: "building hello\n"}.String())
 	want(t, ".gitignore, later", string(readFile(t, ignored)), "*\n")
+	for _, of := range []string{"", ".pid"} { // the directory stays, and what is in it goes
+		check(t, os.Remove(h.Client("make")+of))
+		eventually(t, patience, "make"+of+" is there again", func() bool { _, err := os.Stat(h.Client("make") + of); return err == nil })
+	}
+	want(t, "make build, at last", h.feed(t, "", h.Client("make"), "build", "TARGET=hello").String(), Result{Out: "building hello\n"}.String())
 }
 
 // TestIntegrationProxyStdin has stdin reach a command that reads it, and hold up nobody else.

@@ -201,7 +201,7 @@ func forward(ln net.Listener, socket string) {
 			go func() {
 				defer close(back)
 				io.Copy(c, to)
-				c.(*tls.Conn).CloseWrite()
+				c.(interface{ CloseWrite() error }).CloseWrite()
 			}()
 			io.Copy(to, c)
 			to.(*net.UnixConn).CloseWrite()

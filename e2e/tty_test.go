@@ -127,7 +127,7 @@ func TestIntegrationTerminalOnRun(t *testing.T) {
 				image(t, "full"), "hsh", "-c", "echo begin; read x; echo got $x; exit 4")...)
 			m := h.term(t, argv...)
 			// The banner is aligned on a terminal that is raw already, each of its lines.
-			m.Expect(t, "hostexec: warning: login shells run the container's own hsh, priv, if it has any: it is read-only; those of this host are in /run/hostexec/bin\r")
+			m.Expect(t, "hostexec: warning: login shells find at most the container's own hsh, priv (it is read-only): call /run/hostexec/bin/hostexec NAME\r")
 			m.Expect(t, "hostexec: warning: priv ("+setuid+") is setuid and may not gain privileges: add --allow-new-privs if it has to\r\nhostexec: session ")
 			m.Expect(t, "hostexec: commands run in "+h.Work+", and only if the container calls them in /tmp: --workdir-host DIR allows all directories\r\n")
 			m.Expect(t, "begin\r\n")

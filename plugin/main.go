@@ -24,7 +24,6 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/entry"
 	"github.com/docker-hostexec/hostexec/plugin/keeper"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
-	"github.com/docker-hostexec/hostexec/plugin/verb/compose"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
@@ -33,12 +32,12 @@ func Main() int {
 	if len(os.Args) == 3 && os.Args[0] == keeper.LostName {
 		return answerLost(os.Args[1], os.Args[2])
 	}
-	if compose.FromCompose(os.Args) {
-		return compose.RefuseProvider(os.Stdout, os.Stderr, os.Args, compose.BeginAnew(os.Args))
-	}
 	os.Args = cli.Standalone(os.Args, plugin.RunningStandalone())
 	// Without this, every command would write telemetry's complaints to stderr.
 	otel.SetErrorHandler(debug.OTELErrorHandler)
+	if err := cli.LeaveProxy(); err != nil {
+		return cli.Report(os.Stderr, &cli.Failure{Code: cli.CodeVerb, Err: err})
+	}
 	dockerCLI, err := command.NewDockerCli()
 	if err != nil {
 		return cli.Report(os.Stderr, &cli.Failure{Code: cli.CodeVerb, Err: err})

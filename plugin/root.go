@@ -13,7 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/verb/agent"
 	"github.com/docker-hostexec/hostexec/plugin/verb/approve"
 	"github.com/docker-hostexec/hostexec/plugin/verb/audit"
-	"github.com/docker-hostexec/hostexec/plugin/verb/compose"
+	"github.com/docker-hostexec/hostexec/plugin/verb/devcontainer"
 	"github.com/docker-hostexec/hostexec/plugin/verb/doctor"
 	"github.com/docker-hostexec/hostexec/plugin/verb/job"
 	"github.com/docker-hostexec/hostexec/plugin/verb/policy"
@@ -79,13 +79,13 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 		audit.NewCommand(dockerCLI),
 		job.NewReplayCommand(dockerCLI),
 		session.NewResumeCommand(dockerCLI),
-		session.NewPruneCommand(dockerCLI, compose.SweepShares, with.SweepProxies(dockerCLI)),
+		session.NewPruneCommand(dockerCLI, devcontainer.SweepShares, with.SweepProxies(dockerCLI)),
 		service.NewCommand(dockerCLI),
 		doctor.NewCommand(dockerCLI),
 		newVersionCommand(dockerCLI),
 		newHelpCommand(dockerCLI),
-		cli.FlagsAsRun(compose.NewCommand(dockerCLI)),
-		cli.ArgsAsRun(compose.NewDevcontainerCommand(dockerCLI)),
+		cli.FlagsAsRun(with.NewComposeCommand(dockerCLI)),
+		cli.ArgsAsRun(devcontainer.NewCommand(dockerCLI)),
 		session.NewWatcherCommand(dockerCLI),
 	)
 	completeFlags(cmd, completions(dockerCLI))

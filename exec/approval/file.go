@@ -47,7 +47,7 @@ func (e quotedBytes) MarshalText() ([]byte, error) {
 func (e *quotedBytes) UnmarshalText(b []byte) error {
 	s, err := strconv.Unquote(string(b))
 	if err != nil || strconv.QuoteToASCII(s) != string(b) {
-		return fmt.Errorf("%q is not quoted as it should be", b)
+		return fmt.Errorf("%s is not quoted as it should be", names.Quoted(string(b)))
 	}
 	*e = quotedBytes(s)
 	return nil
@@ -83,7 +83,7 @@ func (k grantFile) check(session string) error {
 	case len(k.Args) == 0 || k.Path == "" || k.Rule == "":
 		return errors.New("it does not say what runs")
 	case string(k.Session) != session:
-		return fmt.Errorf("it is of session %q", string(k.Session))
+		return fmt.Errorf("it is of session %s", names.Quoted(string(k.Session)))
 	case k.Made.IsZero() || k.Left < 0 || terms != 1:
 		return errors.New("it does not say for how long")
 	}

@@ -5,6 +5,7 @@ package call
 import (
 	"context"
 	"errors"
+	"path/filepath"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/git"
@@ -120,6 +121,10 @@ func (x *exchange) decide(ctx context.Context) (*authorizedCall, error) {
 	w.notes = append(w.notes, passedValues(x.req.env, sc.PassEnv, w.v.Env)...)
 	if err := w.findRunner(x.req); err != nil {
 		return deny(err.Error(), cannotRun(x.req, w.v, err))
+	}
+	if w.v.Action == policy.Ask && x.req.shell == nil && !w.v.Place.Contained() && isGit(filepath.Base(w.v.Command.Path)) {
+		check := w.gitCheck(x.req, w.v)
+		w.notes = append(w.notes, check.Remotes(ctx)...)
 	}
 	return w, nil
 }

@@ -58,13 +58,30 @@ func refusal(sc *SessionState, req *request, v policy.Verdict, verbs []string) F
 		e.Status, e.Hint = StatusRefused, fmt.Sprintf("to allow it, start %s --proxy %s on the host", sc.start(), e.Name)
 	case policy.ValidName(req.Args[0]) && req.Args[0] != Name: // which run would refuse to proxy
 		e.Hint = fmt.Sprintf("hostexec ls shows what is; to add it now, %s on the host, or start %s --proxy %s there", policyAdd(req.Args), sc.start(), e.Name)
-		if near := names.Near(req.Args[0], append(sc.Policy.Names(), verbs...)); near != "" {
-			e.Hint = "did you mean hostexec " + near + "? " + e.Hint
+		if meant := meant(req.Args[0], append(sc.Policy.Names(), verbs...)); meant != "" {
+			e.Hint = "did you mean " + meant + "? " + e.Hint
 		}
 	default:
 		e.Hint = "hostexec ls shows the commands there are"
 	}
 	return e
+}
+
+// hostVerbs are verbs of the host that people also type in a container.
+var hostVerbs = strings.Fields("approve attach audit deny detach doctor inspect pending policy resume start status stop trust")
+
+// meant returns what a person may have meant by the command typed, or "". words are what can be called here.
+func meant(typed string, words []string) string {
+	if typed == "help" || typed == "version" {
+		return "hostexec --" + typed
+	}
+	if near := names.Near(typed, words); near != "" {
+		return "hostexec " + near
+	}
+	if near := names.Near(typed, hostVerbs); near != "" {
+		return "docker hostexec " + near + ", on the host"
+	}
+	return ""
 }
 
 // plainWord is the form of a word that needs no quotes in any shell. zsh expands a word that begins with =.

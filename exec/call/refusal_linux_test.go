@@ -31,6 +31,12 @@ func TestRefusalHints(t *testing.T) {
 		{[]string{"gti", "push"}, "did you mean hostexec git?", ""},
 		{[]string{"sesion", "ls"}, "did you mean hostexec session?", ""},
 		{[]string{"klil", "1"}, "did you mean hostexec kill?", ""},
+		{[]string{"statsu"}, "did you mean docker hostexec status, on the host?", ""},
+		{[]string{"status"}, "did you mean docker hostexec status, on the host?", ""},
+		{[]string{"stauts", "x"}, "did you mean docker hostexec status, on the host?", ""},
+		{[]string{"help"}, "did you mean hostexec --help?", ""},
+		{[]string{"version"}, "did you mean hostexec --version?", "hostexec session"},
+		{[]string{"make"}, "to add it now", "did you mean"},
 	} {
 		s, _ := calltest.NewServer(t)
 		sc := *s.State()

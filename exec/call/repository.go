@@ -112,14 +112,19 @@ func distrusting(p *policy.Policy, name string) *policy.Policy {
 
 // repository checks the repository that v is about to read.
 func (w *authorizedCall) repository(ctx context.Context, req *request, v policy.Verdict) error {
+	check := w.gitCheck(req, v)
+	return check.Do(ctx)
+}
+
+// gitCheck returns what asks git about the repository that v is about to read.
+func (w *authorizedCall) gitCheck(req *request, v policy.Verdict) git.Check {
 	env := environ(w.state.Environ, req.env, w.state.PassEnv, v.Env, w.cwd.Path())
-	check := git.Check{
+	return git.Check{
 		Dir: w.cwd, Cwd: req.Cwd, Mounts: w.state.Dirs, Args: v.Args, Env: env, Host: w.state.Policy.Rules[req.Args[0]].GitDir == policy.GitHost,
 		Run: func(ctx context.Context, d *dir.Dir, args []string, out io.Writer) error {
 			return w.quiet(ctx, executor.Command{ID: newID(), Path: v.Command.Path, Args: args, Env: env, Dir: d.FD()}, out)
 		},
 	}
-	return check.Do(ctx)
 }
 
 // maxGitStderr is how much of git's stderr is shown.

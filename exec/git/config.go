@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // entry is one value of the configuration.
@@ -39,7 +41,7 @@ func parseConfig(b []byte) (*config, error) {
 		e := entry{scope: fields[i]}
 		kind, origin, ok := strings.Cut(fields[i+1], ":")
 		if !ok || kind != "file" && kind != "command line" {
-			return nil, fmt.Errorf("an origin is %q", fields[i+1])
+			return nil, fmt.Errorf("an origin is %s", names.Quoted(fields[i+1]))
 		}
 		e.origin = origin
 		if kind != "file" {

@@ -103,7 +103,7 @@ var idForm = names.Form{Chars: "0-9a-f", Min: 16, Max: 16}
 // the job may outlive the session's container. The caller must call End or Discard.
 func (t *Table) Begin(id string, args []string, dir string, keep bool) (*Job, error) {
 	if !idForm.Matches(id) {
-		return nil, fmt.Errorf("begin job %q: not the id of a request", id)
+		return nil, fmt.Errorf("begin job %s: not the id of a request", names.Quoted(id))
 	}
 	short, _ := names.TruncateArgs(args, maxArgs)
 	j := t.job(Info{ID: id, Status: Running, Args: short, Dir: dir, Started: time.Now(), Keep: keep})

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Ruleset is the configuration of one command.
@@ -158,17 +160,17 @@ func (e *Element) checkRange() error {
 
 func (e *Element) checkOptions() error {
 	seen := map[string]bool{}
-	names := slices.Clone(e.Flags)
+	options := slices.Clone(e.Flags)
 	for _, o := range e.Opts {
 		if err := o.Value.check(); err != nil {
 			return fmt.Errorf("option %s: %w", o.Name, err)
 		}
-		names = append(names, o.Name)
+		options = append(options, o.Name)
 	}
-	for _, n := range names {
+	for _, n := range options {
 		switch {
 		case len(n) < 2 || n[0] != '-' || n == "--":
-			return fmt.Errorf("%q is not an option: it has to begin with -", n)
+			return fmt.Errorf("%s is not an option: it has to begin with -", names.Quoted(n))
 		case seen[n]:
 			return fmt.Errorf("option %s is given twice", n)
 		}

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Event is one event of a recording.
@@ -59,7 +61,7 @@ func Open(dir, request string) (*Player, error) {
 }
 
 func find(dir, request string) (string, error) {
-	none := fmt.Errorf("there is no recording of request %q", request)
+	none := fmt.Errorf("no recording of request %s", names.Quoted(request))
 	if !form.Matches(request) {
 		return "", none
 	}
@@ -82,7 +84,7 @@ func find(dir, request string) (string, error) {
 	case 1:
 		return hits[0], nil
 	}
-	return "", fmt.Errorf("%q begins %d recordings: give more of it", request, len(hits))
+	return "", fmt.Errorf("%s begins %d recordings: give more of it", names.Quoted(request), len(hits))
 }
 
 // maxLine is greater than the length of any event that a Recording writes: output is recorded in

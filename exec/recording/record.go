@@ -59,7 +59,7 @@ var form = names.Form{Chars: "0-9a-f", Min: 1, Max: 64}
 func Create(dir, request string, h Header) (*Recording, error) {
 	r, err := create(dir, request, h)
 	if err != nil {
-		return nil, fmt.Errorf("record request %q: %w", request, err)
+		return nil, fmt.Errorf("record request %s: %w", names.Quoted(request), err)
 	}
 	return r, nil
 }

@@ -69,7 +69,7 @@ func testRemove(t *testing.T, r *fixture) {
 		done <- err
 	}()
 	<-began
-	if err := r.Create("one", Options{In: r.in}); !errors.Is(err, errExists) {
+	if err := r.Create("one", Options{In: r.in}); !errors.Is(err, ErrExists) {
 		t.Errorf("a second shell of the name: %v", err)
 	}
 	if !r.Remove("one") || r.Remove("one") {

@@ -86,9 +86,9 @@ const maxShells = 256
 
 // The errors of a shell.
 var (
-	errExists   = errors.New("there is a shell of that name")
+	ErrExists   = errors.New("there is a shell of that name")
 	ErrNotReady = errors.New("the shell is not ready")
-	errName     = errors.New("a shell is named by up to 64 letters, digits and . _ -, and begins with a letter or digit")
+	ErrName     = errors.New("a shell is named by up to 64 letters, digits and . _ -, and begins with a letter or digit")
 	errTooMany  = fmt.Errorf("a session has at most %d shells", maxShells)
 	errClosed   = errors.New("the session ends")
 )
@@ -111,10 +111,10 @@ func (e *TerminatedError) Error() string {
 
 var nameForm = names.Form{First: "A-Za-z0-9", Chars: "A-Za-z0-9._-", Min: 1, Max: 64}
 
-// CheckName returns errName if no shell can have the name.
+// CheckName returns ErrName if no shell can have the name.
 func CheckName(name string) error {
 	if !nameForm.Matches(name) {
-		return errName
+		return ErrName
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (p *Pool) Create(name string, o Options) error {
 	case p.closed:
 		return errClosed
 	case p.shells[name] != nil:
-		return errExists
+		return ErrExists
 	case len(p.shells) >= maxShells:
 		return errTooMany
 	}

@@ -20,7 +20,7 @@ func TestJSONOfVerbs(t *testing.T) {
 		first string
 	}{
 		{"hostexec", 1, "Usage: hostexec <command> [args...]"},
-		{"hostexec kill ffff", 1, "hostexec: no such job: ffff: hostexec ps lists them"},
+		{"hostexec kill ffff", 1, "hostexec: no such job or call: ffff: hostexec ps lists them"},
 		{"hostexec kill", 125, "hostexec: kill wants an id or --all: see hostexec --help"},
 		{"hostexec ls --bogus", 125, "hostexec: ls: unknown flag: --bogus: see hostexec --help"},
 		{"hostexec ls x", 125, "hostexec: ls takes only --json: see hostexec --help"},

@@ -132,5 +132,5 @@ func listedAs(c *call.Call, ref string) (string, error) {
 	for id := range hits {
 		return id, nil
 	}
-	return "", fmt.Errorf("%w: %s", job.ErrUnknown, names.Quoted(call.Truncate(ref)))
+	return "", fmt.Errorf("%w or call: %s", job.ErrUnknown, names.Quoted(call.Truncate(ref)))
 }

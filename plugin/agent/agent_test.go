@@ -69,7 +69,7 @@ func TestNewRefuses(t *testing.T) {
 		{box("startup_timeout_seconds", "0"), "agent.container.startup_timeout_seconds: 0 is not understood"},
 		{box("auto_remove", "perhaps"), "agent.container.auto_remove: perhaps is not understood"},
 		{box("workspace_container_path", "w"), "agent.container.workspace_container_path: w is not an absolute path below /"},
-		{box("workspace_host_base", "$XDG_NONE_HOME/x"), `agent.container.workspace_host_base: "$XDG_NONE_HOME/x": XDG_NONE_HOME is not set`},
+		{box("workspace_host_base", "$XDG_NONE_HOME/x"), `agent.container.workspace_host_base: $XDG_NONE_HOME/x: XDG_NONE_HOME is not set`},
 		{config.Agent{Command: "a", Env: []config.Variable{{Name: "A=B"}}}, "agent.env: A=B is not the name of a variable"},
 	} {
 		_, _, err := New(tt.in, Given{}, host)

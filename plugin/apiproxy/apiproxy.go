@@ -52,11 +52,13 @@ type Server struct {
 	Sessions Sessions // nil: no container gets a session
 	Socket   string   // path of the socket that clients connect to; no container may mount it
 
+	creations    inFlight
 	http1, http2 http.RoundTripper
 	base         string // of the paths of an engine with tcp://host/base
 }
 
-// Serve serves on ln until ctx ends. Then it cuts the connections that are left.
+// Serve serves on ln until ctx ends. Then it cuts the connections that are left, and waits for creations, whose sessions
+// would otherwise stay without a container.
 func (s *Server) Serve(ctx context.Context, ln *net.UnixListener) error {
 	if u, err := client.ParseHostURL(s.Engine.DaemonHost()); err == nil && u.Scheme == "tcp" {
 		s.base = u.Path
@@ -76,6 +78,7 @@ func (s *Server) Serve(ctx context.Context, ln *net.UnixListener) error {
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })() // Serve returns its error
 	err := srv.Serve(l)
 	l.closeAll()
+	s.creations.end()
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -116,10 +119,14 @@ func (s *Server) handler() http.Handler {
 			_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/1 of net/http has it
 		}
 		if version, ok := isCreate(r); ok {
-			s.create(w, r, version)
+			s.creations.run(func() { s.create(w, r, version) })
 			return
 		}
 		if id, ok := isStart(r); ok && !s.start(w, r, id) {
+			return
+		}
+		if isUpgrade(r) {
+			s.upgrade(w, r)
 			return
 		}
 		pass.ServeHTTP(w, r)

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/plugin/container"
@@ -162,4 +163,32 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 		return nil, &statusError{http.StatusRequestEntityTooLarge, fmt.Errorf("the request to create a container has more than %d MiB", limit>>20)}
 	}
 	return text, nil
+}
+
+// inFlight knows the creations that have begun.
+type inFlight struct {
+	mu    sync.Mutex // guards the field below, and wg from Add during Wait
+	ended bool
+	wg    sync.WaitGroup
+}
+
+// run calls f, unless end has been called.
+func (i *inFlight) run(f func()) {
+	i.mu.Lock()
+	if i.ended {
+		i.mu.Unlock()
+		return
+	}
+	i.wg.Add(1)
+	i.mu.Unlock()
+	defer i.wg.Done()
+	f()
+}
+
+// end waits for all that have begun. No other begins.
+func (i *inFlight) end() {
+	i.mu.Lock()
+	i.ended = true
+	i.mu.Unlock()
+	i.wg.Wait()
 }

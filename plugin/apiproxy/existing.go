@@ -52,7 +52,11 @@ func (l *Launcher) Narrow(ctx context.Context) error {
 		if err := l.replace(ctx, less); err != nil {
 			return fmt.Errorf("container %s: %w", e.old.ContainerName, err)
 		}
-		l.note("session %s: container %s may call only %s now", less.ID, less.ContainerName, strings.Join(append(launch.Allowed(less.Proxied()), ""), " "))
+		may := "no command"
+		if left := launch.Allowed(less.Proxied()); len(left) > 0 {
+			may = "only " + strings.Join(left, ", ")
+		}
+		l.note("session %s: container %s may call %s now", less.ID, less.ContainerName, may)
 	}
 	return nil
 }
@@ -82,7 +86,7 @@ func (l *Launcher) Differences(ctx context.Context) (lines []string, err error) 
 		service := e.Labels[state.LabelService]
 		again := "remove it, and create it again"
 		if service != "" {
-			again = "docker compose up --force-recreate " + names.Quoted(service)
+			again = "create it again with docker hostexec compose, up --force-recreate " + names.Quoted(service)
 		}
 		switch {
 		case e.old == nil && e.State == container.StateRunning:

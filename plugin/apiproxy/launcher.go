@@ -30,9 +30,12 @@ type Launcher struct {
 	selection Selection
 	store     *state.Store
 	followers sync.WaitGroup
+	resuming  sync.Mutex // held while a watcher is started for a session that has none
 
-	mu    sync.Mutex // guards the field below
-	notes []string   // see Notes
+	mu       sync.Mutex // guards the fields below
+	notes    []string   // see Notes
+	selected int        // containers that were to get a session
+	others   int        // containers that were created beside them
 }
 
 // NewLauncher returns a Launcher. It checks the flags and the configuration as run does, and warns of the parts of the
@@ -65,7 +68,22 @@ func (l *Launcher) Close() { l.followers.Wait() }
 func (l *Launcher) Notes() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.notes)
+	notes := slices.Clone(l.notes)
+	if l.others > 0 && l.selected == 0 {
+		notes = append(notes, "warning: no container was selected: use --service, --label or --all, or give containers the label "+LabelProxy)
+	}
+	return notes
+}
+
+// count notes that a container is created, and whether it is selected.
+func (l *Launcher) count(selected bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if selected {
+		l.selected++
+	} else {
+		l.others++
+	}
 }
 
 func (l *Launcher) note(format string, args ...any) {
@@ -88,6 +106,7 @@ func (l *Launcher) Create(ctx context.Context, req *CreateRequest) (created func
 		return nil, err
 	}
 	p, err := l.plan(want.Config.Image, want.Config.WorkingDir != "", labels, l.config())
+	l.count(p != nil || err != nil)
 	if err != nil || p == nil {
 		return nil, err
 	}
@@ -156,6 +175,7 @@ func (l *Launcher) labels(ctx context.Context, want launch.Creation) (map[string
 	if err == nil && image.Config != nil {
 		maps.Copy(all, image.Config.Labels)
 	}
+	delete(all, state.LabelService) // an image belongs to no service: compose sets it for its containers
 	maps.Copy(all, want.Config.Labels)
 	return all, nil
 }

@@ -39,31 +39,34 @@ type Socket struct {
 }
 
 // Listen makes a socket that only this user can connect to: at path or, if path is "", in the directory.
-func Listen(store *state.Store, path string) (s *Socket, err error) {
+func Listen(store *state.Store, path string) (*Socket, error) {
 	dir := filepath.Join(store.APIProxies(), names.RandomHex(6))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of the API proxy: %w", err)
 	}
-	s = &Socket{Path: path, dir: dir, lock: flock.New(filepath.Join(dir, "lock"), flock.SetPermissions(0o600))}
-	defer func() {
-		if err != nil {
-			_ = s.Close() // the first error counts
-		}
-	}()
-	if _, err := s.lock.TryLock(); err != nil {
-		return nil, fmt.Errorf("lock the folder of the API proxy: %w", err)
-	}
-	if path == "" {
-		s.Path = filepath.Join(dir, socketName)
-	} else if s.Path, err = freePath(path); err != nil {
+	s := &Socket{dir: dir, lock: flock.New(filepath.Join(dir, "lock"), flock.SetPermissions(0o600))}
+	if err := s.listen(path); err != nil {
+		_ = s.Close() // the first error counts
 		return nil, err
 	}
+	return s, nil
+}
+
+func (s *Socket) listen(path string) (err error) {
+	if _, err := s.lock.TryLock(); err != nil {
+		return fmt.Errorf("lock the folder of the API proxy: %w", err)
+	}
+	if s.Path = filepath.Join(s.dir, socketName); path != "" {
+		if s.Path, err = freePath(path); err != nil {
+			return err
+		}
+	}
 	if len(s.Path) > maxPath {
-		return nil, cli.Hint(fmt.Errorf("the path of the socket, %s, has more than %d bytes: no client could connect", s.Path, maxPath),
+		return cli.Hint(fmt.Errorf("the path of the socket, %s, has more than %d bytes: no client could connect", s.Path, maxPath),
 			"set HOSTEXEC_HOME to a shorter directory, or use --listen PATH")
 	}
 	s.UnixListener, err = socket.Bind(filepath.Dir(s.Path), filepath.Base(s.Path), 0o600)
-	return s, err
+	return err
 }
 
 // freePath returns path as an absolute path without links in its directories. There must be nothing, or the socket of a
@@ -87,7 +90,7 @@ func freePath(path string) (string, error) {
 	case fi.Mode().Type() != fs.ModeSocket:
 		return "", fmt.Errorf("--listen %s: it exists, and is not a socket", names.Quoted(path))
 	}
-	if c, err := net.Dial("unix", abs); err == nil {
+	if c, err := state.Dial(dir, filepath.Base(abs)); err == nil {
 		c.Close()
 		return "", fmt.Errorf("--listen %s: another process listens there", names.Quoted(path))
 	}

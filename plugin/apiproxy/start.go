@@ -46,18 +46,27 @@ func (l *Launcher) Start(ctx context.Context, ref string) error {
 		return nil // its calls wait, or fail; docker start works, too
 	case st == nil && l.store.Stopped(rec.ID):
 		return nil
-	case st == nil:
-		err = l.resume(ctx, rec)
-	default:
-		err = watchcontainer.Preflight(ctx, api, l.store, rec)
 	}
-	if err != nil {
+	if err := watchcontainer.Preflight(ctx, api, l.store, rec); err != nil {
 		return l.refuseStart(api, rec, c, err)
 	}
-	if st != nil && st.State == control.StateWaiting && c.State.Status != container.StateCreated {
+	if st == nil {
+		return l.resumeOnce(ctx, rec)
+	}
+	if st.State == control.StateWaiting && c.State.Status != container.StateCreated {
 		l.follow(context.WithoutCancel(ctx), api, rec)
 	}
 	return nil
+}
+
+// resumeOnce has a session served that had no watcher, unless a request beside this one has done so.
+func (l *Launcher) resumeOnce(ctx context.Context, rec state.Session) error {
+	l.resuming.Lock()
+	defer l.resuming.Unlock()
+	if st, err := sessions.AskWatcher(ctx, l.store, rec.ID); err != nil || st != nil {
+		return err
+	}
+	return l.resume(ctx, rec)
 }
 
 // resume has a session served that has no watcher.
@@ -80,7 +89,13 @@ func (l *Launcher) refuseStart(api client.APIClient, rec state.Session, c contai
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), removal)
 	defer cancel()
-	return errors.Join(err, remover.Remove(ctx, api, c.ID))
+	if rerr := remover.Remove(ctx, api, c.ID); rerr != nil {
+		return errors.Join(err, rerr)
+	}
+	if _, served := l.store.Served(rec.ID); served { // the watcher removes it
+		return err
+	}
+	return errors.Join(err, l.store.Remove(rec.ID))
 }
 
 const (

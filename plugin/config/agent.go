@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
@@ -124,7 +125,7 @@ func (r *reader) fieldsWithWarnings(n *yaml.Node, what string, known map[string]
 			read(value)
 			return
 		}
-		r.warn(key, false, "unknown key %q in %s is passed over: there are %v", key.Value, what, slices.Sorted(maps.Keys(known)))
+		r.warn(key, false, "unknown key %s in %s is passed over: there are %v", names.Quoted(key.Value), what, slices.Sorted(maps.Keys(known)))
 	})
 }
 

@@ -79,7 +79,7 @@ func TestLoadAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	warned := strings.Join(a.Warnings, "\n")
-	for _, key := range []string{`"server" in the file`, `"retries" in agent is`, `"pool" in agent.container`} {
+	for _, key := range []string{"server in the file", "retries in agent is", "pool in agent.container"} {
 		if !strings.Contains(warned, key) {
 			t.Errorf("no warning of %s in %q", key, warned)
 		}

@@ -17,7 +17,7 @@ import (
 func (d *document) readCommands(n *yaml.Node) {
 	d.each(n, "commands", func(key, value *yaml.Node) {
 		if !policy.ValidName(key.Value) || key.Value == "hostexec" {
-			d.fail(key, "%q cannot be the name of a command", key.Value)
+			d.fail(key, "%s cannot be the name of a command", names.Quoted(key.Value))
 			return
 		}
 		d.commands[key.Value] = d.command(key, value)
@@ -94,7 +94,7 @@ func stdin(s string) (policy.Stdin, error) {
 		text, opened := strings.CutPrefix(s, "capture(")
 		text, closed := strings.CutSuffix(text, ")")
 		if !opened || !closed || text == "" {
-			return policy.Stdin{}, fmt.Errorf("%q is none of none, pipe, capture(64KiB)", s)
+			return policy.Stdin{}, fmt.Errorf("%s is none of none, pipe, capture(64KiB)", names.Quoted(s))
 		}
 		var err error
 		if limit, err = size(text); err != nil {
@@ -102,7 +102,7 @@ func stdin(s string) (policy.Stdin, error) {
 		}
 	}
 	if limit > maxCapture {
-		return policy.Stdin{}, fmt.Errorf("%q: at most 1MiB can be captured", s)
+		return policy.Stdin{}, fmt.Errorf("%s: at most 1MiB can be captured", names.Quoted(s))
 	}
 	return policy.Stdin{Mode: policy.StdinCapture, Limit: limit}, nil
 }
@@ -117,7 +117,7 @@ func tty(s string) (bool, error) {
 	if b, err := parseBool(s); err == nil {
 		return b, nil
 	}
-	return false, fmt.Errorf("%q is neither never nor allow", s)
+	return false, fmt.Errorf("%s is neither never nor allow", names.Quoted(s))
 }
 
 var envName = names.Form{First: "A-Za-z_", Chars: "A-Za-z0-9_", Min: 1, Max: names.Unbounded}
@@ -131,7 +131,7 @@ func (d *document) env(n *yaml.Node) *policy.Env {
 	name := func(n *yaml.Node, s string) bool {
 		ok := envName.Matches(s) && !strings.HasPrefix(s, "HOSTEXEC_")
 		if !ok {
-			d.fail(n, "env: %q cannot be the name of a variable here", s)
+			d.fail(n, "env: %s cannot be the name of a variable here", names.Quoted(s))
 		}
 		return ok
 	}
@@ -162,7 +162,7 @@ var idForm = names.Form{First: "A-Za-z0-9", Chars: "A-Za-z0-9._-", Min: 1, Max: 
 
 func ruleID(s string) (string, error) {
 	if !idForm.Matches(s) {
-		return "", fmt.Errorf("%q is not an id: letters, digits and . _ -, at most 64", s)
+		return "", fmt.Errorf("%s is not an id: letters, digits and . _ -, at most 64", names.Quoted(s))
 	}
 	return s, nil
 }

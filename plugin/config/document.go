@@ -98,13 +98,13 @@ func parse(file string, text []byte, r role) *document {
 
 func (d *document) version(n *yaml.Node) {
 	if n.Value != "1" || n.Kind != yaml.ScalarNode {
-		d.fail(n, "version %q: this hostexec understands version 1", n.Value)
+		d.fail(n, "version %s: this hostexec understands version 1", names.Quoted(n.Value))
 	}
 }
 
 func absolute(s string) (string, error) {
 	if !filepath.IsAbs(s) || strings.ContainsRune(s, 0) {
-		return "", fmt.Errorf("%q is not an absolute path", s)
+		return "", fmt.Errorf("%s is not an absolute path", names.Quoted(s))
 	}
 	return filepath.Clean(s), nil
 }
@@ -122,7 +122,7 @@ func (d *document) readApproval(n *yaml.Node, name string) {
 		for key, said := range map[string]bool{"timeout": a.timeout != nil, "durable": a.durable != nil, "wait": a.always != nil} {
 			if said { // under the section's other name
 				known[key] = func(n *yaml.Node) {
-					d.fail(n, "duplicate key %q in %s: approval and hostexec are the same section", key, name)
+					d.fail(n, "duplicate key %s in %s: approval and hostexec are the same section", names.Quoted(key), name)
 				}
 			}
 		}
@@ -226,7 +226,7 @@ func (d *document) readNotify(n *yaml.Node) {
 		"command": func(n *yaml.Node) {
 			d.scalars("command", &d.notify.Command)(n)
 			if c := d.notify.Command; len(c) > 0 && !filepath.IsAbs(c[0]) {
-				d.fail(n, "command: %q is not an absolute path", c[0])
+				d.fail(n, "command: %s is not an absolute path", names.Quoted(c[0]))
 			}
 		},
 		"desktop": optionalScalar(d.reader, "desktop", &d.notify.Desktop, parseBool),

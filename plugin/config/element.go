@@ -5,6 +5,7 @@ package config
 import (
 	"go.yaml.in/yaml/v3"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
@@ -35,7 +36,7 @@ func (d *document) element(n *yaml.Node) (e policy.Element) {
 	case len(n.Content) == 0:
 		d.fail(n, "argv: an element with nothing in it")
 	case !has(n, "flags") && !has(n, "opts"):
-		d.fail(n, "unknown key %q in argv: there are any, args, flags, insert, opts, path, re", n.Content[0].Value)
+		d.fail(n, "unknown key %s in argv: there are any, args, flags, insert, opts, path, re", names.Quoted(n.Content[0].Value))
 	default:
 		e.Kind = policy.Options
 		d.fields(n, "argv", map[string]func(*yaml.Node){

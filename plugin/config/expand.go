@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 var reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`) })
@@ -52,7 +54,7 @@ func ExpandDir(text string, lookup func(string) (string, bool)) (string, error) 
 		name := m[1] + m[2]
 		value, _ := lookup(name)
 		if value == "" {
-			return "", fmt.Errorf("%q: %s is not set", text, name)
+			return "", fmt.Errorf("%s: %s is not set", names.Quoted(text), name)
 		}
 		text = filepath.Join(value, text[len(m[0]):])
 	}

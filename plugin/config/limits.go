@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/docker-hostexec/hostexec/exec/limit"
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Limits bound the host resources of one session; 0 means the program's default.
@@ -38,7 +39,7 @@ func parsePositiveCount(s string) (int64, error) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	switch {
 	case err != nil || n < 0 || n > maxAmount:
-		return 0, fmt.Errorf("%q is not a number from 1 to %d", s, maxAmount)
+		return 0, fmt.Errorf("%s is not a number from 1 to %d", names.Quoted(s), maxAmount)
 	case n == 0:
 		return 0, fmt.Errorf("0 switches no limit off, and lets nothing run: a number from 1 to %d is wanted", maxAmount)
 	}

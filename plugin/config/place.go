@@ -35,11 +35,11 @@ func ParsePlace(s string) (policy.Place, error) {
 	case s == "checkout":
 		return policy.Place{}, errors.New("checkout is not supported yet: host, sandbox or container:IMAGE")
 	case !contained:
-		return policy.Place{}, fmt.Errorf("%q is none of host, sandbox and container:IMAGE", s)
+		return policy.Place{}, fmt.Errorf("%s is none of host, sandbox and container:IMAGE", names.Quoted(s))
 	case image == "":
 		return policy.Place{}, errors.New("no image named: container:IMAGE")
 	case !imageForm.Matches(image):
-		return policy.Place{}, fmt.Errorf("%q cannot be the name of an image", image)
+		return policy.Place{}, fmt.Errorf("%s cannot be the name of an image", names.Quoted(image))
 	}
 	return policy.Place{Image: image}, nil
 }
@@ -61,7 +61,7 @@ func SetLimit(p *policy.Place, key, value string) (known bool, err error) {
 	switch key {
 	case "docker_host":
 		if !isEngine(value) {
-			return true, fmt.Errorf("%q is no engine: unix:///path/to/docker.sock, tcp://HOST:PORT or ssh://USER@HOST", value)
+			return true, fmt.Errorf("%s is no engine: unix:///path/to/docker.sock, tcp://HOST:PORT or ssh://USER@HOST", names.Quoted(value))
 		}
 		p.Host = value
 	case "network":
@@ -69,7 +69,7 @@ func SetLimit(p *policy.Place, key, value string) (known bool, err error) {
 		case value == "host":
 			return true, errors.New("host would have it reach what listens on this host alone: name a network of the engine's")
 		case !networkForm.Matches(value):
-			return true, fmt.Errorf("%q cannot be a network", value)
+			return true, fmt.Errorf("%s cannot be a network", names.Quoted(value))
 		}
 		p.Network = value
 	case "memory":
@@ -79,7 +79,7 @@ func SetLimit(p *policy.Place, key, value string) (known bool, err error) {
 	case "pids":
 		p.Pids, err = strconv.ParseInt(value, 10, 32)
 		if err != nil || p.Pids < 1 {
-			err = fmt.Errorf("%q is not a number of processes", value)
+			err = fmt.Errorf("%s is not a number of processes", names.Quoted(value))
 		}
 	default:
 		return false, nil
@@ -91,7 +91,7 @@ func SetLimit(p *policy.Place, key, value string) (known bool, err error) {
 func cpus(s string) (int64, error) {
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || !(f >= 0.001 && f <= 1<<20) {
-		return 0, fmt.Errorf("%q is not a number of CPUs such as 1.5", s)
+		return 0, fmt.Errorf("%s is not a number of CPUs such as 1.5", names.Quoted(s))
 	}
 	return int64(math.Round(f * 1e9)), nil
 }

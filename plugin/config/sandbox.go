@@ -75,7 +75,7 @@ func (d *document) variables(into *[]string) func(*yaml.Node) {
 		d.scalars("env", into)(n)
 		for _, name := range *into {
 			if !envName.Matches(name) || strings.HasPrefix(name, "HOSTEXEC_") {
-				d.fail(n, "sandbox: env: %q cannot be the name of a variable here", name)
+				d.fail(n, "sandbox: env: %s cannot be the name of a variable here", names.Quoted(name))
 			}
 		}
 	}
@@ -89,14 +89,14 @@ func (d *document) net(n *yaml.Node) (net policy.Net) {
 		case "all":
 			net.All = true
 		default:
-			d.fail(n, "sandbox: net: %q is none of none, all and a list of ports", n.Value)
+			d.fail(n, "sandbox: net: %s is none of none, all and a list of ports", names.Quoted(n.Value))
 		}
 		return net
 	}
 	d.list(n, "net", func(n *yaml.Node) {
 		port, err := strconv.ParseUint(n.Value, 10, 16)
 		if err != nil || port == 0 || n.Kind != yaml.ScalarNode {
-			d.fail(n, "sandbox: net: %q is not a port", n.Value)
+			d.fail(n, "sandbox: net: %s is not a port", names.Quoted(n.Value))
 			return
 		}
 		if len(net.Ports) == maxPorts {

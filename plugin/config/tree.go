@@ -19,6 +19,7 @@ import (
 	"github.com/docker/go-units"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
@@ -115,7 +116,7 @@ func (r *reader) fields(n *yaml.Node, what string, known map[string]func(*yaml.N
 	r.each(n, what, func(key, value *yaml.Node) {
 		read, ok := known[key.Value]
 		if !ok {
-			r.fail(key, "unknown key %q in %s: there are %s", key.Value, what, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			r.fail(key, "unknown key %s in %s: there are %s", names.Quoted(key.Value), what, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 			return
 		}
 		read(value)
@@ -139,7 +140,7 @@ func (r *reader) each(n *yaml.Node, what string, f func(key, value *yaml.Node)) 
 			r.fail(key, "%s: a key is a word", what)
 			continue
 		case twice:
-			r.fail(key, "duplicate key %q in %s: it stands in line %d already", key.Value, what, line)
+			r.fail(key, "duplicate key %s in %s: it stands in line %d already", names.Quoted(key.Value), what, line)
 			continue
 		}
 		seen[key.Value] = key.Line
@@ -228,13 +229,13 @@ func parseBool(s string) (bool, error) {
 	case "false", "no", "off":
 		return false, nil
 	}
-	return false, fmt.Errorf("%q is neither true nor false", s)
+	return false, fmt.Errorf("%s is neither true nor false", names.Quoted(s))
 }
 
 func duration(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil || d < 0 {
-		return 0, fmt.Errorf("%q is not a duration such as 90s or 5m", s)
+		return 0, fmt.Errorf("%s is not a duration such as 90s or 5m", names.Quoted(s))
 	}
 	return d, nil
 }
@@ -242,7 +243,7 @@ func duration(s string) (time.Duration, error) {
 func size(s string) (int64, error) {
 	n, err := units.RAMInBytes(s)
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("%q is not a size such as 64KiB or 1GiB", s)
+		return 0, fmt.Errorf("%s is not a size such as 64KiB or 1GiB", names.Quoted(s))
 	}
 	return n, nil
 }
@@ -250,7 +251,7 @@ func size(s string) (int64, error) {
 func count(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 || n > policy.MaxArgs {
-		return 0, fmt.Errorf("%q is not a number up to %d", s, policy.MaxArgs)
+		return 0, fmt.Errorf("%s is not a number up to %d", names.Quoted(s), policy.MaxArgs)
 	}
 	return n, nil
 }
@@ -259,7 +260,7 @@ func count(s string) (int, error) {
 func choice(words ...string) func(string) (string, error) {
 	return func(s string) (string, error) {
 		if !slices.Contains(words, s) {
-			return "", fmt.Errorf("%q is none of %s", s, strings.Join(words, ", "))
+			return "", fmt.Errorf("%s is none of %s", names.Quoted(s), strings.Join(words, ", "))
 		}
 		return s, nil
 	}

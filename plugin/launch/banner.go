@@ -64,13 +64,18 @@ func (l *Launch) warnPort() {
 // warnConfig warns of the parts of the configuration that are not used. It warns scripts too, because their
 // calls are decided without these parts.
 func (l *Launch) warnConfig() {
+	for _, w := range l.Plan.Config.Warnings {
+		l.warn(w)
+	}
+}
+
+// warn prints a warning for people and for scripts.
+func (l *Launch) warn(text string) {
 	var out io.Writer = l.CLI.Err()
 	if l.CLI.Err().IsTerminal() {
 		out = rawTerminal{out}
 	}
-	for _, w := range l.Plan.Config.Warnings {
-		cli.Say(out, "warning: %s", w)
-	}
+	cli.Say(out, "warning: %s", text)
 }
 
 // banner prints which commands the container can call.

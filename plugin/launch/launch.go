@@ -275,7 +275,7 @@ func (l *Launch) bindContainer(api client.APIClient, want Creation) error {
 		l.Notice("warning: %s", w)
 	}
 	if w := linkWarning(<-linked, l.Plan.Record.Linked()); w != "" && err == nil {
-		l.Notice("warning: %s", w)
+		l.warn(w) // also in a script, whose login shells would run another program
 	}
 	return err
 }

@@ -35,7 +35,7 @@ func linkWarning(err error, names []string) string {
 	case errors.As(err, &own):
 		return fmt.Sprintf("login shells run the container's own %s, in %s; to run this host's, call %s/NAME", strings.Join(own, ", "), inject.LinkDir, inject.Bin)
 	}
-	return fmt.Sprintf("login shells run the container's own %s, if it has any: %v; those of this host are in %s", strings.Join(names, ", "), err, inject.Bin)
+	return fmt.Sprintf("login shells find at most the container's own %s (%v): call %s/hostexec NAME", strings.Join(names, ", "), err, inject.Bin)
 }
 
 // inspectForLinks inspects the container into which links are to be copied. raw is the engine's answer, or nil if

@@ -16,7 +16,7 @@ func TestLinkWarning(t *testing.T) {
 	}{
 		{"all are linked", nil, ""},
 		{"the image has one", ownPrograms{"npm"}, "login shells run the container's own npm, in /usr/local/bin; to run this host's, call /run/hostexec/bin/NAME"},
-		{"none can be linked", errors.New("it is read-only"), "login shells run the container's own git, npm, if it has any: it is read-only; those of this host are in /run/hostexec/bin"},
+		{"none can be linked", errors.New("it is read-only"), "login shells find at most the container's own git, npm (it is read-only): call /run/hostexec/bin/hostexec NAME"},
 	} {
 		if got := linkWarning(tt.err, []string{"git", "npm"}); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)

@@ -44,7 +44,7 @@ func locate(c state.Command, path string) (string, error) {
 			err = inner.Err
 		}
 		if err != nil {
-			return "", fmt.Errorf("command '%s': %s: %w", c.Name, c.Path, err)
+			return "", fmt.Errorf("command %s: %s: %w", c.Name, c.Path, err)
 		}
 		return c.Path, nil
 	}

@@ -57,7 +57,6 @@ func (l *Launch) remoteVolume(ctx context.Context, api client.APIClient, want Cr
 // removes the container.
 func (l *Launch) Created(api client.APIClient, id string, want Creation) error {
 	l.ID = id
-	l.Writable = writableSources(want)
 	if err := l.bindContainer(api, want); err != nil {
 		l.discard(api)
 		return l.cause(err)

@@ -83,7 +83,7 @@ func (s *Store) setAside(id, name string) error {
 // Load reads session id. If the record is damaged, Load replaces it by the spare one.
 func (s *Store) Load(id string) (Session, error) {
 	if !idForm.Matches(id) {
-		return Session{}, fmt.Errorf("read session %q: not a session id", id)
+		return Session{}, fmt.Errorf("read session %s: not a session id", names.Quoted(id))
 	}
 	rec, _, err := s.read(id, record)
 	if err == nil {
@@ -106,7 +106,7 @@ func (s *Store) read(id, name string) (rec Session, text []byte, err error) {
 		err = json.Unmarshal(text, &rec)
 	}
 	if err == nil && rec.ID != id {
-		err = fmt.Errorf("the record is of %q", rec.ID)
+		err = fmt.Errorf("the record is of %s", names.Quoted(rec.ID))
 	}
 	return rec, text, err
 }

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Service is the compose service or dev container that a session is for. The session has the service's
-// containers: replicas, or one container after another.
+// Service is the dev container that a session is for, or the compose service of a session from an earlier version. The
+// session serves several containers, one after another.
 type Service struct {
 	Project  string `json:"project"`
 	Name     string `json:"name"`
-	Oneoff   bool   `json:"oneoff,omitempty"`   // the container of compose run only
-	Provided bool   `json:"provided,omitempty"` // started by compose, with hostexec as provider
+	Oneoff   bool   `json:"oneoff,omitempty"`   // of an earlier version: the container of compose run only
+	Provided bool   `json:"provided,omitempty"` // of an earlier version: compose started it as a provider
 }
 
 // Devcontainers is the project of all dev containers; their service names are the tool's ids. No compose
@@ -32,15 +32,14 @@ const (
 // LabelDevcontainer is the label of a dev container. Its value is the tool's id.
 const LabelDevcontainer = "io.hostexec.devcontainer"
 
-// ServiceID returns the session id for a service of a project on the engine at endpoint. The id is
-// deterministic, so that compose does not recreate containers.
+// ServiceID returns the session id for a service of a project on the engine at endpoint. The id is deterministic, so
+// that a dev container that is built again mounts the share of the same session.
 func (s *Store) ServiceID(endpoint, project, service string) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{s.Home, endpoint, project, service}, "\x00")))
 	return hex.EncodeToString(sum[:6])
 }
 
-// ServiceShare returns the path of a symbolic link to the share of a service's session, for use in compose
-// files. A provider's up creates the link.
+// ServiceShare returns the path of a symbolic link to the share of a service's session, for use in devcontainer.json.
 func (s *Store) ServiceShare(project, service string) string {
 	return filepath.Join(s.Home, "services", project, service)
 }
@@ -48,10 +47,6 @@ func (s *Store) ServiceShare(project, service string) string {
 // ServicesLock returns the path of the lock that is held while sessions of services are created.
 func (s *Store) ServicesLock() string { return filepath.Join(s.Home, "services.lock") }
 
-// LeaseFile returns the path of a lock. Each compose that may create containers of the session's service
-// holds it shared. The watcher holds it exclusively once it is about to end. Its modification time is when
-// a provider announced a container, or a time long ago.
+// LeaseFile returns the path of a lock. A process that starts the session holds it shared. The watcher holds it
+// exclusively once it is about to end. Its modification time is the time since when a container is expected, or long ago.
 func LeaseFile(session string) string { return filepath.Join(session, "lease") }
-
-// OverrideFile returns the path of the session's additional compose file for the project.
-func OverrideFile(session string) string { return filepath.Join(session, "compose.yaml") }

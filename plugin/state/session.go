@@ -315,7 +315,7 @@ func (s *Store) Discard(id string) error {
 // Remove deletes session id's directory. It returns nil if the directory does not exist.
 func (s *Store) Remove(id string) error {
 	if !idForm.Matches(id) {
-		return fmt.Errorf("remove session %q: not a session id", id)
+		return fmt.Errorf("remove session %s: not a session id", names.Quoted(id))
 	}
 	// Removes the records first, so that a partly removed directory is not a session any more.
 	for _, name := range []string{spareRecord, record} {

@@ -15,8 +15,8 @@
 //	    call-engines                 engines, other than the sessions' own, that ran containers of commands
 //	    proxies/<directory>/         a lock for each command that is called by files in the directory
 //	    api/<id>/                    0700, the socket of a running API proxy, its lock, its docker context: plugin/apiproxy
-//	    services/<project>/<name>    a link to the share of a session that compose has started: Store.ServiceShare
-//	    services.lock                held while sessions of services are created
+//	    services/<project>/<name>    a link to the share of a dev container's session: Store.ServiceShare
+//	    services.lock                held while the session of a dev container starts
 //	    shims/                       decompressed shims, hard-linked into sessions, and copied into shares
 //	    attach.lock                  held while a container is being attached
 //	    page.json, page.lock         0600, address and token of the page, and the lock of its process
@@ -27,8 +27,7 @@
 //	        lock                     held by the session's watcher
 //	        stopped                  a user has ended the session: only a user may resume it
 //	        control.sock             created with mode 0600
-//	        lease                    for a service's session: LeaseFile
-//	        compose.yaml             the session's additional compose file
+//	        lease                    for a dev container's session: LeaseFile
 //	        exec.sock, exec.secret   0600: for calls by programs of this host, with their secret
 //	        token                    0600, the session's secret for calls over HTTP
 //	        jobs/                    0700, commands that continue without their callers: exec/job
@@ -46,6 +45,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // NotPrivateError means that other users can change the state directory.
@@ -63,7 +64,7 @@ type Store struct {
 func Home() (string, error) {
 	if dir := os.Getenv("HOSTEXEC_HOME"); dir != "" {
 		if !filepath.IsAbs(dir) { // a relative path would depend on the current directory
-			return "", fmt.Errorf("HOSTEXEC_HOME is not an absolute path: %q", dir)
+			return "", fmt.Errorf("HOSTEXEC_HOME is not an absolute path: %s", names.Quoted(dir))
 		}
 		return absolute(dir)
 	}

@@ -20,7 +20,7 @@ import (
 type OtherSessions struct {
 	record  *Record
 	latest  atomic.Pointer[otherWrites] // as the records were read last
-	applied atomic.Pointer[otherWrites] // the version on which calls depend
+	applied atomic.Pointer[otherWrites] // on which calls depend
 }
 
 // otherWrites holds the places that the containers of the other sessions could write at one moment.
@@ -80,8 +80,8 @@ func (o *OtherSessions) applyLocked() (writable []string, news bool, err error) 
 	return now.writable, was == nil || !slices.Equal(was.writable, now.writable), nil
 }
 
-// Programs lists the proxied programs of the other sessions that have a watcher, each once. A session counts after its
-// own container has been checked: until then it is the one that is refused.
+// Programs lists the proxied programs of the other sessions that have a watcher. A session counts after its own
+// container has been checked: until then it is the one that is refused.
 func (o *OtherSessions) Programs() (all []ProtectedFile, err error) {
 	others, err := o.record.Store.Others(o.record.ID)
 	if err != nil {

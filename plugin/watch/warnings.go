@@ -20,7 +20,7 @@ type Warnings struct {
 	record    *Record
 	config    *Configuration
 	container atomic.Pointer[[]string] // of the container that the session shows
-	others    atomic.Pointer[[]string] // of the service's other containers
+	others    atomic.Pointer[[]string] // of other containers with the session's share
 	sessions  atomic.Pointer[[]string] // of the containers of other sessions
 }
 

@@ -11,10 +11,14 @@ import "time"
 // again. The interval doubles while the directory is deleted again and again: making it costs more than deleting it.
 const minRenewInterval, maxRenewInterval = time.Second, time.Minute
 
-// renew serves directories anew that were deleted or replaced.
+// renew serves directories anew that were deleted or replaced, and repairs the others.
 func (l *Listener) renew(now time.Time) {
 	for i, p := range l.dirs {
-		if p.Renew == nil || l.over() || now.Sub(p.renewTried) < p.wait || p.Dir.Named() {
+		if l.over() {
+			return
+		}
+		if p.Renew == nil || now.Sub(p.renewTried) < p.wait || p.Dir.Named() {
+			l.repair(p, now)
 			continue
 		}
 		wait := nextWait(p.wait, now.Sub(p.renewTried))
@@ -24,6 +28,18 @@ func (l *Listener) renew(now time.Time) {
 			l.dirs[i] = next
 			p.retire()
 		}
+	}
+}
+
+// repair puts back the clients of a directory whose files were deleted, but not more often than once in
+// minRenewInterval: callers can delete them again and again.
+func (l *Listener) repair(p *servedDir, now time.Time) {
+	if p.Repair == nil || now.Sub(p.repairTried) < minRenewInterval {
+		return
+	}
+	p.repairTried = now
+	if err := p.Repair(); err != nil {
+		l.log.Warn("the client is missing in the directory of requests", "directory", p.Dir.Path(), "error", err)
 	}
 }
 

@@ -22,6 +22,8 @@ type RequestDir struct {
 	Allows func(uid int) bool
 	// Renew makes the directory again after it was deleted or replaced. Nil: that is not noticed.
 	Renew func() (RequestDir, error)
+	// Repair puts back a client that was deleted from the directory. Nil: that is not noticed.
+	Repair func() error
 }
 
 // servedDir is a RequestDir with the state of its calls.
@@ -35,6 +37,7 @@ type servedDir struct {
 	renewTried  time.Time            // when renewing was last tried
 	wait        time.Duration        // how long it is not tried again after that
 	renewFailed bool                 // the last try failed
+	repairTried time.Time            // when the directory was last checked for its clients
 
 	mu             sync.Mutex // guards the fields below
 	inFlight       map[string]*call

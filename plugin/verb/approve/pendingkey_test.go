@@ -55,7 +55,7 @@ func TestQuestionIsShownWhole(t *testing.T) {
 // TestReadReason types a reason for a denial, mistakes and all.
 func TestReadReason(t *testing.T) {
 	for typed, want := range map[string]string{
-		"use a branch\r": "use a branch", " x \n": "x", "\r": "", "nä\x7f\x08\x7f\x7fyes\r": "yes", "\x1b": "-", "abc\x03": "-", "a\x01\tb\r": "ab", "\xffa\r": "a",
+		"use a branch\r": "use a branch", " x \n": "x", "\r": "", "nä\x7f\x08\x7f\x7fyes\r": "yes", "\x1b": "-", "abc\x03": "-", "abc\x1c": "-", "a\x01\tb\r": "ab", "\xffa\r": "a",
 		strings.Repeat("x", 2*maxReason) + "\r": strings.Repeat("x", maxReason),
 	} {
 		keys := make(chan byte, len(typed))
@@ -111,4 +111,16 @@ func TestKeysTypedAhead(t *testing.T) {
 			t.Errorf("key %q answers another question", key)
 		}
 	})
+}
+
+// TestKeysThatQuit types what ends other programs: a raw terminal sends no signals.
+func TestKeysThatQuit(t *testing.T) {
+	for _, key := range []byte("q\x03\x04\x1c") {
+		d := newQuestionList(nil)
+		keys := make(chan byte, 1)
+		keys <- key
+		if over := d.idle(t.Context(), keys); !over {
+			t.Errorf("key %q does not quit", key)
+		}
+	}
 }

@@ -27,6 +27,7 @@ const (
 	keyQuit   = 'q'
 	ctrlC     = 3
 	ctrlD     = 4
+	ctrlSlash = 28 // ^\, which sends SIGQUIT on other terminals
 	enter     = '\r'
 	newline   = '\n'
 )
@@ -70,7 +71,11 @@ func (d *questionList) serve(ctx context.Context, out io.Writer, keys <-chan byt
 	}
 }
 
-func quits(key byte) bool { return key == keyQuit || key == ctrlC || key == ctrlD || key == 0 }
+// quits reports whether key ends --watch. On a raw terminal, ^C and ^\ send no signals. The key is 0 after the
+// terminal was closed.
+func quits(key byte) bool {
+	return key == keyQuit || key == ctrlC || key == ctrlD || key == ctrlSlash || key == 0
+}
 
 // idle waits for a change. It returns true if the user quits.
 func (d *questionList) idle(ctx context.Context, keys <-chan byte) (over bool) {

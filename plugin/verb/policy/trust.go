@@ -22,8 +22,8 @@ const trustLong = `Have what a workspace proposes count: its .hostexec.yaml
 
 The file is shown first, and what policy check would say of it. It is trusted as it stands:
 whoever changes or moves it, a container too, takes the trust away, and it counts for
-nothing until it is trusted again. It can add rules, patterns and default proxies; it cannot
-change what the host has configured.
+nothing until it is trusted again. It can add rules, patterns, default proxies, and what
+services get (docker hostexec with); it cannot change what the host has configured.
 
 EXIT STATUS
   0  it is trusted, or with --revoke it is not any more

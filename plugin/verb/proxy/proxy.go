@@ -211,7 +211,7 @@ func resolveOwn(p *launch.Plan) error {
 	err = launch.ResolveCommands(p.Record.Commands, own, p.Elsewhere)
 	for _, c := range p.Record.Commands {
 		if at, found := osenv.LookPath(c.Name, all); err != nil && c.Path == "" && found && owner.Writable(at) {
-			return cli.Hint(fmt.Errorf("command '%s' is %s, which whoever makes requests can write", c.Name, at),
+			return cli.Hint(fmt.Errorf("command %s is %s, which whoever makes requests can write", c.Name, at),
 				fmt.Sprintf("install it elsewhere, or name its place: --proxy %s=/path/to/%s", c.Name, c.Name))
 		}
 	}
@@ -268,7 +268,7 @@ func checkDirectory(home string, rec state.Session) error {
 		case v.Overlap(home, requests):
 			return cli.Hint(fmt.Errorf("requests in %s and hostexec's own state in %s would lie in each other", requests, home), "use another --dir, or set HOSTEXEC_HOME")
 		case c.Path != "" && v.Route(c.Path).Through(v.Locate(requests)):
-			return fmt.Errorf("whoever can write requests could change %s, which '%s' runs: use another --dir", c.Path, c.Name)
+			return fmt.Errorf("whoever can write requests could change %s, which %s runs: use another --dir", c.Path, c.Name)
 		}
 	}
 	return nil

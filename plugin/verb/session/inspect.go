@@ -46,7 +46,10 @@ func NewInspectCommand(dockerCLI command.Cli) *cobra.Command {
 				}
 				return s, nil, err
 			}
-			return inspect.Inspect(names.ASCIIWriter(dockerCLI.Out()), args, format, get)
+			if err := inspect.Inspect(names.ASCIIWriter(dockerCLI.Out()), args, format, get); err != nil {
+				return cli.Hint(err, "docker hostexec status -a")
+			}
+			return nil
 		}),
 	}
 	cmd.Flags().StringVarP(&format, "format", "f", "", "Format output: `json|TEMPLATE`")

@@ -99,7 +99,7 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, sweep []fu
 func sweepRecordless(store *state.Store, recs []state.Session, out io.Writer) error {
 	lock := flock.New(store.ServicesLock(), flock.SetPermissions(0o600))
 	if ok, err := lock.TryLock(); err != nil || !ok {
-		return err // docker compose is creating sessions: the next prune removes the directories
+		return err // a dev container's session is starting: the next prune removes the directories
 	}
 	defer lock.Close()
 	var errs []error

@@ -28,7 +28,7 @@ func testSessions() []sessions.Session {
 			State:   sessions.StateRunning,
 			Watcher: &control.Status{Carrier: "socket", CarrierWhy: "a connection has arrived", Version: "2", Calls: 7, Running: []control.Running{{}}, Shells: []shell.Info{{Name: "build"}, {Name: "q"}}, Since: noon.Add(-5 * time.Minute)},
 		},
-		{Session: state.Session{ID: "bbbbbbbbbbbb", Version: "1", Created: noon.Add(-3 * time.Hour), ContainerName: "db", Image: "pg", Carrier: "socket"}, State: sessions.StateLost},
+		{Session: state.Session{ID: "bbbbbbbbbbbb", Version: "1", Created: noon.Add(-3 * time.Hour), ContainerName: "db", Image: "pg", Carrier: "auto"}, State: sessions.StateLost},
 	}
 }
 
@@ -40,7 +40,7 @@ func TestStatusTable(t *testing.T) {
 	want := [][]string{
 		{"SESSION", "CONTAINER", "IMAGE", "COMMANDS", "CARRIER", "STATE", "WARNINGS", "CALLS", "SINCE"},
 		{"aaaaaaaaaaaa", "web", "debian", "make,git=ask", "socket", "running", "2", "7", "5", "minutes", "ago"},
-		{"bbbbbbbbbbbb", "db", "pg", "socket", "lost", "-", "-", "3", "hours", "ago"},
+		{"bbbbbbbbbbbb", "db", "pg", "-", "lost", "-", "-", "3", "hours", "ago"},
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	if len(lines) != len(want) {

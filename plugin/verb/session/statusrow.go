@@ -78,11 +78,12 @@ func (r *statusRow) Image() string {
 	return image
 }
 
+// Carrier returns how calls arrive now. The record only has the value of --carrier.
 func (r *statusRow) Carrier() string {
 	if r.s.Watcher != nil {
 		return r.s.Watcher.Carrier
 	}
-	return r.s.Carrier
+	return "-"
 }
 
 // CarrierWhy returns how the carrier was determined.

@@ -5,6 +5,7 @@ package shell
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -61,6 +62,18 @@ func sayBusy(dockerCLI command.Cli, name string) {
 	}
 }
 
+// shellError returns err, which a watcher has answered for the shell name, with the shell and what to type next.
+func shellError(session, name string, err error) error {
+	told := fmt.Errorf("shell %s: %w", names.Quoted(name), err)
+	switch err.Error() { // it came as a text
+	case shell.ErrNotReady.Error():
+		return cli.Hint(told, "docker hostexec shell create "+session+" "+name)
+	case shell.ErrExists.Error(), shell.ErrName.Error():
+		return cli.Hint(told, "docker hostexec shell ls "+session)
+	}
+	return told
+}
+
 // runInShell runs c with this process's streams, and returns its exit code as an error.
 func runInShell(ctx context.Context, dockerCLI command.Cli, session, name string, c control.ShellCommand, asJSON bool) error {
 	client, err := dialSession(session)
@@ -87,7 +100,7 @@ func runInShell(ctx context.Context, dockerCLI command.Cli, session, name string
 			_, err = errs.Write(e.Err)
 		case e.Error != "":
 			v.Ended(e.Code, e.Error)
-			result = &cli.Failure{Code: e.Code, Err: errors.New(names.Escaped(e.Error))}
+			result = &cli.Failure{Code: e.Code, Err: shellError(session, name, errors.New(names.Escaped(e.Error)))}
 		case e.Exit != nil:
 			v.Ended(*e.Exit, "")
 			if *e.Exit != 0 {
@@ -103,7 +116,7 @@ func runInShell(ctx context.Context, dockerCLI command.Cli, session, name string
 	}
 	if err != nil {
 		v.Ended(cli.CodeRun, err.Error())
-		return &cli.Failure{Code: cli.CodeRun, Err: err}
+		return &cli.Failure{Code: cli.CodeRun, Err: shellError(session, name, err)}
 	}
 	return result
 }

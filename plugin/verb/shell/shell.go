@@ -80,7 +80,10 @@ func newShellCreateCommand(dockerCLI command.Cli) *cobra.Command {
 			if err := placeShell(dockerCLI, &o); err != nil {
 				return err
 			}
-			return c.CreateShell(cmd.Context(), args[1], o)
+			if err := c.CreateShell(cmd.Context(), args[1], o); err != nil {
+				return shellError(args[0], args[1], err)
+			}
+			return nil
 		}),
 	}
 	cmd.Flags().StringArrayVarP(&o.Env, "env", "e", nil, "A variable of the shell (`NAME=VALUE`)")

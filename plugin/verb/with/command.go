@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -36,10 +35,6 @@ func socketForContainers(engine string) string {
 		return "/var/run/docker.sock"
 	}
 	return path
-}
-
-func without(env []string, prefix string) []string {
-	return slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, prefix) })
 }
 
 // find returns the path of COMMAND.

@@ -12,6 +12,7 @@ import (
 	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/docker-hostexec/hostexec/plugin/apiproxy"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
@@ -27,8 +28,11 @@ socket, the containers that are selected get what docker hostexec run gives its 
 everything else reaches the engine unchanged. A session stays with its container when
 COMMAND has ended.
 
-Selected are the containers with the label io.hostexec.proxy; with --service, those of the
-services named, and with --label, those with such a label; with --all, all.
+Selected are the containers with the label io.hostexec.proxy, and those of the services in
+your configuration (services:); with --service, those of the services named, and with
+--label, those with such a label; with --all, all. The label can name commands, separated by
+commas: the container gets these, of what the flags and the configuration allow. It cannot
+get others.
 
 COMMAND must use DOCKER_HOST: -H or --context in it goes past the proxy. Build steps, tasks
 of a swarm and containers of Podman's own API (/libpod/) get no session. No container may
@@ -71,34 +75,44 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: cli.CompleteFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			err := cli.RefuseEmpty(cmd.Flags(), "workspace", "workdir-host", "listen", "context")
-			if f := cmd.Flags().Lookup("http"); err == nil && f.Changed && opts.run.HTTP == "" {
-				err = launch.HTTPUsage("")
+			if len(args) == 0 && opts.listen == "" && opts.context == "" {
+				return cli.FailRun(cli.Hint(errors.New("no COMMAND"), "docker hostexec with --proxy make -- docker compose up"))
 			}
-			if err == nil && len(args) == 0 && opts.listen == "" && opts.context == "" {
-				err = cli.Hint(errors.New("no COMMAND"), "docker hostexec with --proxy make -- docker compose up")
-			}
-			if err == nil {
-				err = run(cmd.Context(), dockerCLI, &opts, args)
-			}
-			var ended dockercli.StatusError
-			var failed *cli.Failure
-			if errors.As(err, &ended) || errors.As(err, &failed) { // it has a code
-				return err
-			}
-			return cli.FailRun(err)
+			return runWith(cmd, dockerCLI, &opts, args)
 		},
 	}
 	flags := cmd.Flags()
-	flags.SetInterspersed(false)
-	opts.run.AddFlags(flags)
-	opts.run.AddHTTPFlags(flags)
-	flags.StringArrayVar(&opts.services, "service", nil, "Select the containers of this `service` of docker compose")
-	flags.StringArrayVar(&opts.labels, "label", nil, "Select the containers with this label (`KEY[=VALUE]`)")
-	flags.BoolVar(&opts.all, "all", false, "Select all containers")
+	opts.addFlags(flags)
 	flags.StringVar(&opts.listen, "listen", "", "Listen at this `path`; without COMMAND, until ^C")
 	flags.StringVar(&opts.context, "context", "", "Create a docker context of this `name`, and remove it at the end")
 	return cmd
+}
+
+// addFlags adds the flags that with and compose share.
+func (o *options) addFlags(flags *pflag.FlagSet) {
+	flags.SetInterspersed(false)
+	o.run.AddFlags(flags)
+	o.run.AddHTTPFlags(flags)
+	flags.StringArrayVar(&o.services, "service", nil, "Select the containers of this `service` of docker compose")
+	flags.StringArrayVar(&o.labels, "label", nil, "Select the containers with this label (`KEY[=VALUE]`)")
+	flags.BoolVar(&o.all, "all", false, "Select all containers")
+}
+
+// runWith checks the flags, and runs args. Its error has an exit code.
+func runWith(cmd *cobra.Command, dockerCLI command.Cli, opts *options, args []string) error {
+	err := cli.RefuseEmpty(cmd.Flags(), "workspace", "workdir-host")
+	if f := cmd.Flags().Lookup("http"); err == nil && f.Changed && opts.run.HTTP == "" {
+		err = launch.HTTPUsage("")
+	}
+	if err == nil {
+		err = run(cmd.Context(), dockerCLI, opts, args)
+	}
+	var ended dockercli.StatusError
+	var failed *cli.Failure
+	if errors.As(err, &ended) || errors.As(err, &failed) { // it has a code
+		return err
+	}
+	return cli.FailRun(err)
 }
 
 // run serves as long as COMMAND runs or, without one, until a signal.
@@ -140,7 +154,7 @@ func run(docker context.Context, dockerCLI command.Cli, opts *options, args []st
 	// ends when stop is called; run waits for it.
 	go func() { served <- server.Serve(ctx, sock.UnixListener) }()
 	if len(args) > 0 {
-		err = become(docker, path, args, environ(sock.Host(), dockerCLI.DockerEndpoint().Host))
+		err = become(docker, path, args, environ(sock.Host(), dockerCLI.DockerEndpoint().Host, cli.GlobalArgs(dockerCLI)))
 	} else {
 		announce(dockerCLI, opts, sock.Host())
 		waitForSignal(docker)
@@ -165,12 +179,8 @@ func announce(dockerCLI command.Cli, opts *options, host string) {
 }
 
 // environ returns the environment of COMMAND: clients find the proxy in it, and not the engine.
-func environ(host, engine string) []string {
-	env := cli.WithoutPluginEnv(os.Environ())
-	for _, name := range []string{"DOCKER_HOST=", "DOCKER_CONTEXT=", "DOCKER_TLS=", "DOCKER_TLS_VERIFY=", "DOCKER_CERT_PATH="} {
-		env = without(env, name)
-	}
-	env = append(env, "DOCKER_HOST="+host)
+func environ(host, engine string, globalArgs []string) []string {
+	env := cli.BehindProxy(cli.WithoutPluginEnv(os.Environ()), globalArgs, host)
 	if os.Getenv(socketOverride) == "" {
 		env = append(env, socketOverride+"="+socketForContainers(engine))
 	}

@@ -21,7 +21,7 @@ import (
 // checked.
 type admission struct {
 	containerKnown waitGate                      // closed until a running container is known and checked
-	othersUnknown  waitGate                      // closed while another container of the service cannot be checked
+	othersUnknown  waitGate                      // closed while the mounts of another container with the share are unknown
 	started        chan struct{}                 // has a value when the container may have started: checkAtStart
 	live           atomic.Pointer[liveContainer] // the container, if mounts of this host can appear in it
 	mounts         *mountCheck

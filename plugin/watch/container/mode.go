@@ -15,8 +15,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// Mode serves the calls of a container. It also serves those of a compose service's containers: 14 of its methods
-// do nothing else, and go when docker hostexec compose does. So it has more methods than other types.
+// Mode serves the calls of a container. Twelve of its methods serve only sessions that exist before their container
+// (service.go), as those of dev containers do. So it has more methods than other types.
 type Mode struct {
 	s         *watch.Session
 	mounts    *mountCheck
@@ -25,8 +25,8 @@ type Mode struct {
 	leftovers leftovers
 	requests  requestLimit
 	name      nameFollower
-	left      time.Time    // when a service's last container was left
-	lease     *flock.Flock // held from when none of a service is to come until this process has gone
+	left      time.Time    // when the last run of a container of service.go ended
+	lease     *flock.Flock // held once no container is expected, until this process ends
 }
 
 // Listen implements Mode.

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -25,19 +24,15 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// A service's containers are made by compose, whenever it likes, and nobody says which: they
-// are looked for while none runs and one may come. Calls wait at the gate meanwhile, so
-// that each is answered as one of the container that it came from.
+// The session of a dev container exists before its container. The tool creates the container, and replaces it, at any
+// time. The watcher looks for a container with the session's label and share; calls wait until it has looked at the
+// container's mounts. Services of docker compose had such sessions, too, in earlier versions.
 
-const (
-	// providerTimeout is how long a container may take to come that a provider was told of.
-	providerTimeout = 10 * time.Minute
-	// numbered is compose's label with the number of one of several containers.
-	numbered = "com.docker.compose.container-number"
-)
+// containerTimeout is the time limit for a container that is expected: its image may have to be built.
+const containerTimeout = time.Hour
 
-// followService stays with the service's containers until there are none and none is
-// expected. It returns why: ErrGone when nothing of the session need stay.
+// followService serves the containers, one after another, until there is none and none is expected. It returns the
+// reason: ErrGone if nothing of the session is needed any more.
 func (m *Mode) followService(ctx context.Context, link *watch.Launcher) error {
 	api, err := m.s.Engine()
 	if err != nil {
@@ -65,8 +60,7 @@ func (m *Mode) followService(ctx context.Context, link *watch.Launcher) error {
 	}
 }
 
-// nextContainer waits for a container of the service's that runs. The error says that there will
-// be none.
+// nextContainer waits for a container that runs. It returns an error if none is expected.
 func (m *Mode) nextContainer(ctx context.Context, api watch.Engine) (c container.InspectResponse, err error) {
 	m.s.Life.Down.Store(true)
 	said := ""
@@ -96,26 +90,25 @@ func (m *Mode) nextContainer(ctx context.Context, api watch.Engine) (c container
 	}
 }
 
-// findRunning finds a container of the service's that runs, of several the first. stopped: there is
-// none, but others that may be started.
+// findRunning finds a container that runs; of several, the first. stopped: there are only others, which may be started.
 func (m *Mode) findRunning(ctx context.Context, api watch.Engine) (found container.InspectResponse, stopped bool, err error) {
 	list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: serviceFilter(m.s.Record)})
 	if err != nil {
 		return found, false, err
 	}
 	slices.SortFunc(list, func(a, b container.Summary) int {
-		return cmp.Or(cmp.Compare(a.Labels[state.LabelOneoff], b.Labels[state.LabelOneoff]), number(a)-number(b), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(a.Labels[state.LabelOneoff], b.Labels[state.LabelOneoff]), cmp.Compare(a.ID, b.ID))
 	})
 	for _, s := range list {
 		c, ierr := inspect(ctx, api, s.ID)
 		if errdefs.IsNotFound(ierr) {
-			continue // gone again
+			continue // removed meanwhile
 		}
 		if ierr != nil {
 			return found, false, fmt.Errorf("look at container %.12s: %w", s.ID, ierr)
 		}
 		if !has(c, m.s.Record.Dir) {
-			continue // made without us
+			continue // created without the share
 		}
 		if runs(c) {
 			return c, false, nil
@@ -128,7 +121,7 @@ func (m *Mode) findRunning(ctx context.Context, api watch.Engine) (found contain
 	return found, stopped, err
 }
 
-// serviceFilter are the filters that the service's containers pass.
+// serviceFilter returns the filters for the containers of the session.
 func serviceFilter(record *watch.Record) filters.Args {
 	s := record.Service
 	switch {
@@ -138,19 +131,13 @@ func serviceFilter(record *watch.Record) filters.Args {
 		return filters.NewArgs(filters.Arg("label", state.LabelDevcontainer+"="+s.Name))
 	}
 	own := filters.NewArgs(filters.Arg("label", state.LabelProject+"="+s.Project), filters.Arg("label", state.LabelService+"="+s.Name))
-	if !s.Provided { // then the share is mounted by the project's own file, into those of compose run, too
+	if !s.Provided { // a provider's share is mounted into the containers of compose run, too
 		own.Add("label", state.LabelOneoff+"=False")
 	}
 	return own
 }
 
-func number(s container.Summary) int {
-	n, _ := strconv.Atoi(s.Labels[numbered])
-	return n
-}
-
-// has reports whether a container has the session's share. Labels say nothing: an image
-// may have them.
+// has reports whether a container mounts the session's share. Its labels prove nothing, because an image may have them.
 func has(c container.InspectResponse, session string) bool {
 	share := state.ShareDir(session)
 	return slices.ContainsFunc(c.Mounts, func(m container.MountPoint) bool {
@@ -174,7 +161,7 @@ func (m *Mode) admit(ctx context.Context, api watch.Engine, c container.InspectR
 	if err := m.mounts.refuseNew(c); err != nil {
 		return err
 	}
-	if _, err := m.awaitMounts(ctx, api); err != nil {
+	if err := m.awaitMounts(ctx, api); err != nil {
 		return err
 	}
 	if err := m.setState(c); err != nil {
@@ -194,13 +181,12 @@ func startedBefore(c container.InspectResponse, t time.Time) bool {
 	return err == nil && started.Before(t)
 }
 
-// replace ends what is left of a container that another one has taken the place of.
+// replace ends the calls and jobs of the container that another one has replaced.
 func (m *Mode) replace(life context.Context) {
 	m.s.Life.NewTerm(life, watch.ErrGone)
 }
 
-// followRun stays with a container until the run of it that began at that time is over. Then
-// calls wait again.
+// followRun serves a container until its run that began at the given time ends. Then calls wait again.
 func (m *Mode) followRun(ctx context.Context, api watch.Engine, id, began string) error {
 	here, leave := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
@@ -211,7 +197,7 @@ func (m *Mode) followRun(ctx context.Context, api watch.Engine, id, began string
 		wg.Go(func() { m.requests.watch(here, api, id) })
 	}
 	wg.Go(func() {
-		if err := m.followOthers(here, ctx, api); err != nil {
+		if err := m.followOthers(here, api); err != nil {
 			m.admission.containerKnown.shut()
 			leave(err)
 		}
@@ -224,13 +210,13 @@ func (m *Mode) followRun(ctx context.Context, api watch.Engine, id, began string
 	return err
 }
 
-// ends reports whether no container is to come: then none can be promised any more.
+// ends reports whether no container is expected. If so it takes the lease, so that nobody can expect one any more.
 func (m *Mode) ends() bool {
 	lease := flock.New(state.LeaseFile(m.s.Record.Dir))
 	if ok, err := lease.TryLock(); err != nil || !ok {
-		return err != nil // nobody can have one that cannot be looked at
+		return err != nil // nobody can hold a lease that cannot be opened
 	}
-	if fi, err := os.Stat(lease.Path()); err == nil && time.Since(fi.ModTime()) < providerTimeout {
+	if fi, err := os.Stat(lease.Path()); err == nil && time.Since(fi.ModTime()) < containerTimeout {
 		lease.Close()
 		return false
 	}
@@ -238,7 +224,7 @@ func (m *Mode) ends() bool {
 	return true
 }
 
-// came notes that the container which was promised has come.
+// came notes that the expected container runs.
 func (m *Mode) came() {
 	if err := os.Chtimes(state.LeaseFile(m.s.Record.Dir), time.Time{}, time.Unix(0, 0)); err != nil {
 		m.s.Log.Warn("note that the container has come", "error", err)

@@ -69,7 +69,7 @@ func TestUnknownMounts(t *testing.T) {
 		<-asked
 		done := make(chan error, 1)
 		// ends with checkOthers.
-		go func() { done <- m.checkOthers(t.Context(), t.Context(), api) }()
+		go func() { done <- m.checkOthers(t.Context(), api) }()
 		<-asked
 		<-asked // it looks again: the gate is shut by now
 		if open() {

@@ -24,7 +24,6 @@ type transport struct {
 	record   *watch.Record
 	carriers *watch.Carriers
 	log      *slog.Logger
-	replicas otherRelays
 	start    func(func()) // starts a goroutine that the session's end waits for
 }
 
@@ -32,10 +31,6 @@ type transport struct {
 // that is how. It returns when there is nothing more to do about it, or ctx is done.
 func (t *transport) settle(ctx context.Context, api watch.Engine, id string) {
 	if t.record.Carrier == carrier.BySocket || t.record.Carrier == carrier.ByFiles || t.carriers.Relay == nil && t.record.Carrier != "auto" {
-		return
-	}
-	if t.replicas.show(id) {
-		t.carriers.Decide(carrier.ByRelay, "it was known of a container beside this one")
 		return
 	}
 	if t.record.Carrier == carrier.ByRelay || t.record.RemoteFiles {

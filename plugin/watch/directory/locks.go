@@ -58,6 +58,7 @@ func (d *requestDirs) openLocked(commands []string) (p files.RequestDir, err err
 	}
 	p = files.RequestDir{Dir: box, Commands: commands, Cwd: func() string { return d.record.InvokedIn }, Allows: d.requesters()}
 	p.Renew = func() (files.RequestDir, error) { return d.renew(commands) }
+	p.Repair = func() error { return d.repair(commands) }
 	if d.record.Proxy.Flat {
 		mine := map[string]bool{}
 		for _, name := range commands {
@@ -88,6 +89,29 @@ func (d *requestDirs) renew(commands []string) (files.RequestDir, error) {
 		return p, errors.Join(err, p.Dir.Close())
 	}
 	return p, nil
+}
+
+// repair publishes those of commands whose client or PID file is missing.
+func (d *requestDirs) repair(commands []string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.dirs == nil {
+		return nil // the session ends
+	}
+	var missing []string
+	for _, name := range commands {
+		box := d.dirs[name]
+		_, client := box.Stat(name)
+		_, pid := box.Stat(name + pidSuffix)
+		if errors.Is(client, fs.ErrNotExist) || errors.Is(pid, fs.ErrNotExist) {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) == 0 || !d.dirs[missing[0]].Named() {
+		return nil
+	}
+	d.ignore()
+	return d.publishLocked(missing)
 }
 
 // ignore has git ignore the directory .hostexec, so that git clean -fd leaves it alone. Calls

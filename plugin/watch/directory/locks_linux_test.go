@@ -100,3 +100,26 @@ func TestRenewLeavesNothing(t *testing.T) {
 		t.Errorf("notes: %q, before: %q", after, before)
 	}
 }
+
+// TestRepair deletes the client and the PID file: they are put back while the session lasts.
+func TestRepair(t *testing.T) {
+	d, ws, place := proxying(t)
+	client := filepath.Join(ws, "base", "requests", "make")
+	there := func() bool {
+		_, err := os.Stat(client)
+		_, perr := os.Stat(client + pidSuffix)
+		return err == nil && perr == nil
+	}
+	if err := d.publish(); err != nil || !there() {
+		t.Fatalf("not published: %v", err)
+	}
+	for _, name := range []string{client, client + pidSuffix} {
+		if err := errors.Join(os.Remove(name), place.Repair()); err != nil || !there() {
+			t.Errorf("without %s: %v, there %v", filepath.Base(name), err, there())
+		}
+	}
+	d.unpublish()
+	if err := place.Repair(); err != nil || there() {
+		t.Errorf("after the end: %v, there %v", err, there())
+	}
+}

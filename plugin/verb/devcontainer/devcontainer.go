@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package compose
+// Package devcontainer has the verb devcontainer, which prints what a devcontainer.json needs, and starts the session of
+// a dev container before its tool creates or starts the container.
+package devcontainer
 
 import (
 	"context"
@@ -10,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
@@ -25,20 +26,19 @@ import (
 
 const devcontainerLong = `Print what a devcontainer.json needs, so that its container can call commands of this host
 
-What is printed goes into the devcontainer.json of an image or a Dockerfile. It names no
-path of this host, so that others can use it, who have docker hostexec too: before the
-container is made or started, its tool runs the initializeCommand here, and that starts the
-session. It ends when the container has stopped. A dev container of compose's is a service:
-see docker hostexec compose.
+Merge the output into the devcontainer.json of an image or a Dockerfile. It names no path of
+this host, so everybody who has docker hostexec can use it. Before the tool creates or starts
+the container, it runs the initializeCommand here, which starts the session. The session ends
+when the container has stopped. For a dev container of docker compose, see docker hostexec with.
 
 EXIT STATUS
-  0    it is printed
-  125  it could not be; a line on stderr says why`
+  0    the output is complete
+  125  hostexec failed; a line on stderr says why`
 
-// NewDevcontainerCommand returns the verb devcontainer.
-func NewDevcontainerCommand(dockerCLI command.Cli) *cobra.Command {
+// NewCommand returns the verb devcontainer.
+func NewCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts launch.Options
-	var start string
+	var id string
 	cmd := &cobra.Command{
 		Use:               "devcontainer [OPTIONS]",
 		Short:             "Print what a devcontainer.json needs to call commands of this host",
@@ -52,18 +52,18 @@ func NewDevcontainerCommand(dockerCLI command.Cli) *cobra.Command {
 				return cli.FailRun(err)
 			}
 			if cmd.Flags().Changed("start") {
-				return cli.FailRun(startDevcontainer(cmd.Context(), dockerCLI, &opts, start))
+				return cli.FailRun(start(cmd.Context(), dockerCLI, &opts, id))
 			}
-			return cli.FailRun(printDevcontainer(dockerCLI, &opts, cmd.Flags()))
+			return cli.FailRun(printJSON(dockerCLI, &opts, cmd.Flags()))
 		},
 	}
 	flags := cmd.Flags()
 	opts.AddCommonFlags(flags)
-	flags.StringVar(&start, "start", "", "Start the session of the dev container with this `id`, as its initializeCommand does")
+	flags.StringVar(&id, "start", "", "Start the session of the dev container with this `id`, as its initializeCommand does")
 	return cmd
 }
 
-// devcontainerJSON is the part of a devcontainer.json that is ours, in its words
+// devcontainerJSON has the properties of a devcontainer.json that a session needs
 // (containers.dev/implementors/json_reference).
 type devcontainerJSON struct {
 	InitializeCommand []string          `json:"initializeCommand"`
@@ -72,10 +72,10 @@ type devcontainerJSON struct {
 	RemoteEnv         map[string]string `json:"remoteEnv"`
 }
 
-// devcontainerID is replaced by the tool, by what names the container from its first start on.
+// devcontainerID is the variable that the tool replaces by the container's id, which stays the same after a rebuild.
 const devcontainerID = "${devcontainerId}"
 
-func printDevcontainer(dockerCLI command.Cli, opts *launch.Options, flags *pflag.FlagSet) error {
+func printJSON(dockerCLI command.Cli, opts *launch.Options, flags *pflag.FlagSet) error {
 	p, err := opts.Plan("", false)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func printDevcontainer(dockerCLI command.Cli, opts *launch.Options, flags *pflag
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
 	return e.Encode(devcontainerJSON{
-		InitializeCommand: append(words, said(flags)...),
+		InitializeCommand: append(words, changed(flags)...),
 		Mounts: []string{
 			"type=bind,source=" + share + ",target=" + inject.Target + ",readonly",
 			fmt.Sprintf("type=tmpfs,target=%s,tmpfs-size=%d,tmpfs-mode=%04o", relay.Target, relay.TmpfsOptions.SizeBytes, relay.TmpfsOptions.Mode),
@@ -107,8 +107,8 @@ func printDevcontainer(dockerCLI command.Cli, opts *launch.Options, flags *pflag
 	})
 }
 
-// said are those of the flags that were, as they would be typed again.
-func said(flags *pflag.FlagSet) (words []string) {
+// changed returns the flags that were given, as words of a command line.
+func changed(flags *pflag.FlagSet) (words []string) {
 	flags.Visit(func(f *pflag.Flag) {
 		values := []string{f.Value.String()}
 		if list, ok := f.Value.(pflag.SliceValue); ok {
@@ -121,7 +121,7 @@ func said(flags *pflag.FlagSet) (words []string) {
 	return words
 }
 
-// portable is a path below the home directory as anybody's tool finds it.
+// portable returns path with the variable for the home directory of the tool's user, if path is below ours.
 func portable(path string) string {
 	home, err := os.UserHomeDir()
 	if err == nil {
@@ -133,16 +133,12 @@ func portable(path string) string {
 	return path
 }
 
-// idOfTool is what the tool makes of devcontainerID (devcontainers/spec, devcontainer-id-variable.md).
-var idOfTool = names.Form{Chars: "A-Za-z0-9", Min: 1, Max: 128}
+// idForm is the form of the id that replaces devcontainerID (devcontainers/spec, devcontainer-id-variable.md).
+var idForm = names.Form{Chars: "A-Za-z0-9", Min: 1, Max: 128}
 
-// building is how long an image may take to be built before its container is there, beyond
-// what a provider's may.
-const building = 50 * time.Minute
-
-// startDevcontainer has the session of a dev container served that is about to be made, or started.
-func startDevcontainer(ctx context.Context, dockerCLI command.Cli, opts *launch.Options, id string) error {
-	if !idOfTool.Matches(id) {
+// start starts the session of the dev container with this id, which its tool is about to create or start.
+func start(ctx context.Context, dockerCLI command.Cli, opts *launch.Options, id string) error {
+	if !idForm.Matches(id) {
 		return cli.Hint(fmt.Errorf("--start %s: not the id of a dev container", names.Quoted(id)), "a tool that does not know "+devcontainerID+" is too old")
 	}
 	ctx, stop := cli.Interruptible(ctx, dockerCLI)
@@ -151,19 +147,20 @@ func startDevcontainer(ctx context.Context, dockerCLI command.Cli, opts *launch.
 	if err != nil {
 		return err
 	}
-	s, err := openServices(ctx, dockerCLI, dockerCLI.Client())
+	s, err := openStarter(ctx, dockerCLI)
 	if err != nil {
 		return err
 	}
 	defer s.close()
 	p.Record.GlobalArgs, p.Record.Engine = cli.GlobalArgs(dockerCLI), dockerCLI.DockerEndpoint().Host
 	p.Record.Service = &state.Service{Project: state.Devcontainers, Name: id}
-	s.known(p)
-	if err := s.hold(ctx, p); err != nil {
+	p.Record.ID = s.store.ServiceID(p.Record.Engine, p.Record.Service.Project, id)
+	p.Record.Relay = true // the printed mounts have a place for one
+	if err := s.serve(ctx, p); err != nil {
 		return err
 	}
 	if err := linkShare(s.store, p.Record); err != nil {
 		return err
 	}
-	return promise(s.store, p.Record.ID, building)
+	return expectContainer(s.store, p.Record.ID)
 }

@@ -2,7 +2,7 @@
 
 //go:build unix
 
-package compose
+package devcontainer
 
 import (
 	"errors"
@@ -14,11 +14,11 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// errLeased says that a watcher is about to end: it has the lease for itself.
+// errLeased says that the watcher is about to end: it holds the lease exclusively.
 var errLeased = errors.New("the session is about to end")
 
-// lease takes part in the lease of a session: its watcher stays as long as the file, or
-// what inherits it, is open.
+// lease opens and locks the lease of a session. Its watcher does not end while the file, or a
+// copy that a child inherited, is open.
 func lease(dir string) (*os.File, error) {
 	name := state.LeaseFile(dir)
 	_, err := os.Stat(name)
@@ -34,7 +34,7 @@ func lease(dir string) (*os.File, error) {
 		}
 		return nil, os.NewSyscallError("flock", err)
 	}
-	if fresh { // nothing has been promised to it
+	if fresh { // no container is expected yet
 		err = os.Chtimes(name, time.Time{}, time.Unix(0, 0))
 	}
 	if err != nil {

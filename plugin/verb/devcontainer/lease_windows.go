@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package compose
+package devcontainer
 
 import (
 	"errors"
@@ -9,5 +9,5 @@ import (
 
 var errLeased = errors.New("the session is about to end")
 
-// lease is for systems that have watchers.
+// lease returns an error: watchers do not run on Windows.
 func lease(string) (*os.File, error) { return nil, errors.New("sessions are not supported on windows") }

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// apiProxy measures what the API proxy adds to a request, and how much of the throughput of attach is left.
+func (b *bench) apiProxy(t *testing.T) {
+	socket, _ := b.host.listening(t)
+	direct, proxied := engineClient("/var/run/docker.sock"), engineClient(socket)
+	for _, path := range []string{"/_ping", "/containers/json"} {
+		var plain, through []int64
+		for range 1000 {
+			plain, through = append(plain, timeGet(t, direct, path)), append(through, timeGet(t, proxied, path))
+		}
+		more := quantile(through, 0.5) - quantile(plain, 0.5)
+		b.row("API proxy: `GET "+path+"`, p50 more than without", fmt.Sprintf("%.2f ms", more/1e6), "<= 1 ms", more <= 1e6)
+	}
+	const rounds = 3
+	img := image(t, "busybox")
+	var plain, through []int64
+	for range rounds {
+		plain, through = append(plain, b.attachedGiB(t, img)), append(through, b.attachedGiB(t, img, "-H", "unix://"+socket))
+	}
+	left := quantile(plain, 0.5) / quantile(through, 0.5)
+	b.row("API proxy: 1 GiB through attach, throughput as without", ratio(left), ">= 0.8", left >= 0.8)
+}
+
+// attachedGiB times the output of a container, as docker run shows it.
+func (b *bench) attachedGiB(t testing.TB, img string, engine ...string) int64 {
+	t.Helper()
+	args := append(engine, "run", "--rm", "--network", "none", "--label", runLabel, img, "dd", "if=/dev/zero", "bs=1M", "count=1024")
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	cmd := b.host.Command(ctx, "docker", args...)
+	out, err := cmd.StdoutPipe()
+	check(t, err)
+	start := time.Now()
+	check(t, cmd.Start())
+	n, err := io.Copy(io.Discard, out)
+	check(t, err)
+	check(t, cmd.Wait())
+	want(t, "bytes", n, 1<<30)
+	return time.Since(start).Nanoseconds()
+}
+
+// engineClient returns a client of an engine's socket, which keeps its connection.
+func engineClient(socket string) *http.Client {
+	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}}}
+}
+
+// timeGet times one request.
+func timeGet(t testing.TB, c *http.Client, path string) int64 {
+	t.Helper()
+	start := time.Now()
+	r, err := c.Get("http://docker" + path)
+	check(t, err)
+	_, err = io.Copy(io.Discard, r.Body)
+	check(t, err)
+	check(t, r.Body.Close())
+	return time.Since(start).Nanoseconds()
+}

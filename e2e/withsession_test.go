@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// withDocker returns docker's arguments for docker itself as the client of a proxy.
+func withDocker(flags string, client ...string) []string {
+	return with(strings.Fields(flags), append([]string{"docker"}, client...)...)
+}
+
+// clientRun returns the arguments of docker run or create, for a container that says where a call of it runs.
+func (h *Host) clientRun(t *testing.T, verb string, more ...string) []string {
+	words := append([]string{verb, "--label", runLabel, "--network", "none", "-v", h.Work + ":/w", "-w", "/w"}, more...)
+	return append(words, image(t, "busybox"))
+}
+
+// TestIntegrationWith has docker run get a session from with, as far as the container's label and the flags say.
+func TestIntegrationWith(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, false)
+	const call = `hsh -c 'echo "$PWD $HOST_SECRET"; exit 7'`
+	for _, tt := range []struct{ flags, label, out, err string }{
+		{"--proxy hsh=/bin/sh --all", "", h.Work + " of the host\n7\n", ""},
+		{"--proxy hsh=/bin/sh --proxy make", "io.hostexec.proxy=hsh", h.Work + " of the host\n7\n", ""},
+		{"--proxy hsh=/bin/sh --label team=a", "team=a", h.Work + " of the host\n7\n", ""},
+		{"--proxy hsh=/bin/sh --service web", "com.docker.compose.service=web", h.Work + " of the host\n7\n", ""},
+		{"--proxy hsh=/bin/sh", "", "127\n", "hsh: not found"},
+		{"--proxy hsh=/bin/sh --service web", "io.hostexec.proxy=hsh", "127\n", "hsh: not found"},
+		{"--proxy hsh=/bin/sh --proxy make", "io.hostexec.proxy=make", "127\n", "hsh: not found"},
+		{"--proxy make", "io.hostexec.proxy=make,git", "", "label io.hostexec.proxy asks for git, which this host does not allow it\nhostexec: hint: docker hostexec with --proxy git allows it"},
+		{"", "io.hostexec.proxy=shell", "", "docker hostexec with --proxy-shell allows it"},
+	} {
+		label := tt.label
+		if label == "" {
+			label = "none=1"
+		}
+		r := h.Docker(t, withDocker(tt.flags, append(h.clientRun(t, "run", "--rm", "--label", label), "sh", "-c", call+"; echo $?")...)...)
+		if r.Out != tt.out || !strings.Contains(r.Err, tt.err) || (tt.out == "") != (r.Code == 125) {
+			t.Errorf("with %s, label %q: %v", tt.flags, tt.label, r)
+		}
+	}
+	eventually(t, patience, "the sessions have gone with their containers", func() bool { return len(h.Sessions(t)) == 0 })
+}
+
+// TestIntegrationWithLife: a container that a client has created keeps its session until it is removed, whoever starts it
+// and how long after, and has it back with each start through a proxy.
+func TestIntegrationWithLife(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, false)
+	name := unique("with-life")
+	h.Must(t, withDocker("--proxy hsh=/bin/sh --all", append(h.clientRun(t, "create", "--name", name, "--stop-timeout", "0"), "sleep", "1000")...)...)
+	state := func() string {
+		return strings.TrimSpace(h.Must(t, "hostexec", "status", "-a", "--format", "{{.State}}"))
+	}
+	says := func(when string) {
+		t.Helper()
+		eventually(t, patience, "a call is answered "+when, func() bool {
+			return h.Docker(t, "exec", name, "hsh", "-c", "echo $PWD").Out == h.Work+"\n"
+		})
+	}
+	want(t, "the state before the first start", state(), "waiting")
+	time.Sleep(endsAfter) // a session of run would have ended
+	want(t, "the state long before the first start", state(), "waiting")
+	h.Must(t, "start", name)
+	says("after the first start")
+	want(t, "the state", state(), "running")
+	h.Must(t, withDocker("", "restart", name)...)
+	says("after a restart")
+	h.Must(t, "stop", name)
+	eventually(t, patience, "the watcher has ended", func() bool { return state() == "exited" })
+	h.Must(t, withDocker("", "start", name)...)
+	says("after stop and start")
+	h.Must(t, "hostexec", "stop", name)
+	h.Must(t, withDocker("", "restart", name)...)
+	want(t, "the state after somebody has ended the session", state(), "stopped")
+	h.Must(t, "hostexec", "resume", name)
+	h.Must(t, "rm", "-f", name)
+	eventually(t, patience, "the session has gone", func() bool { return len(h.Sessions(t)) == 0 })
+}
+
+// endsAfter is longer than a watcher waits for a container that has stopped.
+const endsAfter = 13 * time.Second
+
+// TestIntegrationAttackWithMounts has a client mount what decides over calls, by what only the engine resolves.
+func TestIntegrationAttackWithMounts(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, false)
+	volume, lender, name := unique("with-volume"), unique("with-lender"), unique("with-borrower")
+	inState := filepath.Join(h.State, "sessions")
+	check(t, os.MkdirAll(inState, 0o700))
+	h.Must(t, "volume", "create", "--label", runLabel, "-o", "type=none", "-o", "o=bind", "-o", "device="+inState, volume)
+	t.Cleanup(func() { h.Docker(t, "volume", "rm", volume) })
+	h.Must(t, "create", "--label", runLabel, "--name", lender, "-v", inState+":/stolen", image(t, "busybox"))
+	t.Cleanup(func() { h.Docker(t, "rm", "-f", lender) })
+	for what, flags := range map[string][]string{
+		"volumes_from": {"--volumes-from", lender}, "a volume's options": {"-v", volume + ":/stolen"}, "a bind mount": {"-v", inState + ":/stolen"},
+		"hostexec's own place": {"-v", h.Work + ":/run/hostexec"},
+	} {
+		r := h.Docker(t, withDocker("--proxy hsh=/bin/sh --all", append(h.clientRun(t, "run", append(flags, "--name", name)...), "true")...)...)
+		if r.Code != 125 || !strings.Contains(r.Err, "hostexec") || !strings.Contains(r.Err, "mount") {
+			t.Errorf("%s: %v", what, r)
+		}
+		want(t, "the container with "+what, h.Must(t, "ps", "-aq", "--filter", "name="+name), "")
+	}
+	eventually(t, patience, "the sessions are gone", func() bool { return len(h.Sessions(t)) == 0 })
+}
+
+// TestIntegrationAttackWithStart has a directory lead elsewhere when a container starts again.
+func TestIntegrationAttackWithStart(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, false)
+	name, at := unique("with-again"), filepath.Join(h.Work, "data")
+	check(t, os.Mkdir(at, 0o755))
+	h.Must(t, withDocker("--proxy hsh=/bin/sh --all", append(h.clientRun(t, "run", "-d", "--name", name, "--stop-timeout", "0", "-v", at+":/data"), "sleep", "1000")...)...)
+	t.Cleanup(func() { h.Docker(t, "rm", "-f", name) })
+	h.Must(t, "stop", name)
+	check(t, os.Remove(at))
+	check(t, os.Symlink(filepath.Join(h.State, "sessions"), at))
+	for _, verb := range []string{"start", "restart"} {
+		r := h.Docker(t, withDocker("", verb, name)...)
+		if r.Code != 1 || !strings.Contains(r.Err, "covers hostexec's own state") {
+			t.Errorf("%s: %v", verb, r)
+		}
+	}
+	want(t, "its state", h.Must(t, "inspect", "--format", "{{.State.Status}}", name), "exited\n")
+}
+
+// TestIntegrationWithKilled: whenever a client or with is killed, there is no session without its container.
+func TestIntegrationWithKilled(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, false)
+	name := unique("with-killed")
+	create := []string{"create", "--label", runLabel, "--label", name, image(t, "busybox")}
+	for _, after := range []time.Duration{20, 60, 100, 150, 200, 300} {
+		ctx, cancel := context.WithTimeout(context.Background(), after*time.Millisecond)
+		_ = h.Command(ctx, "docker", withDocker("--all --proxy hsh=/bin/sh", create...)...).Run() // with and the client are killed
+		cancel()
+		script := fmt.Sprintf(`docker "$@" & sleep %.3f; kill -9 $!; wait`, (after * time.Millisecond).Seconds())
+		h.Must(t, append([]string{"hostexec", "with", "--all", "--proxy", "hsh=/bin/sh", "--", "sh", "-c", script, "sh"}, create...)...)
+	}
+	eventually(t, patience, "each session has a container, and each container a session", func() bool {
+		ids := strings.Fields(h.Must(t, "ps", "-a", "--filter", "label="+name, "--format", `{{.Label "io.hostexec.session"}}`))
+		for _, id := range ids {
+			if _, err := os.Stat(filepath.Join(h.State, "sessions", id)); err != nil {
+				return false
+			}
+		}
+		return len(h.Sessions(t)) == len(ids)
+	})
+}
+
+// TestIntegrationWithTCP has an engine that is reached by TCP, which the sessions record, and not the proxy's socket.
+func TestIntegrationWithTCP(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, false)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	check(t, err)
+	t.Cleanup(func() { ln.Close() })
+	// ends with ln.
+	go forward(ln, "/var/run/docker.sock")
+	engine, name := "tcp://"+ln.Addr().String(), unique("with-tcp")
+	args := withDocker("--proxy hsh=/bin/sh --all", append(h.clientRun(t, "run", "-d", "--name", name), "sleep", "1000")...)
+	h.Must(t, append([]string{"--host", engine}, args...)...)
+	t.Cleanup(func() { h.Docker(t, "rm", "-f", name) })
+	want(t, "a call", h.Must(t, "exec", name, "hsh", "-c", "echo $PWD"), h.Work+"\n")
+	rec := h.Must(t, "hostexec", "inspect", name)
+	if !strings.Contains(rec, `"engine": "`+engine+`"`) || strings.Contains(rec, "docker.sock") {
+		t.Errorf("the record: %s", rec)
+	}
+}
+
+// TestIntegrationAttackWithImage has an image say what its container is, and ask for commands.
+func TestIntegrationAttackWithImage(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, false)
+	for _, tt := range []struct{ label, flags, out string }{
+		{"com.docker.compose.service=web", "--proxy hsh=/bin/sh --service web", "127\n"}, // it is no service of compose's
+		{"io.hostexec.proxy=hsh", "--proxy hsh=/bin/sh --proxy make", "called\n0\n"},
+		{"io.hostexec.proxy=hsh,git", "--proxy hsh=/bin/sh", ""},
+	} {
+		made := strings.TrimSpace(h.Must(t, "create", "--label", runLabel, image(t, "busybox"), "true"))
+		ref := strings.TrimSpace(h.Must(t, "commit", "--change", "LABEL "+tt.label, made))
+		r := h.Docker(t, withDocker(tt.flags, "run", "--rm", "--label", runLabel, "--network", "none", "-v", h.Work+":/w", "-w", "/w", ref, "sh", "-c", "hsh -c 'echo called'; echo $?")...)
+		h.Docker(t, "rm", made)
+		h.Docker(t, "rmi", ref)
+		if r.Out != tt.out || (tt.out == "") != strings.Contains(r.Err, "asks for git") {
+			t.Errorf("an image with %s, and %s: %v", tt.label, tt.flags, r)
+		}
+	}
+}
+
+// TestIntegrationWithLostWatcher: a container that was never started is served at its first start, although its watcher
+// was killed. Two clients may start it at the same time.
+func TestIntegrationWithLostWatcher(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, false)
+	name := unique("with-lost")
+	h.Must(t, withDocker("--proxy hsh=/bin/sh --all", append(h.clientRun(t, "create", "--name", name), "sleep", "1000")...)...)
+	t.Cleanup(func() { h.Docker(t, "rm", "-f", name) })
+	id := strings.TrimSpace(h.Must(t, "hostexec", "status", "-q"))
+	h.Must(t, "hostexec", "stop", id)
+	check(t, os.Remove(filepath.Join(h.State, "sessions", id, "stopped"))) // as if it had been killed
+	h.Must(t, "hostexec", "with", "--", "sh", "-c", "docker start "+name+" & docker start "+name+" && wait $!")
+	want(t, "a call", h.Must(t, "exec", name, "hsh", "-c", "echo $PWD"), h.Work+"\n")
+	want(t, "the state", strings.TrimSpace(h.Must(t, "hostexec", "status", "--format", "{{.State}}")), "running")
+}

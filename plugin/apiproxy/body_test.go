@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apiproxy
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/docker/docker/api/types/container"
+)
+
+func TestDecode(t *testing.T) {
+	for _, tt := range []struct{ name, text, want, err string }{
+		{"plain", `{"Image":"x","Cmd":["a"]}`, `{"Cmd":["a"],"Image":"x"}`, ""},
+		{"numbers", `{"StopTimeout":1e2,"HostConfig":{"Memory":9007199254740993,"NanoCpus":-0}}`, `{"HostConfig":{"Memory":9007199254740993,"NanoCpus":-0},"StopTimeout":1e2}`, ""},
+		{"unknown fields", `{"New":{"a":{"b":[[{}]]}},"HostConfig":{"New":null}}`, `{"HostConfig":{"New":null},"New":{"a":{"b":[[{}]]}}}`, ""},
+		{"the API's spelling", `{"image":"x","hostconfig":{"MOUNTS":[{"source":"/a"}],"memory":1},"\u0065nv":[]}`, `{"Env":[],"HostConfig":{"Memory":1,"Mounts":[{"Source":"/a"}]},"Image":"x"}`, ""},
+		{"letters that fold", "{\"Host\u0043onfig\":{\"ipcmode\":\"x\",\"Bind\u017f\":[]}}", `{"HostConfig":{"Binds":[],"IpcMode":"x"}}`, ""},
+		{"maps", `{"Labels":{"a":"1","A":"2"},"ExposedPorts":{"80/tcp":{},"80/TCP":{}},"HostConfig":{"Sysctls":{"x":"","X":""},"PortBindings":{"1":[{"hostip":""}]}}}`,
+			`{"ExposedPorts":{"80/TCP":{},"80/tcp":{}},"HostConfig":{"PortBindings":{"1":[{"HostIp":""}]},"Sysctls":{"X":"","x":""}},"Labels":{"A":"2","a":"1"}}`, ""},
+		{"networks", `{"NetworkingConfig":{"EndpointsConfig":{"n":{"aliases":[]},"N":{}}}}`, `{"NetworkingConfig":{"EndpointsConfig":{"N":{},"n":{"Aliases":[]}}}}`, ""},
+
+		{"the same key twice", `{"Image":"a","Image":"b"}`, "", "twice"},
+		{"escaped", `{"Image":"a","\u0049mage":"b"}`, "", "twice"},
+		{"in another case", `{"HostConfig":{},"hostconfig":{}}`, "", "twice"},
+		{"by a letter that folds", "{\"HostConfig\":{\"Binds\":[],\"Bind\u017f\":[]}}", "", "twice"},
+		{"unknown in two cases", `{"New":1,"new":2}`, "", "twice"},
+		{"inside", `{"HostConfig":{"Privileged":false,"privileged":true}}`, "", "twice"},
+		{"inside a list", `{"HostConfig":{"Mounts":[{"Source":"/a","SOURCE":"/"}]}}`, "", "twice"},
+		{"inside of unknown ones", `{"HostConfig":{"New":[{"a":1,"A":2}]}}`, "", "twice"},
+		{"in a map's value", `{"NetworkingConfig":{"EndpointsConfig":{"n":{"Links":[],"links":[]}}}}`, "", "twice"},
+		{"of a map", `{"Labels":{"a":"1","a":"2"}}`, "", "twice"},
+		{"invalid UTF-8", "{\"a\xff\":1,\"a\xfe\":2}", "", "twice"},
+		{"two values", `{}{}`, "", "more after"},
+		{"a list", `[]`, "", "not a JSON object"},
+		{"null", `null`, "", "not a JSON object"},
+		{"half", `{"a":`, "", "unexpected EOF"},
+		{"deep", strings.Repeat(`{"a":`, 100), "", "64 levels"},
+		{"deep lists", `{"a":` + strings.Repeat(`[`, 100), "", "64 levels"},
+	} {
+		tree, err := decode([]byte(tt.text))
+		if tt.err != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("%s: %v, want %s", tt.name, err, tt.err)
+			}
+			continue
+		}
+		got, eerr := encode(tree)
+		if err != nil || eerr != nil || string(got) != tt.want {
+			t.Errorf("%s: %s (%v, %v), want %s", tt.name, got, err, eerr, tt.want)
+		}
+	}
+}
+
+// FuzzDecode checks that an engine reads in what is written what it reads in the original. The engine's decoder is
+// encoding/json, with the case of keys ignored, and the last of several equal keys.
+func FuzzDecode(f *testing.F) {
+	for _, s := range []string{
+		`{"Image":"x","hostconfig":{"Binds":["/:/x"]}}`, `{"HostConfig":{},"hostconfig":{}}`, `{"Labels":{"a":"1","A":"2"}}`,
+		`{"Cmd":"a b","Healthcheck":{"Interval":1e3}}`, "{\"Bind\u017f\":[]}", `{"a":"\ud800","\ud800":1}`, "{} ", `{"HostConfig":{"Mounts":[{"type":"bind"}]}}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		tree, err := decode(text)
+		if err != nil {
+			return
+		}
+		written, err := encode(tree)
+		if err != nil {
+			t.Fatalf("%q is read, and not written: %v", text, err)
+		}
+		if again, err := decode(written); err != nil || !reflect.DeepEqual(again, tree) {
+			t.Fatalf("%q becomes %q, which is read as %v, %v", text, written, again, err)
+		}
+		var want, got container.CreateRequest
+		werr, gerr := json.Unmarshal(text, &want), json.Unmarshal(written, &got)
+		if (werr == nil) != (gerr == nil) {
+			t.Fatalf("an engine reads %q with %v, and %q with %v", text, werr, written, gerr)
+		}
+		if werr == nil && !reflect.DeepEqual(want, got) {
+			t.Fatalf("an engine reads %q as %+v, and %q as %+v", text, want, written, got)
+		}
+	})
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apiproxy
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/docker/docker/api/types/container"
+
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// TestNarrowed: what the host allows now is taken away from a session, and never added to it.
+func TestNarrowed(t *testing.T) {
+	session := func(shell string, commands ...string) (rec state.Session) {
+		for i := 0; i < len(commands); i += 2 {
+			rec.Commands = append(rec.Commands, state.Command{Name: commands[i], Action: commands[i+1], Path: "/bin/" + commands[i]})
+		}
+		if shell != "" {
+			rec.Shell = &state.Command{Name: "shell", Action: shell}
+		}
+		return rec
+	}
+	for _, tt := range []struct {
+		name     string
+		old, now state.Session
+		want     string
+		covered  bool // nothing is missing
+	}{
+		{"the same", session("", "make", "allow"), session("", "make", "allow"), "make=allow", true},
+		{"less", session("", "make", "allow", "git", "allow"), session("", "git", "allow"), "git=allow", true},
+		{"nothing", session("allow", "make", "allow"), session(""), "", true},
+		{"stricter", session("allow", "make", "allow"), session("ask", "make", "ask"), "make=ask shell=ask", true},
+		{"laxer", session("ask", "make", "deny"), session("allow", "make", "allow"), "make=deny shell=ask", false},
+		{"more", session("", "make", "allow"), session("allow", "make", "allow", "git", "allow"), "make=allow", false},
+		{"another", session("", "make", "allow"), session("", "git", "allow"), "", false},
+		{"an action that is none", session("", "make", "allow"), session("", "make", "?"), "make=?", true},
+	} {
+		got := narrowed(tt.old, tt.now)
+		text := ""
+		for _, c := range got.Proxied() {
+			text += fmt.Sprintf(" %s=%s", c.Name, c.Action)
+		}
+		if text != "" {
+			text = text[1:]
+		}
+		if text != tt.want || covers(got, tt.now) != tt.covered {
+			t.Errorf("%s: %q, covered %v; want %q, %v", tt.name, text, covers(got, tt.now), tt.want, tt.covered)
+		}
+	}
+}
+
+func TestNarrowedFlags(t *testing.T) {
+	old := state.Session{PassEnv: []string{"A", "B"}, NewPrivs: true}
+	got := narrowed(old, state.Session{PassEnv: []string{"B", "C"}})
+	if len(got.PassEnv) != 1 || got.PassEnv[0] != "B" || got.NewPrivs {
+		t.Errorf("narrowed = %+v", got)
+	}
+	if covers(got, state.Session{PassEnv: []string{"C"}}) || covers(got, state.Session{NewPrivs: true}) || !covers(got, got) {
+		t.Error("what is missing is not seen")
+	}
+}
+
+func TestOfDirectory(t *testing.T) {
+	compose := existing{Summary: container.Summary{Labels: map[string]string{labelProjectDir: "/src/app/"}}}
+	own := existing{Summary: compose.Summary, old: &state.Session{InvokedIn: "/elsewhere"}}
+	for _, tt := range []struct {
+		e    existing
+		dir  string
+		want bool
+	}{
+		{compose, "/src/app", true}, {compose, "/src", false}, {existing{}, "/src/app", false}, {existing{}, "", false},
+		{own, "/elsewhere", true}, {own, "/src/app", false},
+	} {
+		if got := tt.e.ofDirectory(tt.dir); got != tt.want {
+			t.Errorf("%+v is of %s: %v", tt.e, tt.dir, got)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package apiproxy
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// TestListen checks where a socket may be made, and that a failure leaves nothing.
+func TestListen(t *testing.T) {
+	dir, err := os.MkdirTemp("/tmp", "h") // the paths of sockets are short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	store, err := state.OpenAt(filepath.Join(dir, "home"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, dead, live := filepath.Join(dir, "file"), filepath.Join(dir, "dead"), filepath.Join(dir, "live")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{dead, live} {
+		ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ln.SetUnlinkOnClose(false)
+		if path == dead {
+			ln.Close()
+		} else {
+			t.Cleanup(func() { ln.Close() })
+		}
+	}
+	for _, tt := range []struct{ path, want string }{
+		{"", ""}, {dead, ""}, {filepath.Join(dir, "new"), ""},
+		{file, "not a socket"}, {live, "another process listens there"}, {filepath.Join(dir, "none", "s"), "no such file"},
+		{filepath.Join(dir, strings.Repeat("x", 100)), "no client could connect"},
+	} {
+		s, err := Listen(store, tt.path)
+		if tt.want != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Listen(%q): %v, want %s", tt.path, err, tt.want)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("Listen(%q): %v", tt.path, err)
+			continue
+		}
+		if fi, err := os.Stat(s.Path); err != nil || fi.Mode().Perm() != 0o600 {
+			t.Errorf("Listen(%q): %v, %v", tt.path, fi, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("close %q: %v", tt.path, err)
+		}
+	}
+	if left, err := os.ReadDir(store.APIProxies()); err != nil || len(left) > 0 {
+		t.Errorf("%v stay (%v)", left, err)
+	}
+}
+
+// TestSweep checks that only what killed proxies left is removed.
+func TestSweep(t *testing.T) {
+	home, err := os.MkdirTemp("/tmp", "h") // the paths of sockets are short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(home) })
+	store := &state.Store{Home: home}
+	var all [2]*Socket
+	for i := range all {
+		if all[i], err = Listen(store, ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := all[i].Record(Context{Name: "c", Host: all[i].Host()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	killed, runs := all[0], all[1]
+	defer runs.Close()
+	killed.lock.Close() // as the kernel does
+	var removed []Context
+	if err := Sweep(store, func(c Context) error { removed = append(removed, c); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if len(removed) != 1 || removed[0].Host != killed.Host() {
+		t.Errorf("the contexts %v were removed, want that of %s", removed, killed.Host())
+	}
+	left, err := os.ReadDir(store.APIProxies())
+	if err != nil || len(left) != 1 || left[0].Name() != filepath.Base(runs.dir) {
+		t.Errorf("%v stay (%v), want %s", left, err, filepath.Base(runs.dir))
+	}
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apiproxy
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// streamBuffer is the size of the buffer of one direction of an upgraded connection: most of what a unix socket holds.
+const streamBuffer = 256 << 10
+
+// maxUpgrade is the maximum size of the body of a request that is sent as a whole before the answer is read: exec has one.
+const maxUpgrade = 1 << 20
+
+// isUpgrade reports whether the engine may turn the connection of r into a stream of bytes. Engines do so without an
+// Upgrade too, for old clients of attach and of exec.
+func isUpgrade(r *http.Request) bool {
+	if r.ProtoMajor != 1 || r.ContentLength < 0 || r.ContentLength > maxUpgrade {
+		return false
+	}
+	if r.Header.Get("Upgrade") != "" {
+		return true
+	}
+	all, _ := segments(r)
+	if len(all) >= 3 && strings.EqualFold(all[len(all)-1], "attach") {
+		return true
+	}
+	return r.Method == http.MethodPost && execStart(r.URL.Path)
+}
+
+func execStart(path string) bool {
+	parts := strings.Split(path, "/")
+	return len(parts) > 3 && parts[len(parts)-1] == "start" && parts[len(parts)-3] == "exec"
+}
+
+// upgrade passes on a request on a connection of its own, and then the bytes of both directions until both have ended.
+// The end of one direction is passed on: stdin of a container ends before its output.
+func (s *Server) upgrade(w http.ResponseWriter, r *http.Request) {
+	engine, err := s.Engine.Dialer()(r.Context())
+	if err != nil {
+		s.noEngine(w, err)
+		return
+	}
+	defer engine.Close()
+	in, resp, err := s.ask(engine, r)
+	if err != nil {
+		s.noEngine(w, err)
+		return
+	}
+	if !streams(resp) {
+		answer(w, resp)
+		return
+	}
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return // HTTP/1 can be hijacked
+	}
+	defer conn.Close()
+	resp.Body = nil // Write writes the header only
+	if resp.Write(conn) != nil {
+		return
+	}
+	pump(conn.(halfCloser), buffered.Reader, engine, in)
+}
+
+// ask sends r to the engine and reads the header of the answer.
+func (s *Server) ask(engine net.Conn, r *http.Request) (*bufio.Reader, *http.Response, error) {
+	out := r.Clone(r.Context())
+	s.aim(out.URL)
+	out.Host = r.Host
+	if _, has := out.Header["User-Agent"]; !has {
+		out.Header.Set("User-Agent", "") // Write would add one
+	}
+	if err := out.Write(engine); err != nil {
+		return nil, nil, err
+	}
+	in := bufio.NewReader(engine)
+	resp, err := http.ReadResponse(in, out)
+	return in, resp, err
+}
+
+// streams reports whether the bytes after the header are the stream's.
+func streams(resp *http.Response) bool {
+	media := resp.Header.Get("Content-Type")
+	return resp.StatusCode == http.StatusSwitchingProtocols ||
+		resp.StatusCode == http.StatusOK && (media == "application/vnd.docker.raw-stream" || media == "application/vnd.docker.multiplexed-stream")
+}
+
+// answer passes on an answer that is no stream, such as an error.
+func answer(w http.ResponseWriter, resp *http.Response) {
+	defer resp.Body.Close()
+	for name, v := range resp.Header {
+		w.Header()[name] = v
+	}
+	w.WriteHeader(resp.StatusCode)
+	_, _ = carry(flusher{w, http.NewResponseController(w)}, resp.Body) // fails if one of both has left
+}
+
+// flusher sends each write at once.
+type flusher struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+func (f flusher) Write(p []byte) (int, error) {
+	n, err := f.ResponseWriter.Write(p)
+	return n, errors.Join(err, f.control.Flush())
+}
+
+// halfCloser is a connection whose one direction can end before the other.
+type halfCloser interface {
+	net.Conn
+	CloseRead() error
+	CloseWrite() error
+}
+
+// pump copies both directions until both have ended. fromClient and fromEngine read the connections behind what is
+// buffered.
+func pump(client halfCloser, fromClient io.Reader, engine net.Conn, fromEngine io.Reader) {
+	var wg sync.WaitGroup
+	// ends when the client has ended its direction or its connection, or the engine reads no more
+	wg.Go(func() {
+		rerr, werr := carry(engine, fromClient)
+		switch {
+		case rerr != nil:
+			engine.Close() // the client is gone
+		case werr != nil:
+			client.CloseRead() // the engine may still have output for the client
+		default:
+			closeWrite(engine)
+		}
+	})
+	rerr, werr := carry(client, fromEngine)
+	if rerr == nil && werr == nil {
+		werr = client.CloseWrite()
+	}
+	if rerr != nil || werr != nil {
+		client.Close()
+		engine.Close()
+	}
+	wg.Wait()
+}
+
+// closeWrite ends the direction to the engine, if its connection has two.
+func closeWrite(c net.Conn) {
+	if h, ok := c.(interface{ CloseWrite() error }); ok {
+		_ = h.CloseWrite() // fails if the engine has closed the connection
+	}
+}
+
+// carry copies until in ends. It tells the errors of the two sides apart.
+func carry(out io.Writer, in io.Reader) (rerr, werr error) {
+	b := make([]byte, streamBuffer)
+	for {
+		n, err := in.Read(b)
+		if n > 0 {
+			if _, werr := out.Write(b[:n]); werr != nil {
+				return nil, werr
+			}
+		}
+		if err == io.EOF {
+			return nil, nil
+		}
+		if err != nil {
+			return err, nil
+		}
+	}
+}

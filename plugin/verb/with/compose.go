@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package with
+
+import (
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+)
+
+const composeLong = `Run docker compose with services whose containers can call commands of this host
+
+It is short for docker hostexec with [OPTIONS] -- docker compose ARGS. The containers of the
+services that --service names get what docker hostexec run gives its container. Without
+--service and --label, these are the containers with the label io.hostexec.proxy, and those of
+the services in the configuration (services:).
+
+EXIT STATUS
+  That of docker compose, and:
+  125  hostexec could not do it; a line on stderr says what
+  127  docker was not found`
+
+const composeExample = `  docker hostexec compose --proxy make --service web -- up -d
+
+  # services with the label io.hostexec.proxy
+  docker hostexec compose --proxy make --proxy git=ask -- up -d
+  docker hostexec compose --proxy make -- run --rm web make test`
+
+// NewComposeCommand returns the verb compose.
+func NewComposeCommand(dockerCLI command.Cli) *cobra.Command {
+	var opts options
+	cmd := &cobra.Command{
+		Use:               "compose [OPTIONS] -- [docker compose ARGS]",
+		Short:             "Run docker compose with services that can call commands of this host",
+		Long:              composeLong,
+		Example:           composeExample,
+		ValidArgsFunction: cli.CompleteFiles, // compose knows its own words
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runWith(cmd, dockerCLI, &opts, append([]string{"docker", "compose"}, args...))
+		},
+	}
+	opts.addFlags(cmd.Flags())
+	return cmd
+}
