@@ -90,7 +90,7 @@ var allowedImports = map[string]string{
 	"plugin/verb/audit":        "plugin/cli plugin/sessions plugin/state exec/audit exec/names",
 	"plugin/verb/devcontainer": "plugin/cli plugin/inject plugin/launch plugin/sessions plugin/state plugin/watch exec/names",
 	"plugin/verb/doctor": "plugin/carrier plugin/carrier/socket plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
-		"plugin/launch plugin/sessions plugin/state plugin/watch exec/policy exec/names",
+		"plugin/launch plugin/sessions plugin/state plugin/watch exec/limit exec/policy exec/names",
 	"plugin/verb/job": "plugin/cli plugin/control plugin/sessions plugin/state exec/job exec/recording exec/names",
 	"plugin/verb/policy": "plugin/cli plugin/config plugin/control plugin/launch plugin/sessions plugin/state exec/audit " +
 		"exec/policy exec/names exec/osenv",

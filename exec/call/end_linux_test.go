@@ -103,20 +103,28 @@ func TestGranted(t *testing.T) {
 	}
 }
 
+// waiting returns a caller whose question waits in the queue of s, and leave, which breaks its connection and returns
+// when its call has ended.
+func waiting(t *testing.T, s *call.Server) (c *calltest.Caller, leave func()) {
+	t.Helper()
+	ours, theirs := net.Pipe()
+	changed, served := s.Queue.Changed(), make(chan struct{})
+	// ends when ours is closed.
+	go func() { defer close(served); s.Serve(context.Background(), context.Background(), theirs) }()
+	c = &calltest.Caller{Conn: ours, Cwd: "/"}
+	c.Exec(t, wire.FDNull, "git", "push")
+	<-changed
+	return c, func() { ours.Close(); <-served }
+}
+
 // A caller is cut off while it waits, a person says yes, and the same call runs at once when
 // it comes again. The log has the end of each request, and one START.
 func TestCallerReturns(t *testing.T) {
 	s, log := calltest.NewServer(t)
 	s.Queue.Durable = true
 	defer s.Queue.AddWatcher()()
-	ours, theirs := net.Pipe()
-	changed, served := s.Queue.Changed(), make(chan struct{})
-	// ends when ours is closed, below.
-	go func() { defer close(served); s.Serve(context.Background(), context.Background(), theirs) }()
-	(&calltest.Caller{Conn: ours, Cwd: "/"}).Exec(t, wire.FDNull, "git", "push")
-	<-changed
-	ours.Close()
-	<-served
+	_, leave := waiting(t, s)
+	leave()
 	all := s.Queue.Pending()
 	if len(all) != 1 || all[0].Gone != 1 {
 		t.Fatalf("pending %+v", all)
@@ -145,17 +153,10 @@ func TestInterrupted(t *testing.T) {
 	s, log := calltest.NewServer(t)
 	s.Queue.Durable = true
 	defer s.Queue.AddWatcher()()
-	ours, theirs := net.Pipe()
-	changed, served := s.Queue.Changed(), make(chan struct{})
-	// ends when ours is closed, below.
-	go func() { defer close(served); s.Serve(context.Background(), context.Background(), theirs) }()
-	c := &calltest.Caller{Conn: ours, Cwd: "/"}
-	c.Exec(t, wire.FDNull, "git", "push")
-	<-changed
+	c, leave := waiting(t, s)
 	c.Read(t, wire.KindNotice)
 	c.Send(t, wire.KindSignal, wire.AppendSignal(nil, "INT"))
-	ours.Close()
-	<-served
+	leave()
 	if all := s.Queue.Pending(); len(all) != 0 || len(calltest.Audited(t, log, "HOSTEXEC CANCEL")) != 1 {
 		t.Errorf("pending %+v", all)
 	}

@@ -4,7 +4,7 @@ package limit
 
 import "testing"
 
-// TestReservation checks that a Hold follows the size of a file and respects the limit, except for Charge.
+// TestReservation checks that a Reservation follows the size of a file and respects the limit, except for Charge.
 // All of it is given back.
 func TestReservation(t *testing.T) {
 	var s Session

@@ -73,7 +73,6 @@ func (m *Mode) Follow(ctx context.Context, link *watch.Launcher) (err error) {
 	}
 }
 
-
 // readContainer waits for the message that names the session's container, and for the engine's description of
 // it, if run has one. If run ends without that message, it removes the objects that run may have created.
 func (m *Mode) readContainer(ctx context.Context, link *watch.Launcher) (id string, made []byte, err error) {
