@@ -48,6 +48,9 @@ const runExample = `  # make of this host, in the current directory, from a shel
   # a command of another place, and one that is refused with a reason
   docker hostexec run --rm --proxy gcc=/opt/gcc/bin/gcc --proxy git=deny --workspace debian make
 
+  # pushes of the container's git, with this host's credentials (docs/git.md)
+  docker hostexec run --rm -it --proxy git-push --workspace my-agent bash
+
   # calls over HTTP, at the gateway of the container's network
   docker hostexec run --rm -it --http --proxy make --workspace debian bash`
 
