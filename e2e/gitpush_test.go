@@ -54,6 +54,8 @@ func (h *Host) ref(t *testing.T, repository, ref string) string {
 const aCommit = "cd /w/c; echo $RANDOM >>f; git commit -qam more; "
 
 // TestIntegrationGitPush pushes and fetches through the host: by a rule, by an answer, and not.
+//
+// Attack 251.
 func TestIntegrationGitPush(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
@@ -101,6 +103,8 @@ func TestIntegrationGitPush(t *testing.T) {
 }
 
 // TestIntegrationGitPushLeaves has the container's git end, a call be killed, and the remote move while a person reads.
+//
+// Attack 252.
 func TestIntegrationGitPushLeaves(t *testing.T) {
 	h := newHost(t, false)
 	remote := gitHost(t, h)
@@ -143,6 +147,8 @@ func TestIntegrationGitPushLeaves(t *testing.T) {
 
 // TestIntegrationAttackGitPush has a workspace with hooks and configuration of the container's: the host runs none of them, and a
 // remote that only the workspace names is asked about.
+//
+// Attack 250.
 func TestIntegrationAttackGitPush(t *testing.T) {
 	h, _ := hostWithCanary(t)
 	gitHost(t, h)

@@ -58,6 +58,8 @@ func (f *fixture) pack(ids ...string) []byte {
 }
 
 // TestHostileRefs sends names of refs that are dangerous somewhere: none is decided.
+//
+// Attack 253.
 func TestHostileRefs(t *testing.T) {
 	f := newFixture(t, "sha1")
 	f.sh(f.dir, "git init -q hostile; cd hostile; "+commit)
@@ -80,6 +82,8 @@ func TestHostileRefs(t *testing.T) {
 }
 
 // TestHostileCommands sends what no git sends.
+//
+// Attack 253.
 func TestHostileCommands(t *testing.T) {
 	f := newFixture(t, "sha1")
 	id := strings.Repeat("1", 40)
@@ -117,6 +121,8 @@ func TestHostileCommands(t *testing.T) {
 }
 
 // TestHostilePacks sends packs that must not get further than the quarantine.
+//
+// Attack 253.
 func TestHostilePacks(t *testing.T) {
 	f := newFixture(t, "sha1")
 	f.sh(f.dir, "git init -q hostile")

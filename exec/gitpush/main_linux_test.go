@@ -71,7 +71,7 @@ func newFixture(t testing.TB, format string) *fixture {
 	t.Helper()
 	git, err := exec.LookPath("git")
 	if err != nil {
-		t.Skip("no git")
+		t.Fatal(err)
 	}
 	host, err := executor.NewHost(slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -92,6 +92,8 @@ func TestDenied(t *testing.T) {
 }
 
 // TestMoves has the remote's ref move after the update was shown: the push fails, even if it is forced.
+//
+// Attack 252.
 func TestMoves(t *testing.T) {
 	f := newFixture(t, "sha1")
 	w := f.clone("")
