@@ -376,6 +376,59 @@ func TestUpgradeOutputKept(t *testing.T) {
 	<-sent
 }
 
+// TestStreamOfLibrary has an HTTP library start an exec without an Upgrade, as dockerode does: it reads the output, also
+// if it waits for the engine before it sends the body.
+func TestStreamOfLibrary(t *testing.T) {
+	const out = "\x01\x00\x00\x00\x00\x00\x00\x03hi\n"
+	proxy, _ := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Type: application/vnd.docker.raw-stream\r\n\r\n"+out)
+	}), nil)
+	for _, expect := range []string{"", "100-continue"} {
+		req, err := http.NewRequest(http.MethodPost, "http://d/exec/x/start", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Expect", expect)
+		r, err := over(proxy, false).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(r.Body)
+		r.Body.Close()
+		if string(b) != out || err != nil {
+			t.Errorf("Expect %q: %q, %v came back, want %q", expect, b, err, out)
+		}
+	}
+}
+
+// TestNextRequestRead has an engine answer a request for an upgrade by an ordinary answer of the type of a stream. The next
+// request on the connection is not passed on unread.
+func TestNextRequestRead(t *testing.T) {
+	m := newMarker()
+	proxy, _ := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			w.Header().Set("Content-Type", "application/vnd.docker.raw-stream")
+			io.WriteString(w, "a log\n")
+			return
+		}
+		w.WriteHeader(http.StatusCreated)
+		io.WriteString(w, `{"Id":"1"}`)
+	}), m)
+	ask(t, proxy, "GET /containers/x/logs HTTP/1.1\r\nHost: d\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n"+
+		"POST /containers/create HTTP/1.1\r\nHost: d\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}")
+	select {
+	case <-m.made:
+	default:
+		t.Error("Sessions did not hear of the creation")
+	}
+}
+
 // TestStreams checks that bytes pass at once in both directions while a request's body is still being sent.
 func TestStreams(t *testing.T) {
 	proxy, _ := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
