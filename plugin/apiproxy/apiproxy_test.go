@@ -121,6 +121,11 @@ func (m *marker) Create(_ context.Context, req *CreateRequest) (func(context.Con
 
 func (m *marker) Start(_ context.Context, id string) error { m.started <- id; return m.refuse }
 
+// inspects reports whether the proxy looks at a container.
+func inspects(r *http.Request) bool {
+	return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/json")
+}
+
 // TestPassed checks that requests other than creations arrive as they were sent, and answers too.
 func TestPassed(t *testing.T) {
 	echo := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -217,7 +222,13 @@ func TestCreateOverHTTP2(t *testing.T) {
 // TestRefused checks answers of the proxy's own: they have the engine's format, and the engine gets nothing.
 func TestRefused(t *testing.T) {
 	m := newMarker()
-	proxy, _ := start(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the engine was asked") }), m)
+	proxy, _ := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if inspects(r) {
+			io.WriteString(w, `{"Id":"a"}`)
+			return
+		}
+		t.Error("the engine was asked")
+	}), m)
 	for _, tt := range []struct {
 		name, path, body, want string
 		status                 int
@@ -258,6 +269,10 @@ func TestRefused(t *testing.T) {
 func TestStart(t *testing.T) {
 	m := newMarker()
 	proxy, _ := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if inspects(r) {
+			io.WriteString(w, `{"Id":"a"}`)
+			return
+		}
 		select {
 		case id := <-m.started:
 			fmt.Fprint(w, id)

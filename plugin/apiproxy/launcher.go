@@ -107,8 +107,11 @@ func (l *Launcher) Create(ctx context.Context, req *CreateRequest) (created func
 	}
 	p, err := l.plan(want.Config.Image, want.Config.WorkingDir != "", labels, l.config())
 	l.count(p != nil || err != nil)
-	if err != nil || p == nil {
+	if err != nil {
 		return nil, err
+	}
+	if p == nil {
+		return func(ctx context.Context, id string) error { return l.createdOther(ctx, id, labels) }, nil
 	}
 	if err := narrow(&p.Record, labels[LabelProxy]); err != nil {
 		return nil, err
