@@ -251,6 +251,10 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %s %s, want %d %s", tt.name, r.Status, b, tt.status, tt.want)
 		}
 	}
+	m.refuse = errors.New("a mount at /x\x1b[2J\u202e\nis in the way")
+	if got := ask(t, proxy, "POST /containers/a/start HTTP/1.1\r\nHost: d\r\nConnection: close\r\n\r\n"); !strings.HasSuffix(got, `{"message":"hostexec: a mount at /x\\x1b[2J\\u202e\nis in the way"}`+"\n") {
+		t.Errorf("a terminal's sequence: %q", got)
+	}
 	m.refuse = errors.New("not this one")
 	for _, path := range []string{"/containers/create", "/containers/a/start", "/v1.41/containers/a/restart?t=1"} {
 		r, err := over(proxy, false).Post("http://d"+path, "application/json", strings.NewReader(`{}`))

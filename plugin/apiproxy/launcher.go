@@ -89,7 +89,7 @@ func (l *Launcher) count(selected bool) {
 func (l *Launcher) note(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.notes = append(l.notes, fmt.Sprintf(format, args...))
+	l.notes = append(l.notes, escaped(fmt.Sprintf(format, args...)))
 }
 
 // Create implements Sessions.
