@@ -88,7 +88,7 @@ func (l *Launcher) count(selected bool) {
 func (l *Launcher) note(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.notes = append(l.notes, fmt.Sprintf(format, args...))
+	l.notes = append(l.notes, escaped(fmt.Sprintf(format, args...)))
 }
 
 // Create implements Sessions.
@@ -107,8 +107,11 @@ func (l *Launcher) Create(ctx context.Context, req *CreateRequest) (created func
 	labels := allLabels(want)
 	p, err := l.plan(want.Config.Image, want.Config.WorkingDir != "", labels, l.config())
 	l.count(p != nil || err != nil)
-	if err != nil || p == nil {
+	if err != nil {
 		return nil, err
+	}
+	if p == nil {
+		return func(ctx context.Context, id string) error { return l.createdOther(ctx, id, labels) }, nil
 	}
 	if err := narrow(&p.Record, labels[LabelProxy]); err != nil {
 		return nil, err
