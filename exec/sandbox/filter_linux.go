@@ -5,7 +5,11 @@
 package sandbox
 
 import (
+	"cmp"
+	"fmt"
 	"os"
+	"slices"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/net/bpf"
@@ -58,10 +62,56 @@ func compile(rules []rule) []bpf.Instruction {
 		bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: lastCall, SkipFalse: 1},
 		bpf.RetConstant{Val: unavailable},
 	}
-	for _, r := range rules {
-		program = append(program, r.instructions()...)
+	for _, group := range groups(rules) {
+		program = append(program, group...)
 	}
 	return append(program, bpf.RetConstant{Val: allow})
+}
+
+// filterFor returns the filter for n. It is the same for all lists of ports.
+func filterFor(n Net) ([]bpf.RawInstruction, error) {
+	switch {
+	case n.All:
+		return filterAll()
+	case n.None():
+		return filterNone()
+	}
+	return filterPorts()
+}
+
+var filterAll, filterNone, filterPorts = assembled(Net{All: true}), assembled(Net{}), assembled(Net{Ports: []uint16{dnsPort}})
+
+func assembled(n Net) func() ([]bpf.RawInstruction, error) {
+	return sync.OnceValues(func() ([]bpf.RawInstruction, error) {
+		filter, err := bpf.Assemble(compile(rulesFor(n)))
+		if err != nil {
+			return nil, fmt.Errorf("assemble the seccomp filter: %w", err)
+		}
+		return filter, nil
+	})
+}
+
+// groupSize is the number of instructions in a group, at least. The kernel runs the filter once for each
+// system call that exists when it loads the filter, which takes as long as all rules in a row.
+const groupSize = 24
+
+// groups returns the rules in the order of their numbers, in groups. A group begins with a jump over it for greater
+// numbers. It ends with a return, because no later rule matches the numbers in it.
+func groups(rules []rule) (list [][]bpf.Instruction) {
+	sorted := slices.Clone(rules)
+	slices.SortStableFunc(sorted, func(a, b rule) int { return cmp.Compare(a.number, b.number) }) // the first that matches decides
+	var group []bpf.Instruction
+	for i, r := range sorted {
+		group = append(group, r.instructions()...)
+		last := i+1 == len(sorted)
+		if last || len(group) >= groupSize && sorted[i+1].number != r.number {
+			group = append(group, bpf.RetConstant{Val: allow})
+			over := bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: r.number, SkipTrue: uint8(len(group))}
+			list = append(list, append([]bpf.Instruction{over}, group...))
+			group = nil
+		}
+	}
+	return list
 }
 
 // instructions returns r as instructions that expect the call's number in the register A. If r does
