@@ -29,8 +29,9 @@ const rootLong = `Let the programs of a container call commands of this host
 
   docker hostexec run --proxy make --workspace IMAGE
 
-is docker run, and in that container make is the make of this host. While it runs,
-status shows it, and in the container hostexec ls lists what may be called.`
+This is docker run, but a program in the container that calls make runs the make of this host.
+On the host, docker hostexec status shows the session. In the container, hostexec ls lists the
+commands.`
 
 // newRootCommand returns docker hostexec and all its verbs. A watcher does not need it, and would keep it in
 // memory.
