@@ -25,7 +25,8 @@ const runLong = `Create and run a new container that can call commands of this h
 This is docker run, with all its flags, and with --proxy. If a program in the container calls a
 command of --proxy, the command runs on this host, as you, in the directory of this host that
 is mounted where the program calls it. Arguments, input, output, terminal, signals and exit
-status are those of a local command. The container can call no other commands.
+status are those of a local command. The container can call no other commands, except for those
+that rules of the configuration allow.
 
 A command that runs code which the container can write (make, npm, git, ...) lets the
 container run anything as you. Confine it with where=sandbox, or proxy it only to containers
