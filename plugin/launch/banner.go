@@ -97,7 +97,9 @@ func (l *Launch) banner() {
 	rules := l.Plan.Config.Policy(PolicyCommands(here))
 	confined := func(name string) bool { return rules.Place(name).Sandboxed }
 	if on := Allowed(here); len(on) > 0 {
-		if free := slices.DeleteFunc(slices.Clone(on), confined); len(free) > 0 {
+		l.bannerOfGit(on)
+		onHost := func(name string) bool { return confined(name) || name == policy.GitPush }
+		if free := slices.DeleteFunc(slices.Clone(on), onHost); len(free) > 0 {
 			l.Notice("session %s: %s on this host when the container calls", l.Plan.Record.ID, runPhrase(free))
 		}
 		if boxed := slices.DeleteFunc(slices.Clone(on), func(name string) bool { return !confined(name) }); len(boxed) > 0 {
@@ -138,6 +140,14 @@ func (l *Launch) proposeSandbox(rules *policy.Policy, here []state.Command) {
 			l.Notice("hint: --proxy %s,where=sandbox keeps that code from your other files", c.Name)
 			return
 		}
+	}
+}
+
+// bannerOfGit prints how git in the container reaches remotes by way of this host, if it may.
+func (l *Launch) bannerOfGit(allowed []string) {
+	if slices.Contains(allowed, policy.GitPush) {
+		l.Notice("session %s: git in the container reaches remotes with this host's credentials after this line, typed in the repository there:", l.Plan.Record.ID)
+		l.Notice("  %s", watch.GitRemotes(l.Store, l.Plan.Record.InvokedIn, l.Plan.Config).Setup())
 	}
 }
 

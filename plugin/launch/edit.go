@@ -52,12 +52,6 @@ func imageEnv(ctx context.Context, api client.APIClient, want Creation) ([]strin
 	return envOf(ctx, api, want.Config.Image, opts...)
 }
 
-// ImagePath returns the PATH that an image sets.
-func ImagePath(ctx context.Context, api client.APIClient, image string) (string, error) {
-	env, err := envOf(ctx, api, image)
-	return pathOf(env), err
-}
-
 func envOf(ctx context.Context, api client.APIClient, image string, opts ...client.ImageInspectOption) ([]string, error) {
 	img, err := api.ImageInspect(ctx, image, opts...)
 	if err != nil || img.Config == nil {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -163,6 +164,9 @@ func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, arg
 // plan returns the checked result of the flags. Nothing has been created yet.
 func (o *proxyOptions) plan(args, globalArgs []string) (*launch.Plan, error) {
 	commands, err := launch.ParseProxies(args)
+	if err == nil && slices.ContainsFunc(commands, func(c state.Command) bool { return c.Name == policy.GitPush }) {
+		err = fmt.Errorf("%s is not there over files: docker hostexec run and attach have it", policy.GitPush)
+	}
 	if err != nil {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "--proxy "))
 	}
