@@ -55,7 +55,14 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 		cmd.AddCommand(session.NewWatcherCommand(dockerCLI))
 		return cmd
 	}
-	cmd.AddCommand(
+	cmd.AddCommand(verbs(dockerCLI)...)
+	completeFlags(cmd, completions(dockerCLI))
+	return cmd
+}
+
+// verbs returns all verbs.
+func verbs(dockerCLI command.Cli) []*cobra.Command {
+	return []*cobra.Command{
 		cli.FlagsAsRun(run.NewRunCommand(dockerCLI)),
 		agent.NewCommand(dockerCLI), // which reports errors as JSON, too
 		agent.NewRulesCommand(dockerCLI),
@@ -88,9 +95,7 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 		cli.FlagsAsRun(with.NewComposeCommand(dockerCLI)),
 		cli.ArgsAsRun(devcontainer.NewCommand(dockerCLI)),
 		session.NewWatcherCommand(dockerCLI),
-	)
-	completeFlags(cmd, completions(dockerCLI))
-	return cmd
+	}
 }
 
 // flagError returns docker's error for an unknown flag, with our verbs' exit code. After an unknown
