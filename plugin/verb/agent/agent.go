@@ -126,41 +126,49 @@ func (o *agentOptions) start(cmd *cobra.Command, dockerCLI command.Cli, args []s
 			}
 		}
 	}
-	store, err := state.Open()
+	r, err := o.newRun(dockerCLI, args)
 	if err != nil {
 		return err
+	}
+	ctx, stop := cli.Interruptible(cmd.Context(), dockerCLI, syscall.SIGHUP)
+	defer stop()
+	if r.spec.Mode == agent.InContainer {
+		return r.inContainer(ctx, cmd.Flags())
+	}
+	return r.onHost(ctx, cmd.Flags())
+}
+
+// newRun reads the configuration, and returns the planned run of an agent. args are the agent's command.
+func (o *agentOptions) newRun(dockerCLI command.Cli, args []string) (*agentRun, error) {
+	store, err := state.Open()
+	if err != nil {
+		return nil, err
 	}
 	configured, err := o.configured(store)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	spec, warnings, err := agent.New(configured, agent.Given{Mode: o.mode, Args: args, Image: o.image}, agentHost(store))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, w := range append(configured.Warnings, warnings...) {
 		o.say(dockerCLI, "warning: %s", w)
 	}
 	p, err := o.run.Plan(spec.Container.Image, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p.Record.Agent = &state.Agent{Name: spec.Name, Mode: string(spec.Mode), Keep: spec.Container.Keep}
 	if o.file != "" {
 		if p.Record.Agent.Config, err = filepath.Abs(o.file); err != nil {
-			return err
+			return nil, err
 		}
 		if err := checkNotWritable(store, p.Record.Agent.Config); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	ctx, stop := cli.Interruptible(cmd.Context(), dockerCLI, syscall.SIGHUP)
-	defer stop()
-	r := &agentRun{agentOptions: o, cli: dockerCLI, plan: p, spec: spec}
-	if spec.Mode == agent.InContainer {
-		return r.inContainer(ctx, cmd.Flags())
-	}
-	return r.onHost(ctx, cmd.Flags())
+	return &agentRun{agentOptions: o, cli: dockerCLI, plan: p, spec: spec}, nil
 }
 
 // workspaceArg takes the argument after a bare --workspace as the flag's directory. The flag's value is

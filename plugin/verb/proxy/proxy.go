@@ -121,24 +121,9 @@ func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, arg
 	}
 	ctx, stop := cli.Interruptible(ctx, dockerCLI)
 	defer stop()
-	p.Record.ID = state.NewID()
-	link, err := watch.Start(store.Dir(p.Record.ID), p.Record.GlobalArgs)
+	link, err := startWatcher(ctx, store, p)
 	if err != nil {
 		return err
-	}
-	if err = store.Create(&p.Record); err == nil {
-		// Commands that run in containers of their own need the shim in the share.
-		err = inject.FillShare(store.Home, store.Dir(p.Record.ID), runtime.GOARCH, nil)
-	}
-	if err == nil {
-		err = link.Recorded()
-	}
-	if err == nil {
-		err = link.Ready(ctx)
-	}
-	if err != nil {
-		_ = link.Close() // its error would be the same
-		return explainProxy(p.Record, errors.Join(err, store.Discard(p.Record.ID)))
 	}
 	announceProxy(dockerCLI, opts, p, link.Warnings())
 	launch.StartPage(store, p.Record, p.Config)
@@ -159,6 +144,30 @@ func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, arg
 	err = link.Drain()
 	<-gone
 	return err
+}
+
+// startWatcher creates the session of p and starts its watcher. It returns when the watcher answers calls.
+func startWatcher(ctx context.Context, store *state.Store, p *launch.Plan) (*watch.Link, error) {
+	p.Record.ID = state.NewID()
+	link, err := watch.Start(store.Dir(p.Record.ID), p.Record.GlobalArgs)
+	if err != nil {
+		return nil, err
+	}
+	if err = store.Create(&p.Record); err == nil {
+		// Commands that run in containers of their own need the shim in the share.
+		err = inject.FillShare(store.Home, store.Dir(p.Record.ID), runtime.GOARCH, nil)
+	}
+	if err == nil {
+		err = link.Recorded()
+	}
+	if err == nil {
+		err = link.Ready(ctx)
+	}
+	if err != nil {
+		_ = link.Close() // its error would be the same
+		return nil, explainProxy(p.Record, errors.Join(err, store.Discard(p.Record.ID)))
+	}
+	return link, nil
 }
 
 // plan returns the checked result of the flags. Nothing has been created yet.

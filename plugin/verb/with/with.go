@@ -149,20 +149,27 @@ func run(docker context.Context, dockerCLI command.Cli, opts *options, args []st
 		}()
 	}
 	server := &apiproxy.Server{Engine: dockerCLI.Client(), Sessions: launcher, Socket: sock.Path}
-	ctx, stop := context.WithCancel(context.WithoutCancel(docker))
-	served := make(chan error, 1)
-	// ends when stop is called; run waits for it.
-	go func() { served <- server.Serve(ctx, sock.UnixListener) }()
-	if len(args) > 0 {
-		err = become(docker, path, args, environ(sock.Host(), dockerCLI.DockerEndpoint().Host, cli.GlobalArgs(dockerCLI)))
-	} else {
+	err = serveDuring(docker, server, sock, func() error {
+		if len(args) > 0 {
+			return become(docker, path, args, environ(sock.Host(), dockerCLI.DockerEndpoint().Host, cli.GlobalArgs(dockerCLI)))
+		}
 		announce(dockerCLI, opts, sock.Host())
 		waitForSignal(docker)
-	}
-	stop()
-	err = errors.Join(err, <-served)
+		return nil
+	})
 	report(dockerCLI, launcher)
 	return err
+}
+
+// serveDuring serves on sock until client returns, also after docker's context has ended.
+func serveDuring(docker context.Context, server *apiproxy.Server, sock *apiproxy.Socket, client func() error) error {
+	ctx, stop := context.WithCancel(context.WithoutCancel(docker))
+	served := make(chan error, 1)
+	// ends when stop is called; serveDuring waits for it.
+	go func() { served <- server.Serve(ctx, sock.UnixListener) }()
+	err := client()
+	stop()
+	return errors.Join(err, <-served)
 }
 
 // announce prints how clients find the proxy.

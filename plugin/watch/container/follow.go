@@ -57,7 +57,7 @@ func (m *Mode) Follow(ctx context.Context, link *watch.Launcher) (err error) {
 }
 
 // followRuns follows the container through all its runs. The first one began at the given time; exit is its end.
-// looked returns when the mounts of the first run have been checked.
+// looked ends the check of the first run's mounts.
 func (m *Mode) followRuns(ctx context.Context, api watch.Engine, id, began string, exit *exitWait, looked func()) error {
 	for {
 		err := wait(ctx, api, id, began, exit, m.s.Log)
