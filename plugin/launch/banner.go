@@ -95,19 +95,9 @@ func (l *Launch) banner() {
 	}
 	here := slices.DeleteFunc(slices.Clone(commands), l.Plan.Elsewhere)
 	rules := l.Plan.Config.Policy(PolicyCommands(here))
-	confined := func(name string) bool { return rules.Place(name).Sandboxed }
 	if on := Allowed(here); len(on) > 0 {
 		l.bannerOfGit(on)
-		onHost := func(name string) bool { return confined(name) || name == policy.GitPush }
-		if free := slices.DeleteFunc(slices.Clone(on), onHost); len(free) > 0 {
-			l.Notice("session %s: %s on this host when the container calls", l.Plan.Record.ID, runPhrase(free))
-		}
-		if boxed := slices.DeleteFunc(slices.Clone(on), func(name string) bool { return !confined(name) }); len(boxed) > 0 {
-			l.Notice("session %s: %s in a sandbox on this host when the container calls", l.Plan.Record.ID, runPhrase(boxed))
-		}
-		if at := l.commandDirs(); at != "" {
-			l.Notice("%s", at)
-		}
+		l.bannerOfHost(rules, on)
 	}
 	for _, c := range commands {
 		if c.Action != "deny" && l.Plan.Elsewhere(c) {
@@ -128,6 +118,28 @@ func (l *Launch) banner() {
 		l.Notice("%s", text)
 	}
 	l.proposeSandbox(rules, here)
+}
+
+// bannerOfHost prints which of the allowed commands run on this host, which of them in a sandbox, and where.
+func (l *Launch) bannerOfHost(rules *policy.Policy, allowed []string) {
+	var free, confined []string
+	for _, name := range allowed {
+		switch {
+		case rules.Place(name).Sandboxed:
+			confined = append(confined, name)
+		case name != policy.GitPush:
+			free = append(free, name)
+		}
+	}
+	if len(free) > 0 {
+		l.Notice("session %s: %s on this host when the container calls", l.Plan.Record.ID, runPhrase(free))
+	}
+	if len(confined) > 0 {
+		l.Notice("session %s: %s in a sandbox on this host when the container calls", l.Plan.Record.ID, runPhrase(confined))
+	}
+	if at := l.commandDirs(); at != "" {
+		l.Notice("%s", at)
+	}
 }
 
 // proposeSandbox names a command that always runs code of the container, and how to confine it.
