@@ -72,9 +72,7 @@ func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.Ins
 	if err = l.Err; err == nil {
 		err = l.Link.Bind(c.ID, "")
 	}
-	for _, w := range l.Link.Warnings() {
-		l.Notice("warning: %s", w)
-	}
+	l.warnOfMounts()
 	if err != nil {
 		_, terr := removeShims(context.WithoutCancel(ctx), api, c.ID, p.Record)
 		return nil, errors.Join(err, terr)

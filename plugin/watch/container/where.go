@@ -10,6 +10,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -33,6 +34,14 @@ func Where(rec state.Session, c container.InspectResponse, workdir string) strin
 	}
 	defer t.Close()
 	return where(t)
+}
+
+// unusedFlag returns a warning if --workdir-host has no effect, or nothing.
+func unusedFlag(t *mount.Table) []string {
+	if t.Unused() == "" {
+		return nil
+	}
+	return []string{"--workdir-host " + names.Quoted(t.Unused()) + " has no effect, because directories of this host are mounted: commands run in these"}
 }
 
 // where returns the directories of this host in which commands run, as text for people.
