@@ -130,7 +130,7 @@ func TestIntegrationAttackWithStart(t *testing.T) {
 	check(t, os.Symlink(filepath.Join(h.State, "sessions"), at))
 	for _, verb := range []string{"start", "restart"} {
 		r := h.Docker(t, withDocker("", verb, name)...)
-		if r.Code != 1 || !strings.Contains(r.Err, "covers hostexec's own state") {
+		if r.Code != 1 || !strings.Contains(r.Err, "covers hostexec's own state") || !strings.Contains(r.Err, "hint: the container is kept, but not started") {
 			t.Errorf("%s: %v", verb, r)
 		}
 	}

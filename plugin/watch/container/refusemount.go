@@ -32,7 +32,7 @@ func RefuseMountOf(ctx context.Context, api watch.Engine, id, file string) error
 			if err != nil {
 				return err
 			}
-			l = &protectedView{view: v, stateDir: file, at: v.Locate(file), files: []string{file}}
+			l = &protectedView{view: v, stateDir: file, at: v.Locate(file), files: []string{file}, move: "move the socket (XDG_RUNTIME_DIR, --listen) to a directory"}
 		}
 		if err := l.source(m.Source, m.RW, recursive(c, m.Destination)); err != nil {
 			return err
