@@ -64,7 +64,7 @@ func TestIntegrationWithLife(t *testing.T) {
 	name := unique("with-life")
 	h.Must(t, withDocker("--proxy hsh=/bin/sh --all", append(h.clientRun(t, "create", "--name", name, "--stop-timeout", "0"), "sleep", "1000")...)...)
 	state := func() string {
-		return strings.TrimSpace(h.Must(t, "hostexec", "status", "-a", "--format", "{{.State}}"))
+		return field(h.Must(t, "hostexec", "status", "-a", "--format", "{{.Container}} {{.State}}"), name+" ")
 	}
 	says := func(when string) {
 		t.Helper()
@@ -73,7 +73,12 @@ func TestIntegrationWithLife(t *testing.T) {
 		})
 	}
 	want(t, "the state before the first start", state(), "waiting")
-	time.Sleep(endsAfter) // a session of run would have ended
+	other := unique("with-unstarted")
+	t.Cleanup(func() { h.Docker(t, "rm", "-f", other) })
+	h.Docker(t, append(h.runArgs("--proxy", "hsh=/bin/sh", "--name", other), image(t, "busybox"), "/no/such/program")...) // is created only
+	eventually(t, patience, "a session of run has ended, whose container did not start", func() bool {
+		return field(h.Must(t, "hostexec", "status", "-a", "--format", "{{.Container}} {{.State}}"), other+" ") != "waiting"
+	})
 	want(t, "the state long before the first start", state(), "waiting")
 	h.Must(t, "start", name)
 	says("after the first start")
@@ -88,12 +93,26 @@ func TestIntegrationWithLife(t *testing.T) {
 	h.Must(t, withDocker("", "restart", name)...)
 	want(t, "the state after somebody has ended the session", state(), "stopped")
 	h.Must(t, "hostexec", "resume", name)
-	h.Must(t, "rm", "-f", name)
+	h.Must(t, "rm", "-f", name, other)
 	eventually(t, patience, "the session has gone", func() bool { return len(h.Sessions(t)) == 0 })
 }
 
-// endsAfter is longer than a watcher waits for a container that has stopped.
-const endsAfter = 13 * time.Second
+// TestIntegrationWithBanner: at a terminal, with says what run says of a session.
+func TestIntegrationWithBanner(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, false)
+	h.Env = append(h.Env, "DOCKER_CLI_HINTS=false")
+	name := unique("with-banner")
+	m := h.term(t, append([]string{"docker"}, withDocker("--proxy make --all", append(h.clientRun(t, "run", "--rm", "--name", name), "echo", "ran")...)...)...)
+	m.Expect(t, "ran")
+	m.Expect(t, "hostexec: container "+name+": session ")
+	m.Expect(t, "make runs on this host when the container calls")
+	m.Expect(t, "HOST CODE EXECUTION: make runs code from "+h.Work)
+	want(t, "the code", m.Wait(t), 0)
+	if r := h.Docker(t, withDocker("--proxy make --all", append(h.clientRun(t, "run", "--rm"), "true")...)...); r.Code != 0 || r.Out+r.Err != "" {
+		t.Errorf("in a script: %v", r)
+	}
+}
 
 // TestIntegrationAttackWithMounts has a client mount what decides over calls, by what only the engine resolves.
 //
@@ -169,7 +188,7 @@ func TestIntegrationAttackWithStart(t *testing.T) {
 	check(t, os.Symlink(filepath.Join(h.State, "sessions"), at))
 	for _, verb := range []string{"start", "restart"} {
 		r := h.Docker(t, withDocker("", verb, name)...)
-		if r.Code != 1 || !strings.Contains(r.Err, "covers hostexec's own state") {
+		if r.Code != 1 || !strings.Contains(r.Err, "covers hostexec's own state") || !strings.Contains(r.Err, "hint: the container is kept, but not started") {
 			t.Errorf("%s: %v", verb, r)
 		}
 	}

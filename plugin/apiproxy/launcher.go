@@ -3,6 +3,7 @@
 package apiproxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/docker/cli/cli/command"
@@ -31,10 +31,11 @@ type Launcher struct {
 	followers sync.WaitGroup
 	resuming  sync.Mutex // held while a watcher is started for a session that has none
 
-	mu       sync.Mutex // guards the fields below
-	notes    []string   // see Notes
-	selected int        // containers that were to get a session
-	others   int        // containers that were created beside them
+	mu       sync.Mutex        // guards the fields below
+	notes    []string          // see Notes
+	tell     func(line string) // gets notes instead, if it is not nil
+	selected int               // containers that were to get a session
+	others   int               // containers that were created beside them
 }
 
 // NewLauncher returns a Launcher. It checks the flags and the configuration as run does, and warns of the parts of the
@@ -74,6 +75,16 @@ func (l *Launcher) Notes() []string {
 	return notes
 }
 
+// TellAtOnce has tell get the lines so far, and later ones as they come. It is called by one goroutine at a time.
+func (l *Launcher) TellAtOnce(tell func(line string)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, line := range l.notes {
+		tell(line)
+	}
+	l.notes, l.tell = nil, tell
+}
+
 // count notes that a container is created, and whether it is selected.
 func (l *Launcher) count(selected bool) {
 	l.mu.Lock()
@@ -88,7 +99,12 @@ func (l *Launcher) count(selected bool) {
 func (l *Launcher) note(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.notes = append(l.notes, escaped(fmt.Sprintf(format, args...)))
+	line := escaped(fmt.Sprintf(format, args...))
+	if l.tell != nil {
+		l.tell(line)
+		return
+	}
+	l.notes = append(l.notes, line)
 }
 
 // Create implements Sessions.
@@ -129,7 +145,7 @@ func (l *Launcher) Create(ctx context.Context, req *CreateRequest) (created func
 	if err != nil {
 		return nil, err
 	}
-	s.Tell = func(text string) { l.note("%s", text) }
+	s.Tell = func(text string) { l.note("container %s: %s", cmp.Or(want.Name, s.ID[:min(len(s.ID), 12)]), text) }
 	return l.begun(ctx, s, req, want)
 }
 
@@ -165,22 +181,9 @@ func (l *Launcher) begun(ctx context.Context, s *launch.Launch, req *CreateReque
 		if err := s.Created(api, id, adds.Apply(want)); err != nil {
 			return errors.Join(err, s.Finish())
 		}
-		l.noteSession(s, want.Name)
+		s.AnnounceSession()
 		return s.Finish()
 	}, nil
-}
-
-// noteSession says what the container of a session may call.
-func (l *Launcher) noteSession(s *launch.Launch, name string) {
-	may := launch.Allowed(s.Plan.Record.Proxied())
-	if name == "" {
-		name = s.ID[:min(len(s.ID), 12)]
-	}
-	if len(may) == 0 {
-		l.note("warning: container %s may call no command: add --proxy COMMAND", name)
-		return
-	}
-	l.note("session %s: container %s may call %s", s.Plan.Record.ID, name, strings.Join(may, ", "))
 }
 
 // inspectImage sets want.Image, unless the image is missing.

@@ -35,11 +35,13 @@ type Socket struct {
 	*net.UnixListener
 	Path string // for DOCKER_HOST
 
-	dir  string
-	lock *flock.Flock
+	dir     string // in the state directory
+	runtime string // in the user's runtime directory, or ""
+	lock    *flock.Flock
 }
 
-// Listen makes a socket that only this user can connect to: at path or, if path is "", in the directory.
+// Listen makes a socket that only this user can connect to: at path or, if path is "", in a directory of its own, which is
+// in the user's runtime directory if there is one. The state directory is below the home directory, which containers mount.
 func Listen(store *state.Store, path string) (*Socket, error) {
 	dir := filepath.Join(store.APIProxies(), names.RandomHex(6))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -57,13 +59,15 @@ func (s *Socket) listen(store *state.Store, path string) (err error) {
 	if _, err := s.lock.TryLock(); err != nil {
 		return fmt.Errorf("lock the folder of the API proxy: %w", err)
 	}
-	if s.Path = filepath.Join(s.dir, socketName); path != "" {
+	if path != "" {
 		if s.Path, err = freePath(path); err == nil {
 			err = replaceable(store, filepath.Dir(s.Path))
 		}
-		if err != nil {
-			return err
-		}
+	} else {
+		s.Path, err = s.privatePath()
+	}
+	if err != nil {
+		return err
 	}
 	if len(s.Path) > maxPath {
 		return cli.Hint(fmt.Errorf("the path of the socket, %s, has more than %d bytes: no client could connect", s.Path, maxPath),
@@ -72,6 +76,35 @@ func (s *Socket) listen(store *state.Store, path string) (err error) {
 	s.UnixListener, err = socket.Bind(filepath.Dir(s.Path), filepath.Base(s.Path), 0o600)
 	return err
 }
+
+// privatePath returns the path of a socket in a directory of its own. Sweep finds the directory.
+func (s *Socket) privatePath() (string, error) {
+	dir, ok := runtimeDir()
+	if !ok {
+		return filepath.Join(s.dir, socketName), nil
+	}
+	dir = filepath.Join(dir, "hostexec-"+filepath.Base(s.dir))
+	if err := os.WriteFile(runtimeFile(s.dir), []byte(dir), 0o600); err != nil {
+		return "", fmt.Errorf("record the folder of the socket: %w", err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make the folder of the socket: %w", err)
+	}
+	s.runtime = dir
+	return filepath.Join(dir, socketName), nil
+}
+
+// removeRuntime removes the directory of a socket in the user's runtime directory. It may be gone.
+func removeRuntime(dir string) error {
+	for _, path := range []string{filepath.Join(dir, socketName), dir} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func runtimeFile(dir string) string { return filepath.Join(dir, "runtime") }
 
 // freePath returns path as an absolute path without links in its directories. There must be nothing, or the socket of a
 // proxy that was killed.
@@ -134,6 +167,9 @@ func (s *Socket) Close() error {
 	if s.UnixListener != nil {
 		err = errors.Join(ignoreClosed(s.UnixListener.Close()), os.Remove(s.Path))
 	}
+	if s.runtime != "" {
+		err = errors.Join(err, removeRuntime(s.runtime))
+	}
 	return errors.Join(err, os.RemoveAll(s.dir), s.lock.Close())
 }
 
@@ -186,6 +222,11 @@ func sweep(dir string, remove func(Context) error) error {
 	if b, err := os.ReadFile(contextFile(dir)); err == nil && json.Unmarshal(b, &c) == nil && c.Name != "" {
 		if err := remove(c); err != nil {
 			return fmt.Errorf("remove context %s: %w", names.Quoted(c.Name), err)
+		}
+	}
+	if b, err := os.ReadFile(runtimeFile(dir)); err == nil {
+		if err := removeRuntime(string(b)); err != nil {
+			return fmt.Errorf("remove the folder of a socket: %w", err)
 		}
 	}
 	return os.RemoveAll(dir)

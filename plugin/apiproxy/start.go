@@ -13,6 +13,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/client"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	remover "github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
@@ -84,11 +85,12 @@ func (l *Launcher) resume(ctx context.Context, rec state.Session) error {
 	return link.Done()
 }
 
-// refuseStart returns the error for a container that must not start. One that has never run is removed, as by run.
+// refuseStart returns the error for a container that must not start. One that has never run is removed, as by run. Others
+// are kept: they may have files that a person needs.
 func (l *Launcher) refuseStart(api client.APIClient, rec state.Session, c container.InspectResponse, err error) error {
 	err = fmt.Errorf("container %s: %w", rec.ContainerName, err)
 	if c.State.Status != container.StateCreated {
-		return err
+		return cli.Hint(err, "the container is kept, but not started: undo what its mount leads to now, or create it again with other mounts (docker cp copies its files)")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), removal)
 	defer cancel()

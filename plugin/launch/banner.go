@@ -46,6 +46,11 @@ func (t rawTerminal) Write(p []byte) (int, error) {
 // Announce prints what the user should know before the container starts.
 func (l *Launch) Announce() {
 	l.warnConfig()
+	l.AnnounceSession()
+}
+
+// AnnounceSession is Announce without the warnings of the configuration, which are not this session's only.
+func (l *Launch) AnnounceSession() {
 	l.warnPrivs()
 	l.warnPort()
 	l.banner()
@@ -83,6 +88,10 @@ func (l *Launch) warnOfMounts() {
 
 // warn prints a warning for people and for scripts.
 func (l *Launch) warn(text string) {
+	if l.Tell != nil && l.CLI.Err().IsTerminal() {
+		l.Tell("warning: " + text)
+		return
+	}
 	var out io.Writer = l.CLI.Err()
 	if l.CLI.Err().IsTerminal() {
 		out = rawTerminal{out}

@@ -154,6 +154,9 @@ func run(docker context.Context, dockerCLI command.Cli, opts *options, args []st
 			return become(docker, path, args, environ(sock.Host(), dockerCLI.DockerEndpoint().Host, cli.GlobalArgs(dockerCLI)))
 		}
 		announce(dockerCLI, opts, sock.Host())
+		if dockerCLI.Err().IsTerminal() {
+			launcher.TellAtOnce(func(line string) { cli.Say(dockerCLI.Err(), "%s", line) })
+		}
 		waitForSignal(docker)
 		return nil
 	})

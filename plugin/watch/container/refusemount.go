@@ -5,6 +5,7 @@ package container
 import (
 	"context"
 	"fmt"
+	"os"
 
 	apimount "github.com/docker/docker/api/types/mount"
 
@@ -48,7 +49,11 @@ func viewsOf(private []string) (all []*protectedView, err error) {
 		return nil, err
 	}
 	for _, p := range private {
-		all = append(all, &protectedView{view: v, stateDir: p, at: v.Locate(p), files: append(firstFiles(p), p)})
+		l := &protectedView{view: v, stateDir: p, at: v.Locate(p), files: append(firstFiles(p), p)}
+		if fi, err := os.Lstat(p); err == nil && !fi.IsDir() {
+			l.move = "move the socket (XDG_RUNTIME_DIR, --listen) to a directory"
+		}
+		all = append(all, l)
 	}
 	return all, nil
 }
