@@ -252,9 +252,9 @@ func (p *Pool) grace() time.Duration {
 
 // graceFor returns the time between TERM and KILL for processes that end with ctx.
 func (p *Pool) graceFor(ctx context.Context) time.Duration {
-	var says executor.Graceful
-	if errors.As(context.Cause(ctx), &says) {
-		return says.Grace()
+	var graceful executor.Graceful
+	if errors.As(context.Cause(ctx), &graceful) {
+		return graceful.Grace()
 	}
 	return p.grace()
 }
