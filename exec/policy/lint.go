@@ -109,9 +109,9 @@ func (l *linter) checkDangerous(s subject) {
 	known := s.known()
 	switch {
 	case known.code():
-		l.add(s.Where, s.title, true, "%s runs code that the container may have written, so allow asks: write accept: %s to allow it", s.names, CodeAccepted)
+		l.add(s.Where, s.title, true, "%s runs code that the container may have written, so allow asks: write accept: %s to allow it, or where: sandbox to confine it", s.names, CodeAccepted)
 	case s.hasEffect("code"):
-		l.add(s.Where, s.title, true, "effects has code, so allow asks: write accept: %s to allow it", CodeAccepted)
+		l.add(s.Where, s.title, true, "effects has code, so allow asks: write accept: %s to allow it, or where: sandbox to confine it", CodeAccepted)
 	case known == unknown && len(s.Effects) == 0:
 		l.add(s.Where, s.title, true, "effects is missing, and %s is not known to be harmless, so allow asks: write effects: with those of read, write, network and code that it has", s.names)
 	}

@@ -148,7 +148,7 @@ func (l *Launch) proposeSandbox(rules *policy.Policy, here []state.Command) {
 		return
 	}
 	for _, c := range here {
-		if c.Action != "deny" && !rules.Place(c.Name).Confined() && rules.Grade(c.Name, c.Path) == policy.GradeCertain {
+		if c.Action != "deny" && !rules.Place(c.Name).Confined() && rules.Grade(c.Name, c.Path) == policy.GradeCertain && rules.SuitsSandbox(c.Name, c.Path) {
 			l.Notice("hint: --proxy %s,where=sandbox keeps that code from your other files", c.Name)
 			return
 		}

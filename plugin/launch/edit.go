@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/api/types/mount"
 	"github.com/docker/docker/api/types/versions"
 	"github.com/docker/docker/client"
@@ -45,19 +46,27 @@ func containerPath(ctx context.Context, api client.APIClient, want Creation) (st
 
 // imageEnv returns the environment of the container's image.
 func imageEnv(ctx context.Context, api client.APIClient, want Creation) ([]string, error) {
-	var opts []client.ImageInspectOption
-	if want.Platform != nil && versions.GreaterThanOrEqualTo(api.ClientVersion(), "1.49") {
-		opts = append(opts, client.ImageInspectWithPlatform(want.Platform))
+	if want.Image != nil {
+		return envOf(*want.Image), nil
 	}
-	return envOf(ctx, api, want.Config.Image, opts...)
+	img, err := want.InspectImage(ctx, api)
+	return envOf(img), err
 }
 
-func envOf(ctx context.Context, api client.APIClient, image string, opts ...client.ImageInspectOption) ([]string, error) {
-	img, err := api.ImageInspect(ctx, image, opts...)
-	if err != nil || img.Config == nil {
-		return nil, err
+// InspectImage returns what the engine reports about the container's image.
+func (c Creation) InspectImage(ctx context.Context, api client.APIClient) (image.InspectResponse, error) {
+	var opts []client.ImageInspectOption
+	if c.Platform != nil && versions.GreaterThanOrEqualTo(api.ClientVersion(), "1.49") {
+		opts = append(opts, client.ImageInspectWithPlatform(c.Platform))
 	}
-	return img.Config.Env, nil
+	return api.ImageInspect(ctx, c.Config.Image, opts...)
+}
+
+func envOf(img image.InspectResponse) []string {
+	if img.Config == nil {
+		return nil
+	}
+	return img.Config.Env
 }
 
 // pathOf returns the PATH of a container's environment.

@@ -65,11 +65,10 @@ func newMountCheck(store *state.Store, rec state.Session) *mountCheck {
 	return &mountCheck{record: record, config: config, sessions: sessions, notifier: watch.NewNotifier(rec, watch.Notify(config.Load().Notify), sessions, log)}
 }
 
-// Preflight returns the objection that the watcher of rec's session would have to its container, if that
-// started now.
-func Preflight(ctx context.Context, api watch.Engine, store *state.Store, rec state.Session) error {
-	c, err := inspect(ctx, api, rec.Container)
-	if err != nil {
+// Preflight returns the objection that the watcher of rec's session would have to its container c, if that started now.
+func Preflight(ctx context.Context, api watch.Engine, store *state.Store, rec state.Session, c container.InspectResponse) error {
+	c.Mounts = slices.Clone(c.Mounts)
+	if err := showHostFiles(ctx, api, &c); err != nil {
 		return err
 	}
 	return newMountCheck(store, rec).refuse(c)
