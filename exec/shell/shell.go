@@ -42,7 +42,8 @@ type Runner interface {
 	Run(context.Context, executor.Command, executor.Streams) (executor.Status, error)
 }
 
-// Pool holds the shells of one session. Set its fields before the first Create.
+// Pool holds the shells of one session. Set its fields before the first Create. It has many fields: six are
+// options, and the others are what all shells share.
 type Pool struct {
 	Runner Runner
 	Dir    string        // of its own, made when it is needed and removed by Close

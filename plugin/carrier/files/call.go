@@ -17,7 +17,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// call is one call: it translates between frames and files.
+// call is one call: it translates between frames and files. It has a field for each file of the protocol that it
+// holds open, and for each limit that it must keep.
 type call struct {
 	p       *servedDir
 	req     request
