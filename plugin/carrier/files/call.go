@@ -17,8 +17,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// call is one call: it translates between frames and files. It has a field for each file of the protocol that it
-// holds open, and for each limit that it must keep.
+// call is one call: it translates between frames and files. It has many fields because the caller, the host and a
+// limit can each end the call, and each has its own state.
 type call struct {
 	p       *servedDir
 	req     request
