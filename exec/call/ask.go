@@ -140,16 +140,16 @@ func (w *authorizedCall) question(req *request) approval.Question {
 // wait asks a person, and reminds the caller of it regularly. If the policy changes so that the request would
 // be decided differently, it withdraws the question, and changed is true.
 func (x asking) wait(ctx context.Context) (a approval.Answer, changed bool) {
-	told, done := context.WithCancelCause(ctx)
+	askCtx, done := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer done(nil)
 	asked := x.server.Queue.Changed()
-	// ends when the question is answered, which cancels told.
+	// ends when the question is answered, which cancels askCtx.
 	wg.Go(func() {
 		select {
 		case <-asked: // a request that is refused at once has not waited
-		case <-told.Done():
+		case <-askCtx.Done():
 			return
 		}
 		tick := time.NewTicker(reminderInterval)
@@ -165,13 +165,13 @@ func (x asking) wait(ctx context.Context) (a approval.Answer, changed bool) {
 			case <-next:
 			case <-tick.C:
 				x.peer.send(wire.KindNotice, []byte(waiting(x.req)))
-			case <-told.Done():
+			case <-askCtx.Done():
 				return
 			}
 		}
 	})
-	a = x.server.Queue.Ask(told, x.w.question(x.req))
-	return a, context.Cause(told) == errRedecide
+	a = x.server.Queue.Ask(askCtx, x.w.question(x.req))
+	return a, context.Cause(askCtx) == errRedecide
 }
 
 // verdictChanged reports whether the policy would now decide the request differently than it decided w.

@@ -79,15 +79,15 @@ func (s *Server) shellForHost(name string) (*shell.Shell, error) {
 
 // hostText returns o, extended so that it registers c as running once c has started.
 func (t *runningCalls) hostText(sh *shell.Shell, c shell.Command, o shell.Output, kill context.CancelCauseFunc) shell.Output {
-	told := o.Started
+	started := o.Started
 	o.Started = func(request string, pid int) {
 		r := Running{Request: request, Args: append([]string{policy.Shell}, sh.Options().Args(c)...), Dir: sh.Place(), ByHost: true}
 		if sh.In() == "" { // else pid is a container's
 			r.PID = pid
 		}
 		t.set(r, kill)
-		if told != nil {
-			told(request, pid)
+		if started != nil {
+			started(request, pid)
 		}
 	}
 	return o

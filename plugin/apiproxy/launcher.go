@@ -22,7 +22,8 @@ import (
 )
 
 // Launcher gives selected containers the sessions that run would give them. What a container may call comes from the
-// flags and from the host's configuration only.
+// flags and from the host's configuration only. It has more methods than other types because it serves creation,
+// start and the comparison of existing containers from the same flags.
 type Launcher struct {
 	cli       command.Cli // of the real engine
 	opts      launch.Options

@@ -40,7 +40,8 @@ import (
 //	         then tells the watcher the container's ID and copies the links for login shells
 //	Finish   runs after docker run; the watcher stays with the container
 //
-// If a step fails or is interrupted before the container starts, nothing is left behind.
+// If a step fails or is interrupted before the container starts, nothing is left behind. Launch has more methods and
+// fields than other types because each step, also a concurrent one, must be able to undo the others.
 type Launch struct {
 	CLI   command.Cli
 	Plan  *Plan

@@ -128,10 +128,10 @@ func (w *Watcher) run(ctx context.Context, link *Launcher) (*Session, error) {
 	s := NewSession(record, log)
 	s.Engine, s.Life = w.Engine, life
 	life.calls = s.Calls
-	who := audit.SessionInfo{Project: filepath.Base(rec.InvokedIn), Branch: branch(rec.InvokedIn), Session: rec.ID, Agent: rec.AgentName()}
+	info := audit.SessionInfo{Project: filepath.Base(rec.InvokedIn), Branch: branch(rec.InvokedIn), Session: rec.ID, Agent: rec.AgentName()}
 	options := auditing(s.Config.Load().Audit)
 	options.NoRecords = rec.Container == ""
-	entries, err := audit.Open(store.Audit(), who, options)
+	entries, err := audit.Open(store.Audit(), info, options)
 	if err != nil {
 		return s, err
 	}

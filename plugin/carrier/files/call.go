@@ -17,7 +17,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// call is one call: it translates between frames and files.
+// call is one call: it translates between frames and files. It has many fields because the caller, the host and a
+// limit can each end the call, and each has its own state.
 type call struct {
 	p       *servedDir
 	req     request

@@ -143,11 +143,11 @@ func (r *redecision) learn(e audit.Entry) {
 		}
 		r.sessions[e.Session] = p
 	}
-	said, ok := strings.CutPrefix(e.Rule, "--proxy ")
+	value, ok := strings.CutPrefix(e.Rule, "--proxy ")
 	if p.known || !ok {
 		return
 	}
-	name, action, explicit := strings.Cut(said, "=")
+	name, action, explicit := strings.Cut(value, "=")
 	c := policy.Command{Name: name, Action: policy.Allow, Explicit: explicit}
 	if explicit {
 		c.Action, _ = policy.ParseAction(action) // an invalid action denies

@@ -101,10 +101,10 @@ func runSession(cmd *cobra.Command, args []string, inner *interposedCLI, p *laun
 	ctx, stop := cli.Interruptible(cmd.Context(), inner.Cli)
 	defer stop()
 	cmd.SetContext(ctx)
-	var told *cli.Interrupted
+	var interrupted *cli.Interrupted
 	l, err := launch.Begin(ctx, inner.Cli, p)
-	if err != nil && errors.As(context.Cause(ctx), &told) {
-		return told.Status()
+	if err != nil && errors.As(context.Cause(ctx), &interrupted) {
+		return interrupted.Status()
 	}
 	if err != nil {
 		return cli.FailRun(err)
@@ -118,8 +118,8 @@ func runSession(cmd *cobra.Command, args []string, inner *interposedCLI, p *laun
 	}
 	ferr := l.Finish()
 	switch {
-	case l.ID == "" && errors.As(l.Interrupted(), &told):
-		return told.Status()
+	case l.ID == "" && errors.As(l.Interrupted(), &interrupted):
+		return interrupted.Status()
 	case l.Failed != nil:
 		return cli.FailRun(l.Failed)
 	case err != nil:

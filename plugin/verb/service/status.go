@@ -88,11 +88,11 @@ func (m serviceManager) runs(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	err := exec.CommandContext(ctx, m.statusCommand[0], m.statusCommand[1:]...).Run()
-	var said *exec.ExitError
+	var exit *exec.ExitError
 	switch {
 	case err == nil:
 		return "yes"
-	case errors.As(err, &said) && ctx.Err() == nil:
+	case errors.As(err, &exit) && ctx.Err() == nil:
 		return "no"
 	}
 	return "not known: " + names.Escaped(err.Error())

@@ -77,7 +77,7 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, sweep []fu
 	}
 	rebuilt, answered := sessions.Rebuilt(ctx, dockerCLI, store, recs)
 	recs = append(recs, rebuilt...)
-	all := sessions.Survey(ctx, dockerCLI, store, recs)
+	all := sessions.States(ctx, dockerCLI, store, recs)
 	errs := []error{sessions.SweepLost(store), inject.Sweep(store.Home), sessions.SweepAgents(ctx, dockerCLI, store, all), sweepEngines(ctx, dockerCLI, store, all), store.Proxies().Sweep()}
 	if answered { // otherwise an unknown container may mount such a directory
 		errs = append(errs, sweepRecordless(store, recs, dockerCLI.Out()))
@@ -135,7 +135,7 @@ func sweepEngines(ctx context.Context, dockerCLI command.Cli, store *state.Store
 		if known {
 			return !serves
 		}
-		_, err := os.Stat(store.Dir(id)) // the session may be newer than the survey
+		_, err := os.Stat(store.Dir(id)) // the session may be newer than the list of sessions
 		return errors.Is(err, fs.ErrNotExist)
 	}
 	hosts, err := store.CallEngines()

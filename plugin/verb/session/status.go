@@ -93,7 +93,7 @@ func runStatus(ctx context.Context, dockerCLI command.Cli, opts statusOptions) e
 	}
 	var shown []sessions.Session
 	var errs []error
-	for _, s := range sessions.Survey(ctx, dockerCLI, store, recs) {
+	for _, s := range sessions.States(ctx, dockerCLI, store, recs) {
 		errs = append(errs, s.Unanswered())
 		live := s.State != sessions.StateExited && s.State != sessions.StateGone
 		if (live || opts.all || keep.Has("state")) && keep.Match(s) {

@@ -47,7 +47,7 @@ func viewOf(all []watch.ProtectedFile, session string) (*protectedView, error) {
 	}
 	l := &protectedView{view: v, files: []string{state.LockFile(session)}}
 	for _, p := range all {
-		switch p.Against {
+		switch p.OnMount {
 		case watch.Refuse:
 			l.stateDir, l.at, l.files = p.Path, v.Locate(p.Path), append(l.files, firstFiles(p.Path)...)
 		case watch.RefuseWritable:
