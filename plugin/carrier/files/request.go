@@ -158,8 +158,10 @@ func (a *request) parse(p *servedDir, text []byte, side []string, err error) {
 		}
 	}
 	// Clients without a .cmd write all of stdin before the request.
-	if e, err := p.Dir.Stat(a.id + ".stdin"); side == nil && err == nil && e.Regular {
-		a.exec.FDs[0] = wire.FDFile
+	if side == nil {
+		if e, err := p.Dir.Stat(a.id + ".stdin"); err == nil && e.Regular {
+			a.exec.FDs[0] = wire.FDFile
+		}
 	}
 }
 
