@@ -204,10 +204,10 @@ func FillShare(store *state.Store, p *Plan, arch string) error {
 		if rec.Agent != nil {
 			c.Pass = append(c.Pass, call.StdinVariable)
 		}
-		err := inject.FillFiles(store.Home, dir, arch, c.Script(), c.Pass, rec.Names())
+		err := inject.FillFiles(store.Home, dir, arch, c.Script(), c.Pass, rec.Shims())
 		return errors.Join(err, inject.FillRules(dir, rec.RuleCommands))
 	}
-	err := inject.FillShare(store.Home, dir, arch, rec.Names())
+	err := inject.FillShare(store.Home, dir, arch, rec.Shims())
 	return errors.Join(err, inject.FillRules(dir, rec.RuleCommands))
 }
 
