@@ -32,8 +32,6 @@ func requestDirs(t *testing.T) (*os.Root, requestLimit) {
 
 // TestChanges checks that each way to take disk space in an empty directory of requests is reported. Without such
 // a report, nobody would measure the directory.
-//
-// Attack 139.
 func TestChanges(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
