@@ -74,6 +74,8 @@ func TestFiles(t *testing.T) {
 	}{
 		{"success", status("exited", ""), "0\n", 0, ""},
 		{"failure", status("exited", ""), "42\n", 42, ""},
+		{"success, with the status in .exit", "", "0\n" + status("exited", ""), 0, ""},
+		{"success that the status in .exit denies", "", "0\n" + status("failed", ""), 125, ""},
 		{"a refusal", status("refused", ""), "126\n", 126, ""},
 		{"success that the status denies", status("failed", ""), "0\n", 125, ""},
 		{"no number", status("exited", ""), "zero\n", 125, "makes no sense"},
@@ -131,7 +133,7 @@ func TestFilesRequest(t *testing.T) {
 	}, "HOSTEXEC_TIMEOUT=1h")
 	c.wantExit(0)
 	here, err := os.Getwd()
-	if want := "make\x00cwd=" + here + "\x00alive=1\x00env=TERM=dumb\x00env=HOSTEXEC_TIMEOUT=1h\x00"; err != nil || string(sidecar) != want {
+	if want := "make\x00cwd=" + here + "\x00alive=1\x00exit=status\x00env=TERM=dumb\x00env=HOSTEXEC_TIMEOUT=1h\x00"; err != nil || string(sidecar) != want {
 		t.Errorf("the .cmd in %s is %q, want %q", dir, sidecar, want)
 	}
 	if want := "a b\x00\x00"; string(request) != want {

@@ -37,7 +37,7 @@ const passed = "TERM\nCOLUMNS\nLINES\nNO_COLOR\nHOSTEXEC_JSON\nHOSTEXEC_TIMEOUT\
 
 // sidecar returns the data for the host other than the arguments.
 func (f *files) sidecar(req *wire.Exec, share string) string {
-	text := base(req.Args) + "\x00cwd=" + req.Cwd + "\x00alive=1\x00"
+	text := base(req.Args) + "\x00cwd=" + req.Cwd + "\x00alive=1\x00exit=status\x00"
 	if f.wants {
 		text += "stdin=stream\x00"
 	}

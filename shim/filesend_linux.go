@@ -23,8 +23,16 @@ const (
 // changes late.
 func (f *files) finish(exit string) int {
 	status := ""
+	for i, b := range []byte(exit) {
+		if b == '\n' {
+			exit, status = exit[:i], exit[i+1:]
+			break
+		}
+	}
 	for waited := time.Duration(0); ; waited += often {
-		status, _ = read(f.id+".status", 512) // the reason, the last field, may be cut
+		if len(status) == 0 { // the host is older
+			status, _ = read(f.id+".status", 512) // the reason, the last field, may be cut
+		}
 		out, _ := number(field(status, "stdout"))
 		err, ok := number(field(status, "stderr"))
 		if ok && uint64(f.copied[0]) >= out && uint64(f.copied[1]) >= err {
@@ -39,9 +47,6 @@ func (f *files) finish(exit string) int {
 		}
 	}
 	f.leaveAndEnd("")
-	for exit != "" && exit[len(exit)-1] <= ' ' {
-		exit = exit[:len(exit)-1]
-	}
 	code, ok := number(exit)
 	if !ok || code > 255 {
 		return f.broken(wire.Error("it makes no sense"))

@@ -26,7 +26,7 @@ var streams = [2]string{".stdout", ".stderr"}
 func (f *files) follow() int {
 	for notified := false; ; {
 		// Reads .exit before the streams, because all output was written before .exit.
-		exit, err := read(f.id+".exit", 16)
+		exit, err := read(f.id+".exit", 544)
 		ended := err == nil
 		moved := false
 		if f.hasLeft() {

@@ -60,8 +60,11 @@ func openPlain(path string) (*os.File, error) {
 	return reopenFile(fd, os.O_RDONLY)
 }
 
+// reopenFlags are for opening a held file: without waiting, and as no terminal.
+const reopenFlags = unix.O_NONBLOCK | unix.O_NOCTTY
+
 // reopenFile opens the regular file that fd holds, without waiting: the holder of a lease may take 45 s to give it up, and
 // would block a thread for each call meanwhile (fcntl(2)).
 func reopenFile(fd, how int) (*os.File, error) {
-	return os.OpenFile("/proc/self/fd/"+strconv.Itoa(fd), how|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	return os.OpenFile("/proc/self/fd/"+strconv.Itoa(fd), how|reopenFlags, 0)
 }

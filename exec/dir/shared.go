@@ -118,19 +118,7 @@ func (d *SharedDir) Names(visit func(name string) bool) error {
 
 // Read returns the contents of the regular file name, which must not have more than max bytes.
 func (d *SharedDir) Read(name string, max int) ([]byte, Entry, error) {
-	f, e, err := d.Open(name)
-	if err != nil {
-		return nil, e, err
-	}
-	defer f.Close()
-	if e.Size > int64(max) {
-		return nil, e, errLong
-	}
-	text, err := io.ReadAll(io.LimitReader(f, int64(max)+1))
-	if err == nil && len(text) > max {
-		err = errLong
-	}
-	return text, e, err
+	return d.read(name, max)
 }
 
 // TooLong reports whether err is the error of Read for a file with too many bytes.
@@ -139,16 +127,12 @@ func TooLong(err error) bool { return errors.Is(err, errLong) }
 // Create makes the file name, open for reading and writing. It replaces any entry except a directory. The file belongs to
 // owner before others can see it. The caller closes it.
 func (d *SharedDir) Create(name string, owner Entry) (*os.File, error) {
-	return d.create(name, nil, owner)
+	return d.create(name, owner)
 }
 
 // Write is like Create. The file contains text before others can see it.
 func (d *SharedDir) Write(name string, text []byte, owner Entry) error {
-	f, err := d.create(name, text, owner)
-	if err == nil {
-		err = f.Close()
-	}
-	return err
+	return d.write(name, text, owner)
 }
 
 // Reserve allocates n bytes of the directory's disk, in a file without a name. Closing it frees them. It fails if the

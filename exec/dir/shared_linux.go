@@ -97,52 +97,125 @@ func (d *SharedDir) append(name string) (*os.File, Entry, error) {
 	return d.openAs(name, os.O_WRONLY|os.O_APPEND)
 }
 
-// openAs checks the held file before it opens it.
 func (d *SharedDir) openAs(name string, how int) (*os.File, Entry, error) {
-	fd, err := retry(func() (int, error) {
-		return unix.Openat(d.fd, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	})
+	fd, e, err := d.hold(name)
 	if err != nil {
-		return nil, Entry{}, err
+		return nil, e, err
 	}
 	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return nil, Entry{}, err
-	}
-	e := entry(&st)
-	switch {
-	case st.Mode&unix.S_IFMT != unix.S_IFREG:
-		return nil, e, errNotPlain
-	case !e.Regular:
-		return nil, e, errLinked
-	}
 	f, err := reopenFile(fd, how)
 	return f, e, err
 }
 
-// create makes the file under a temporary name, and renames it when it belongs to owner. Others can replace that name
-// meanwhile, but not the file that is held.
-func (d *SharedDir) create(name string, text []byte, owner Entry) (*os.File, error) {
-	making := "." + name + ".new"
-	fd, err := d.exclusive(making)
+// hold holds the regular file name without opening it. The caller closes the descriptor.
+func (d *SharedDir) hold(name string) (int, Entry, error) {
+	fd, err := retry(func() (int, error) {
+		return unix.Openat(d.fd, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	})
+	if err != nil {
+		return -1, Entry{}, err
+	}
+	var st unix.Stat_t
+	err = unix.Fstat(fd, &st)
+	e := entry(&st)
+	switch {
+	case err != nil:
+		e = Entry{}
+	case st.Mode&unix.S_IFMT != unix.S_IFREG:
+		err = errNotPlain
+	case !e.Regular:
+		err = errLinked
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, e, err
+	}
+	return fd, e, nil
+}
+
+// read makes fewer system calls than os.ReadFile: each call by files waits for two reads.
+func (d *SharedDir) read(name string, max int) ([]byte, Entry, error) {
+	held, e, err := d.hold(name)
+	if err != nil {
+		return nil, e, err
+	}
+	defer unix.Close(held)
+	if e.Size > int64(max) {
+		return nil, e, errLong
+	}
+	fd, err := retry(func() (int, error) {
+		return unix.Open("/proc/self/fd/"+strconv.Itoa(held), reopenFlags|unix.O_CLOEXEC, 0)
+	})
+	if err != nil {
+		return nil, e, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	defer unix.Close(fd)
+	text := make([]byte, e.Size+1)
+	for n := 0; ; {
+		m, err := retry(func() (int, error) { return unix.Read(fd, text[n:]) })
+		if err != nil {
+			return nil, e, &fs.PathError{Op: "read", Path: name, Err: err}
+		}
+		n += m
+		switch {
+		case n > max:
+			return text[:max+1], e, errLong
+		case m == 0, n < len(text) && int64(n) >= e.Size:
+			return text[:n], e, nil
+		case n == len(text): // it grows
+			text = append(text, make([]byte, min(len(text), max+1-len(text)))...)
+		}
+	}
+}
+
+// create makes the file under its name if it belongs to owner from its beginning. Else it makes it under another name,
+// as write does.
+func (d *SharedDir) create(name string, owner Entry) (*os.File, error) {
+	if owner.UID < 0 || owner.UID == os.Geteuid() {
+		fd, err := d.exclusive(name)
+		if err != nil {
+			return nil, err
+		}
+		return os.NewFile(uintptr(fd), name), nil
+	}
+	fd, err := d.replace(name, nil, owner)
 	if err != nil {
 		return nil, err
 	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+func (d *SharedDir) write(name string, text []byte, owner Entry) error {
+	fd, err := d.replace(name, text, owner)
+	if err == nil {
+		err = unix.Close(fd)
+	}
+	return err
+}
+
+// replace makes the file under a temporary name, and renames it when it belongs to owner and contains text. Others can
+// replace that name meanwhile, but not the file that is held.
+func (d *SharedDir) replace(name string, text []byte, owner Entry) (fd int, err error) {
+	making := "." + name + ".new"
+	fd, err = d.exclusive(making)
+	if err != nil {
+		return -1, err
+	}
 	give(fd, owner)
-	f := os.NewFile(uintptr(fd), name)
-	if len(text) > 0 {
-		_, err = f.Write(text)
+	for len(text) > 0 && err == nil {
+		var n int
+		n, err = retry(func() (int, error) { return unix.Write(fd, text) })
+		text = text[max(n, 0):]
 	}
 	if err == nil {
 		err = d.rename(making, name)
 	}
 	if err != nil {
 		d.remove(making)
-		f.Close()
-		return nil, err
+		unix.Close(fd)
+		return -1, err
 	}
-	return f, nil
+	return fd, nil
 }
 
 // exclusive makes a new file, whose mode does not depend on the umask. It removes an entry that has the name, and
@@ -152,7 +225,11 @@ func (d *SharedDir) exclusive(name string) (int, error) {
 	for range 3 {
 		fd, err := unix.Openat(d.fd, name, how, 0o600)
 		if err == nil {
-			if err = unix.Fchmod(fd, 0o600); err != nil {
+			var st unix.Stat_t
+			if err = unix.Fstat(fd, &st); err == nil && st.Mode&0o777 != 0o600 { // changing it costs more than asking
+				err = unix.Fchmod(fd, 0o600)
+			}
+			if err != nil {
 				unix.Close(fd)
 			}
 			return fd, err

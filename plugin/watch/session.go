@@ -38,6 +38,7 @@ type Session struct {
 	Log      *slog.Logger
 
 	mode  Mode
+	quiet *time.Timer // returns the memory of calls when none has ended for a while
 	atEnd []func() error
 	wg    sync.WaitGroup // all goroutines that the session's end waits for
 }
@@ -89,6 +90,8 @@ func (w *Watcher) serve(ctx context.Context, s *Session, log *audit.Log, link *L
 	if err != nil {
 		return errors.Join(fmt.Errorf("listen for control: %w", err), closeAll(listeners), host.Close())
 	}
+	s.quiet = time.AfterFunc(2*settling, debug.FreeOSMemory)
+	defer s.quiet.Stop()
 	s.Life.begin(ctx)
 	var controlled sync.WaitGroup
 	api := controlAPI{s, w.Version, time.Now()}
@@ -186,6 +189,7 @@ func (s *Session) accept(ctx context.Context, ln net.Listener) {
 			if err := s.Calls.Server.Serve(ctx, s.Life.term.Load(), conn); err != nil && !errors.Is(err, call.ErrNoRequest) {
 				s.Log.Warn("call", "error", err)
 			}
+			s.quiet.Reset(settling)
 		})
 	}
 }

@@ -72,7 +72,7 @@ func (c *call) open() error {
 	return nil
 }
 
-// answer is the JSON object in <id>.status, on one line.
+// answer is the JSON object in <id>.status, or in the second line of <id>.exit, on one line.
 type answer struct {
 	Status string `json:"status"`
 	Code   byte   `json:"code"`
@@ -99,11 +99,16 @@ func (c *call) finish(e wire.Exit) {
 	for _, what := range []string{"cmd", "stdin", "eof", "alive", "cancel", "beat", "bell"} {
 		c.p.Dir.Remove(c.req.id + "." + what)
 	}
+	exit := []byte(strconv.Itoa(int(e.Code)) + "\n")
 	if c.req.hasCmdFile || e.Outcome != wire.Exited {
 		a := answer{Status: statuses[e.Outcome], Code: e.Code, Signal: e.Signal, Stdout: c.out.size(), Stderr: c.err.size(), Stdin: e.Consumed, Unread: unread, Reason: strings.TrimSpace(e.Text)}
 		line, err := json.Marshal(a)
-		if err == nil {
-			c.put("status", append(line, '\n'))
+		switch line = append(line, '\n'); {
+		case err != nil:
+		case c.req.statusInExit:
+			exit = append(exit, line...)
+		default:
+			c.put("status", line)
 		}
 	}
 	c.p.finish(c, func() {
@@ -113,7 +118,7 @@ func (c *call) finish(e wire.Exit) {
 			c.discard()
 			return
 		}
-		c.put("exit", []byte(strconv.Itoa(int(e.Code))+"\n"))
+		c.put("exit", exit)
 		c.wakeup.Notify()
 		// A caller that cancels removes the files that it finds, and may have looked before .exit was there.
 		if c.ended && c.abandoned() {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestSplit(t *testing.T) {
@@ -30,6 +31,34 @@ func TestFields(t *testing.T) {
 	} {
 		if got := fields([]byte(text)); !slices.Equal(got, want) {
 			t.Errorf("fields(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestNextPoll polls rarely only where a request was announced, and nobody can delete the directory.
+func TestNextPoll(t *testing.T) {
+	renewable := func() (RequestDir, error) { return RequestDir{}, nil }
+	for _, tt := range []struct {
+		name       string
+		work       bool // notifications
+		announced  bool
+		unfinished bool
+		renew      func() (RequestDir, error)
+		want       time.Duration
+	}{
+		{"no notifications", false, false, false, nil, pollInterval},
+		{"only a test of notifications", true, false, false, nil, idleInterval},
+		{"a request was announced", true, true, false, nil, maxReadInterval},
+		{"it may be half written", true, true, true, nil, pollInterval},
+		{"others can delete the directory", true, true, false, renewable, idleInterval},
+	} {
+		p := newServedDir(RequestDir{Renew: tt.renew})
+		if tt.unfinished {
+			p.unfinished["x"] = time.Now()
+		}
+		l := &Listener{dirs: []*servedDir{p}, eventsWork: tt.work, announced: tt.announced}
+		if got := l.nextPoll(); got != tt.want {
+			t.Errorf("%s: nextPoll() = %v, want %v", tt.name, got, tt.want)
 		}
 	}
 }

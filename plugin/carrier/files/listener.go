@@ -28,6 +28,8 @@ type Listener struct {
 	dirs        []*servedDir // used by the loop, and by Close after that
 	notify      *notifier    // nil: requests are found by polling alone
 	eventsWork  bool         // notifications are known to arrive; used by the loop
+	announced   bool         // a notification of a request has arrived; used by the loop
+	swept       time.Time    // when old files were last removed; used by the loop
 	missedSince time.Time    // when a request was found without an event; used by the loop
 
 	*carrier.Queue

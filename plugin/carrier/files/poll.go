@@ -17,7 +17,8 @@ const (
 	pollInterval = 50 * time.Millisecond
 	// idleInterval is the interval of polling where notifications work.
 	idleInterval = 500 * time.Millisecond
-	// maxReadInterval is the longest time for which a directory is not read because its time is the same: its owner
+	// maxReadInterval is the interval of polling after a notification of a request, in directories that only one kernel's
+	// callers use. It is also the longest time for which a directory is not read because its time is the same: its owner
 	// can set that time.
 	maxReadInterval = 5 * time.Second
 	// sweepInterval is how often old files are removed.
@@ -84,42 +85,56 @@ func (l *Listener) run() {
 	tick := time.NewTimer(pollInterval)
 	defer tick.Stop()
 	l.scan(time.Time{}) // requests from before
-	swept := time.Now()
+	l.swept = time.Now()
+	due := l.swept.Add(pollInterval) // of tick
 	for {
 		select {
 		case <-l.Done():
 			return
 		case ev := <-events:
 			l.handleEvent(ev)
-			continue
+			if now := time.Now(); l.awaitsEnd() && due.Sub(now) > pollInterval { // else many events would delay it for ever
+				due = now.Add(pollInterval)
+				tick.Reset(pollInterval)
+			}
 		case <-errs: // mostly an overflow of the queue
 			l.scan(time.Time{})
 		case <-l.load.retry:
 			l.scan(time.Time{})
 		case now := <-tick.C:
-			if now.Sub(swept) >= sweepInterval {
-				swept = now
-				for _, p := range l.dirs {
-					p.sweep(now)
-					l.share(p)
-				}
-			}
-			l.renew(now)
-			if l.scan(now) && l.missedSince.IsZero() {
-				l.missedSince = now
-			}
-			l.checkEvents(now)
-			tick.Reset(l.nextPoll())
+			l.poll(now)
+			wait := l.nextPoll()
+			due = time.Now().Add(wait)
+			tick.Reset(wait)
 		}
 	}
 }
 
+// poll does what is done without notifications.
+func (l *Listener) poll(now time.Time) {
+	if now.Sub(l.swept) >= sweepInterval {
+		l.swept = now
+		for _, p := range l.dirs {
+			p.sweep(now)
+			l.share(p)
+		}
+	}
+	l.renew(now)
+	if l.scan(now) && l.missedSince.IsZero() {
+		l.missedSince = now
+	}
+	l.checkEvents(now)
+}
+
 // nextPoll returns the time until the next poll.
 func (l *Listener) nextPoll() time.Duration {
-	if l.eventsWork && !l.awaitsEnd() {
-		return idleInterval
+	switch {
+	case !l.eventsWork || l.awaitsEnd():
+		return pollInterval
+	case l.announced && !slices.ContainsFunc(l.dirs, func(p *servedDir) bool { return p.Renew != nil }):
+		return maxReadInterval
 	}
-	return pollInterval
+	return idleInterval
 }
 
 // awaitsEnd reports whether a request may be unfinished.
@@ -135,11 +150,11 @@ func (l *Listener) checkEvents(now time.Time) {
 	if l.eventsWork {
 		l.log.Info("a request came without notification: polling")
 	}
-	l.eventsWork, l.missedSince = false, time.Time{}
+	l.eventsWork, l.announced, l.missedSince = false, false, time.Time{}
 }
 
-// noteEvent notes that notifications work.
-func (l *Listener) noteEvent() { l.eventsWork, l.missedSince = true, time.Time{} }
+// noteEvent notes that notifications of requests work.
+func (l *Listener) noteEvent() { l.eventsWork, l.announced, l.missedSince = true, true, time.Time{} }
 
 // handleEvent handles the file that an event names.
 func (l *Listener) handleEvent(ev event) {

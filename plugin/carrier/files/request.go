@@ -21,8 +21,10 @@ type request struct {
 	owner      dir.Entry // of the request
 	exec       wire.Exec
 	hasCmdFile bool // its caller wrote a .cmd, and reads .status
-	alive      bool // its caller announced that it changes <id>.alive
-	heartbeat  bool // its caller touches .heartbeat
+
+	statusInExit bool // its caller reads the status in .exit: one file less
+	alive        bool // its caller announced that it changes <id>.alive
+	heartbeat    bool // its caller touches .heartbeat
 
 	refusal string // why it is refused; empty: it is not
 	code    byte
@@ -149,6 +151,8 @@ func (a *request) parse(p *servedDir, text []byte, side []string, err error) {
 			a.exec.Env = append(a.exec.Env, value)
 		case "alive":
 			a.alive = value == "1"
+		case "exit":
+			a.statusInExit = value == "status"
 		case "out":
 			a.exec.SameOut = value == "one"
 		case "stdin":
@@ -158,8 +162,10 @@ func (a *request) parse(p *servedDir, text []byte, side []string, err error) {
 		}
 	}
 	// Clients without a .cmd write all of stdin before the request.
-	if e, err := p.Dir.Stat(a.id + ".stdin"); side == nil && err == nil && e.Regular {
-		a.exec.FDs[0] = wire.FDFile
+	if side == nil {
+		if e, err := p.Dir.Stat(a.id + ".stdin"); err == nil && e.Regular {
+			a.exec.FDs[0] = wire.FDFile
+		}
 	}
 }
 

@@ -11,13 +11,13 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// deletedFileBytes returns the disk space of files below the directories of requests that processes of the
-// container have removed and still have open. pid is the container's first process. Only root can inspect all
-// processes.
-func deletedFileBytes(pid int) (bytes int64) {
+// deletedFiles returns the files below the directories of requests that processes of the container have removed
+// and still have open. pid is the container's first process. Only root can inspect all processes.
+func deletedFiles(pid int) measured {
+	m := measured{empty: true}
 	ours, err := os.Readlink(namespace(strconv.Itoa(pid)))
 	if pid <= 0 || err != nil {
-		return 0
+		return m
 	}
 	all, _ := os.ReadDir("/proc")
 	seen := map[uint64]bool{}
@@ -41,11 +41,12 @@ func deletedFileBytes(pid int) (bytes int64) {
 			}
 			if st, ok := fi.Sys().(*syscall.Stat_t); ok && st.Nlink == 0 && !seen[st.Ino] {
 				seen[st.Ino] = true
-				bytes += st.Blocks * 512
+				m.bytes += st.Blocks * 512
+				m.empty = false
 			}
 		}
 	}
-	return bytes
+	return m
 }
 
 func namespace(pid string) string { return "/proc/" + pid + "/ns/pid" }

@@ -4,4 +4,4 @@
 
 package container
 
-func deletedFileBytes(int) int64 { return 0 } // the engine's processes are in a machine of their own
+func deletedFiles(int) measured { return measured{empty: true} } // the engine's processes are in a machine of their own

@@ -34,7 +34,7 @@ func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 	m.s = s
 	m.mounts = &mountCheck{record: s.Record, config: s.Config, sessions: s.Others, notifier: s.Calls.Questions.Notifier}
 	m.admission = &admission{started: make(chan struct{}, 1), mounts: m.mounts, life: s.Life}
-	m.transport = &transport{record: s.Record, carriers: s.Carriers, log: s.Log, start: s.Go}
+	m.transport = &transport{record: s.Record, carriers: s.Carriers, log: s.Log, running: m.admission.containerKnown.pass}
 	m.leftovers = leftovers{s.Record, s.Log}
 	m.name = nameFollower{s.Calls, s.Log, m.admission.mayHaveStarted}
 	m.requests = requestLimit{s.Record, s.Calls, s.Log}

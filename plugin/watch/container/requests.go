@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -26,9 +27,11 @@ import (
 
 const (
 	// diskPoll is the interval at which the free space of the disk is read. measuring is the interval at
-	// which the directories are measured in any case.
+	// which the directories are measured in any case. Neither is done while they are empty and changes are reported.
 	diskPoll, measuring = 50 * time.Millisecond, time.Second
-	// byteStep and many are the decrease of free space, in bytes and files, that triggers a measurement.
+	// maxWatched is the number of directories in which changes are reported.
+	maxWatched = 1024
+	// byteStep and fileStep are the decrease of free space, in bytes and files, that triggers a measurement.
 	byteStep, fileStep = 8 << 20, 256
 )
 
@@ -36,7 +39,7 @@ const (
 var errUnmeasured = errors.New("it has made a directory there that cannot be measured")
 
 // watch measures the directories of requests of container id until ctx is done, and
-// ends the container when they hold too much.
+// ends the container when they hold too much. While they are empty, it waits for a change.
 func (r requestLimit) watch(ctx context.Context, api watch.Engine, id string) {
 	root, err := os.OpenRoot(state.ProxyDir(r.record.Dir))
 	if err != nil {
@@ -44,18 +47,17 @@ func (r requestLimit) watch(ctx context.Context, api watch.Engine, id string) {
 		return
 	}
 	defer root.Close()
+	next := newChanges()
+	defer next.close()
 	last, wait := time.Time{}, diskPoll
 	// The size of all files there, except for answers that are being written.
 	held := limit.Reservation{From: &r.calls.Server.Limits}
 	defer held.Set(0)
 	before := freeSpace(root.Name())
-	first := 0 // of the container's processes, as the host numbers it
+	var c running
 	for watch.Pause(ctx, wait) {
-		if time.Since(last) >= measuring && (first == 0 || !state.ProcessAlive(first)) { // it has not started, or again
-			first = 0
-			if c, err := api.ContainerInspect(ctx, id); err == nil && c.State != nil {
-				first = c.State.Pid
-			}
+		if time.Since(last) >= measuring {
+			c.find(ctx, api, id)
 		}
 		wait = diskPoll
 		now := freeSpace(root.Name())
@@ -63,27 +65,59 @@ func (r requestLimit) watch(ctx context.Context, api watch.Engine, id string) {
 			continue
 		}
 		before, last = now, time.Now()
-		bytes, err := r.measure(root, deletedFileBytes(first))
-		held.Force(max(0, bytes-(r.calls.Server.Limits.Held(limit.Spool)-held.Amount())))
+		waits := c.visible && next.begin(root) // before it is measured, so that no change is missed
+		m, err := r.measure(root, deletedFiles(c.first))
+		held.Force(max(0, m.bytes-(r.calls.Server.Limits.Held(limit.Spool)-held.Amount())))
 		wait = max(wait, 10*time.Since(last))
 		if err != nil {
 			r.endContainer(ctx, api, id, err)
 			clearBelow(root)
-			first = 0 // if it is started again
-			before = freeSpace(root.Name())
+			c.first = 0 // if it is started again
+		} else if waits && m.empty && !next.came() {
+			next.wait(ctx)
+			wait = 0
+		} else {
+			continue
 		}
+		before = freeSpace(root.Name())
+	}
+}
+
+// running is the container as far as it is visible on this host.
+type running struct {
+	first   int  // its first process, as the host numbers it; 0: it has not started
+	visible bool // its processes are this kernel's, so that their changes to files are reported
+}
+
+// find finds the first process of container id, unless the known one runs.
+func (c *running) find(ctx context.Context, api watch.Engine, id string) {
+	if c.first != 0 && state.ProcessAlive(c.first) {
+		return
+	}
+	c.first = 0 // it has not started, or again
+	if found, err := api.ContainerInspect(ctx, id); err == nil && found.State != nil {
+		c.first = found.State.Pid
+		table, err := mountInfoOf(found)
+		c.visible = c.visible || err == nil && table != ""
 	}
 }
 
 // diskFree is the free space of a disk.
 type diskFree struct{ bytes, files int64 }
 
-// measure returns the size of the directories. bytes is the size of open files without a name. The error is the
+// measured is what is in the directories of requests.
+type measured struct {
+	bytes int64
+	empty bool // nothing can grow without a reported change: there are only empty files, in the directories themselves
+}
+
+// measure returns the size of the directories. removed has the open files without a name. The error is the
 // exceeded limit. Answers end at the limit, and a container at a quarter more, so answers alone never exceed
 // it.
-func (r requestLimit) measure(root *os.Root, bytes int64) (_ int64, err error) {
+func (r requestLimit) measure(root *os.Root, removed measured) (m measured, err error) {
 	space, count := r.calls.Server.Limits.Limit(limit.Spool), r.calls.Server.Limits.Limit(limit.Requests)
-	var files int64
+	m = removed
+	var entries int64
 	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrPermission) {
 			return errUnmeasured
@@ -91,20 +125,24 @@ func (r requestLimit) measure(root *os.Root, bytes int64) (_ int64, err error) {
 		if err != nil {
 			return nil // it is gone again
 		}
-		if files++; files > count.Max {
+		if entries++; entries > count.Max {
 			return count
 		}
-		if fi, err := e.Info(); err == nil {
-			if bytes += onDisk(fi); bytes > space.Max+space.Max/4 {
-				return space
-			}
+		fi, err := e.Info()
+		if err != nil {
+			return nil
+		}
+		depth := strings.Count(name, "/")
+		m.empty = m.empty && (e.IsDir() && depth == 0 || depth <= 1 && fi.Size() == 0 && onDisk(fi) == 0)
+		if m.bytes += onDisk(fi); m.bytes > space.Max+space.Max/4 {
+			return space
 		}
 		return nil
 	})
-	if err == nil && bytes > space.Max+space.Max/4 {
+	if err == nil && m.bytes > space.Max+space.Max/4 {
 		err = space
 	}
-	return bytes, err
+	return m, err
 }
 
 // endContainer ends container id, and logs the reason.

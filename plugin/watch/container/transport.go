@@ -13,9 +13,13 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// socketSilence is how long a container may make no call before the watcher tests whether sockets cross, if
-// that is unknown.
-const socketSilence = time.Second
+const (
+	// socketSilence is how long a container may make no call after its start before the watcher tests whether
+	// sockets cross, if that is unknown.
+	socketSilence = time.Second
+	// startTimeout is how long the start of the container is waited for.
+	startTimeout = 10 * time.Second
+)
 
 var errSocketWorks = errors.New("the socket crosses into the container")
 
@@ -24,7 +28,7 @@ type transport struct {
 	record   *watch.Record
 	carriers *watch.Carriers
 	log      *slog.Logger
-	start    func(func()) // starts a goroutine that the session's end waits for
+	running  func(context.Context) bool // waits until the container is known to run
 }
 
 // settle finds out how calls of container id reach this host, and sees to the relay if
@@ -36,6 +40,11 @@ func (t *transport) settle(ctx context.Context, api watch.Engine, id string) {
 	if t.record.Carrier == carrier.ByRelay || t.record.RemoteFiles {
 		t.keepRelay(ctx, api, id)
 		return
+	}
+	if t.record.Store.Engine(t.record.Engine).Carrier != carrier.ByRelay {
+		begun, cancel := context.WithTimeout(ctx, startTimeout)
+		t.running(begun)
+		cancel()
 	}
 	quiet := time.NewTimer(socketSilence)
 	defer quiet.Stop()

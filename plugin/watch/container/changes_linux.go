@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package container
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// changes reports the first change in the directories of requests since begin. It reports no second one, because the
+// calls themselves make many.
+type changes struct {
+	f  *os.File // the inotify(7)
+	fd int      // the same
+}
+
+// newChanges returns nil if there are no notifications: too many instances, for one.
+func newChanges() *changes {
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return nil
+	}
+	return &changes{os.NewFile(uintptr(fd), "inotify"), fd}
+}
+
+// A container can take disk space in a directory only after one of these. Writes to files that it has removed are
+// reported, too. Writes to mapped files are not.
+const spaceTaken = unix.IN_CREATE | unix.IN_MOVED_TO | unix.IN_MODIFY | unix.IN_ATTRIB
+
+// begin reports the next change in root and its directories. It returns false if that is not possible.
+func (c *changes) begin(root *os.Root) bool {
+	if c == nil {
+		return false
+	}
+	c.came() // which forgets the changes of before
+	top, err := fs.ReadDir(root.FS(), ".")
+	if err != nil || len(top) > maxWatched || !c.add(root.Name()) {
+		return false
+	}
+	for _, e := range top {
+		if e.IsDir() && !c.add(root.Name()+"/"+e.Name()) {
+			return false
+		}
+	}
+	return true
+}
+
+// add watches one directory. The container can have put a link in its place.
+func (c *changes) add(path string) bool {
+	_, err := unix.InotifyAddWatch(c.fd, path, spaceTaken|unix.IN_ONESHOT|unix.IN_ONLYDIR|unix.IN_DONT_FOLLOW)
+	return err == nil
+}
+
+// came reports whether there was a change.
+func (c *changes) came() (some bool) {
+	var buf [4 << 10]byte
+	for {
+		n, err := unix.Read(c.fd, buf[:])
+		if n <= 0 || err != nil {
+			return some
+		}
+		some = true
+	}
+}
+
+// wait returns after a change, or when ctx is done.
+func (c *changes) wait(ctx context.Context) {
+	defer context.AfterFunc(ctx, func() { c.f.SetReadDeadline(time.Unix(1, 0)) })()
+	var buf [4 << 10]byte
+	c.f.Read(buf[:]) // an error ends the wait, too
+}
+
+func (c *changes) close() {
+	if c != nil {
+		c.f.Close()
+	}
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package container
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// requestDirs returns the directories of requests of a session with one command, with the file .heartbeat.
+func requestDirs(t *testing.T) (*os.Root, requestLimit) {
+	t.Helper()
+	at := t.TempDir()
+	if err := errors.Join(os.Mkdir(at+"/make", 0o777), os.WriteFile(at+"/make/.heartbeat", nil, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	return root, requestLimit{calls: &watch.Calls{Server: &call.Server{}}, log: slog.New(slog.DiscardHandler)}
+}
+
+// TestChanges checks that each way to take disk space in an empty directory of requests is reported. Without such
+// a report, nobody would measure the directory.
+func TestChanges(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(dir string, open *os.File) error
+	}{
+		{"a file", func(dir string, _ *os.File) error { return os.WriteFile(dir+"/fill", nil, 0o600) }},
+		{"a directory", func(dir string, _ *os.File) error { return os.Mkdir(dir+"/a", 0o700) }},
+		{"a directory beside", func(dir string, _ *os.File) error { return os.Mkdir(filepath.Dir(dir)+"/a", 0o700) }},
+		{"a file from elsewhere", func(dir string, _ *os.File) error {
+			from := filepath.Dir(filepath.Dir(dir)) + "/elsewhere"
+			return errors.Join(os.WriteFile(from, []byte("x"), 0o600), os.Rename(from, dir+"/x"))
+		}},
+		{"another name of a file", func(dir string, open *os.File) error { return os.Link(open.Name(), dir+"/again") }},
+		{"a write", func(_ string, open *os.File) error { _, err := open.WriteString("x"); return err }},
+		{"a write to a removed file", func(_ string, open *os.File) error {
+			if err := os.Remove(open.Name()); err != nil {
+				return err
+			}
+			_, err := open.WriteString("x")
+			return err
+		}},
+		{"a truncation to more", func(_ string, open *os.File) error { return open.Truncate(1 << 20) }},
+		{"blocks beyond the end", func(_ string, open *os.File) error {
+			return unix.Fallocate(int(open.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, 1<<20)
+		}},
+		{"a mode", func(dir string, _ *os.File) error { return os.Chmod(dir, 0o700) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			root, _ := requestDirs(t)
+			dir := root.Name() + "/make"
+			open, err := os.OpenFile(dir+"/.heartbeat", os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer open.Close()
+			c := newChanges()
+			defer c.close()
+			if !c.begin(root) || c.came() {
+				t.Fatal("nothing is reported here, or something that did not happen")
+			}
+			if err := tt.change(dir, open); errors.Is(err, unix.EOPNOTSUPP) {
+				t.Skip(err)
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			c.wait(t.Context()) // a change that is not reported blocks the test
+			if !c.begin(root) || c.came() {
+				t.Error("after that, a change of before is reported again")
+			}
+		})
+	}
+}
+
+// TestMeasureEmpty checks that directories are empty only if every growth is a change that is reported.
+func TestMeasureEmpty(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		plant   func(at string) error
+		removed bool // a removed file is open
+		want    bool
+	}{
+		{"nothing", func(string) error { return nil }, false, true},
+		{"an empty file", func(at string) error { return os.WriteFile(at+"/make/x.req", nil, 0o600) }, false, true},
+		{"a directory of requests more", func(at string) error { return os.Mkdir(at+"/a", 0o700) }, false, true},
+		{"data", func(at string) error { return os.WriteFile(at+"/make/x", []byte("x"), 0o600) }, false, false},
+		{"a hole", func(at string) error {
+			return errors.Join(os.WriteFile(at+"/make/x", nil, 0o600), os.Truncate(at+"/make/x", 1<<20))
+		}, false, false},
+		{"a directory below", func(at string) error { return os.Mkdir(at+"/make/a", 0o700) }, false, false},
+		{"a removed file", func(string) error { return nil }, true, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			root, limits := requestDirs(t)
+			if err := tt.plant(root.Name()); err != nil {
+				t.Fatal(err)
+			}
+			m, err := limits.measure(root, measured{empty: !tt.removed})
+			if err != nil || m.empty != tt.want {
+				t.Errorf("empty = %v, %v, want %v", m.empty, err, tt.want)
+			}
+		})
+	}
+}

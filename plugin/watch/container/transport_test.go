@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package container
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/docker/docker/api/types/system"
+
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// namedEngine is an engine that notes when it was asked for its name.
+type namedEngine struct {
+	watch.Engine
+	asked time.Time
+}
+
+func (e *namedEngine) Info(context.Context) (system.Info, error) {
+	e.asked = time.Now()
+	return system.Info{ID: "engine"}, nil
+}
+
+// TestSocketSilence starts a container late: only then does its silence begin.
+func TestSocketSilence(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		start, want time.Duration
+	}{
+		{"at once", time.Millisecond, time.Millisecond + socketSilence},
+		{"slowly", 5 * time.Second, 5*time.Second + socketSilence},
+		{"never", time.Hour, startTimeout + socketSilence},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			store := &state.Store{Home: t.TempDir()}
+			if err := store.NoteEngine("unix:///docker.sock", state.Engine{ID: "engine", Carrier: carrier.BySocket}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Test(t, func(t *testing.T) {
+				record := watch.NewRecord(store, state.Session{Carrier: "auto", Engine: "unix:///docker.sock"}, slog.New(slog.DiscardHandler))
+				var known waitGate
+				known.shut()
+				time.AfterFunc(tt.start, known.open)
+				tr := transport{record: record, carriers: &watch.Carriers{Connected: make(chan struct{})}, running: known.pass}
+				api, began := &namedEngine{}, time.Now()
+				tr.settle(t.Context(), api, "id")
+				if got := api.asked.Sub(began); got != tt.want {
+					t.Errorf("the engine was asked after %v, want %v", got, tt.want)
+				}
+			})
+		})
+	}
+}
