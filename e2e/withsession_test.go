@@ -27,6 +27,8 @@ func (h *Host) clientRun(t *testing.T, verb string, more ...string) []string {
 }
 
 // TestIntegrationWith has docker run get a session from with, as far as the container's label and the flags say.
+//
+// Attack 240.
 func TestIntegrationWith(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, false)
@@ -94,6 +96,8 @@ func TestIntegrationWithLife(t *testing.T) {
 const endsAfter = 13 * time.Second
 
 // TestIntegrationAttackWithMounts has a client mount what decides over calls, by what only the engine resolves.
+//
+// Attack 242.
 func TestIntegrationAttackWithMounts(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, false)
@@ -151,6 +155,8 @@ func TestIntegrationAttackWithOthers(t *testing.T) {
 }
 
 // TestIntegrationAttackWithStart has a directory lead elsewhere when a container starts again.
+//
+// Attack 243.
 func TestIntegrationAttackWithStart(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, false)
@@ -215,6 +221,8 @@ func TestIntegrationWithTCP(t *testing.T) {
 }
 
 // TestIntegrationAttackWithImage has an image say what its container is, and ask for commands.
+//
+// Attack 241.
 func TestIntegrationAttackWithImage(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, false)

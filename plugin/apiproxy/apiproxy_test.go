@@ -163,6 +163,8 @@ func undated(s string) string {
 
 // TestCreateReached checks that no form of a request that an engine takes for a creation passes unedited. The engine's
 // router is gorilla/mux, here as strict as net/http can be: the decoded path counts.
+//
+// Attack 245.
 func TestCreateReached(t *testing.T) {
 	got := make(chan string, 1)
 	engine := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -220,6 +222,8 @@ func TestCreateOverHTTP2(t *testing.T) {
 }
 
 // TestRefused checks answers of the proxy's own: they have the engine's format, and the engine gets nothing.
+//
+// Attacks 246, 247.
 func TestRefused(t *testing.T) {
 	m := newMarker()
 	proxy, _ := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -80,6 +80,9 @@ func (s *Server) createEdited(ctx context.Context, r *http.Request, req *CreateR
 		}
 	}
 	resp, answer, err := s.send(ctx, r, text)
+	if err == nil && resp.StatusCode >= http.StatusBadRequest && req.Refused != nil {
+		resp, answer, err = s.refused(ctx, r, req, resp, answer)
+	}
 	id := ""
 	if err == nil && resp.StatusCode == http.StatusCreated {
 		var made struct{ Id string } //nolint:revive // the engine's spelling
@@ -96,6 +99,19 @@ func (s *Server) createEdited(ctx context.Context, r *http.Request, req *CreateR
 		err = cerr
 	}
 	return resp, answer, err
+}
+
+// refused gives Sessions the engine's refusal of req, and sends req once more if Sessions has edited it.
+func (s *Server) refused(ctx context.Context, r *http.Request, req *CreateRequest, resp *http.Response, answer []byte) (*http.Response, []byte, error) {
+	again, err := req.Refused(ctx, errors.New(string(answer)))
+	if err != nil || !again {
+		return resp, answer, err
+	}
+	text, err := encode(req.Body)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.send(ctx, r, text)
 }
 
 // send sends a creation with the given body to the engine, and reads the answer.

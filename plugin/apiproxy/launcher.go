@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/containerd/errdefs"
 	"github.com/docker/cli/cli/command"
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
@@ -101,10 +100,11 @@ func (l *Launcher) Create(ctx context.Context, req *CreateRequest) (created func
 	if err != nil {
 		return nil, &statusError{http.StatusBadRequest, err}
 	}
-	labels, err := l.labels(ctx, want)
+	missing, err := l.inspectImage(ctx, &want)
 	if err != nil {
 		return nil, err
 	}
+	labels := allLabels(want)
 	p, err := l.plan(want.Config.Image, want.Config.WorkingDir != "", labels, l.config())
 	l.count(p != nil || err != nil)
 	if err != nil {
@@ -115,6 +115,14 @@ func (l *Launcher) Create(ctx context.Context, req *CreateRequest) (created func
 	}
 	if err := narrow(&p.Record, labels[LabelProxy]); err != nil {
 		return nil, err
+	}
+	if missing { // the client may pull it, and create the container again
+		return func(_ context.Context, id string) error {
+			if id == "" {
+				return nil
+			}
+			return launch.Unprepared(l.cli.Client(), id, want.Config.Image)
+		}, nil
 	}
 	// The watcher must not end with the client: the engine's answer decides what becomes of the session.
 	s, err := launch.Begin(context.WithoutCancel(ctx), l.cli, p)
@@ -128,20 +136,27 @@ func (l *Launcher) Create(ctx context.Context, req *CreateRequest) (created func
 // begun adds what session s adds to req. The returned function binds s to the container.
 func (l *Launcher) begun(ctx context.Context, s *launch.Launch, req *CreateRequest, want launch.Creation) (created func(context.Context, string) error, err error) {
 	api := l.cli.Client()
-	adds, err := s.Additions(ctx, api, want)
-	if launch.ImageMissing(err) { // the client may pull it, and create the container again
-		return func(_ context.Context, id string) error {
-			if id == "" {
-				return s.Finish()
-			}
-			return errors.Join(launch.Unprepared(api, id, want.Config.Image), s.Finish())
-		}, nil
+	text, err := encode(req.Body)
+	if err != nil {
+		return nil, errors.Join(err, s.Finish())
 	}
+	adds, err := s.Additions(ctx, api, want)
 	if err == nil {
 		err = add(req.Body, adds)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Finish())
+	}
+	req.Refused = func(ctx context.Context, refusal error) (again bool, err error) {
+		others, err := s.Refused(ctx, api, want, refusal)
+		if err != nil || others == nil {
+			return false, err
+		}
+		adds = *others
+		if req.Body, err = decode(text); err == nil {
+			err = add(req.Body, adds)
+		}
+		return true, err
 	}
 	return func(_ context.Context, id string) error {
 		if id == "" {
@@ -168,19 +183,28 @@ func (l *Launcher) noteSession(s *launch.Launch, name string) {
 	l.note("session %s: container %s may call %s", s.Plan.Record.ID, name, strings.Join(may, ", "))
 }
 
-// labels returns the labels that the container will have: its own, and those of its image.
-func (l *Launcher) labels(ctx context.Context, want launch.Creation) (map[string]string, error) {
-	image, err := l.cli.Client().ImageInspect(ctx, want.Config.Image)
-	if err != nil && !launch.ImageMissing(err) && !errdefs.IsNotFound(err) {
-		return nil, fmt.Errorf("look at the image: %w", err)
+// inspectImage sets want.Image, unless the image is missing.
+func (l *Launcher) inspectImage(ctx context.Context, want *launch.Creation) (missing bool, err error) {
+	image, err := want.InspectImage(ctx, l.cli.Client())
+	if launch.ImageMissing(err) {
+		return true, nil
 	}
+	if err != nil {
+		return false, fmt.Errorf("look at the image: %w", err)
+	}
+	want.Image = &image
+	return false, nil
+}
+
+// allLabels returns the labels that the container will have: its own, and those of its image.
+func allLabels(want launch.Creation) map[string]string {
 	all := map[string]string{}
-	if err == nil && image.Config != nil {
-		maps.Copy(all, image.Config.Labels)
+	if want.Image != nil && want.Image.Config != nil {
+		maps.Copy(all, want.Image.Config.Labels)
 	}
 	delete(all, state.LabelService) // an image belongs to no service: compose sets it for its containers
 	maps.Copy(all, want.Config.Labels)
-	return all, nil
+	return all
 }
 
 // plan returns what the host allows a container, or nil if it is not selected. The configuration may have changed since

@@ -32,7 +32,10 @@ func (l *Launcher) refuseState(ctx context.Context, id string, labels map[string
 	rec, err := l.store.Load(labels[state.Label])
 	if err == nil && (rec.Service != nil || rec.Container == "" || rec.Container == id) {
 		rec.Container = id
-		err = watchcontainer.Preflight(ctx, api, l.store, rec)
+		c, ierr := api.ContainerInspect(ctx, id)
+		if err = ierr; err == nil {
+			err = watchcontainer.Preflight(ctx, api, l.store, rec, c)
+		}
 	} else {
 		err = watchcontainer.RefuseMountOf(ctx, api, id, l.store.Home)
 	}

@@ -50,7 +50,7 @@ func (l *Launcher) Start(ctx context.Context, ref string) error {
 	case st == nil && l.store.Stopped(rec.ID):
 		return nil
 	}
-	if err := watchcontainer.Preflight(ctx, api, l.store, rec); err != nil {
+	if err := watchcontainer.Preflight(ctx, api, l.store, rec, c); err != nil {
 		return l.refuseStart(api, rec, c, err)
 	}
 	if st == nil {
