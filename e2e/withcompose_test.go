@@ -103,3 +103,19 @@ func TestIntegrationWithProposal(t *testing.T) {
 	up()
 	eventually(t, patience, "the session of the file that has changed is gone", func() bool { return len(p.Sessions(t)) == 0 })
 }
+
+// TestIntegrationAttackWithProvider has a compose file make compose call hostexec, with flags that the host did not give:
+// they are not read.
+func TestIntegrationAttackWithProvider(t *testing.T) {
+	t.Parallel()
+	p := project(t, "compose", "web", "db")
+	p.Write(t, p.Dir, "with.yaml", withServices+`  more:
+    provider: {type: hostexec, options: {proxy: hsh=/bin/sh, all: "true", help: "true"}}
+`, 0o644)
+	t.Cleanup(func() { p.Docker(t, p.plain("with.yaml", "down", "-t0")...) })
+	r := p.Docker(t, withDocker("--proxy make", p.plain("with.yaml", "up", "-d", "more")...)...)
+	if r.Code == 0 || !strings.Contains(r.Err, "failed to create service provider") {
+		t.Errorf("up: %v", r)
+	}
+	want(t, "sessions", len(p.Sessions(t)), 0)
+}

@@ -14,10 +14,10 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -142,17 +142,11 @@ func replaceable(store *state.Store, dir string) error {
 	if err == nil && fi.Mode().Perm()&0o002 != 0 && fi.Mode()&fs.ModeSticky == 0 {
 		return cli.Hint(fmt.Errorf("--listen: every user could replace a socket in %s", names.Quoted(dir)), instead)
 	}
-	written, werr := store.Written("")
-	points := make([]mount.Point, 0, len(written))
-	for _, source := range written {
-		points = append(points, mount.Point{Source: source})
-	}
-	table, terr := mount.NewTable(points, mount.Default{})
-	if err := errors.Join(err, werr, terr); err != nil {
+	written, werr := launch.ContainersWrite(store, dir)
+	if err := errors.Join(err, werr); err != nil {
 		return fmt.Errorf("--listen: %w", err)
 	}
-	defer table.Close()
-	if table.Writable(dir) {
+	if written {
 		return cli.Hint(fmt.Errorf("--listen: a container could replace a socket in %s", names.Quoted(dir)), instead)
 	}
 	return nil

@@ -29,6 +29,11 @@ func containerAccess(store *state.Store, workspace string) (*mount.Table, error)
 	if !view.Overlap(workspace, store.Home) && (err != nil || !view.Route(home).Through(view.Locate(workspace))) {
 		mounts = append(mounts, mount.Point{Source: workspace})
 	}
+	return sessionAccess(store, mounts)
+}
+
+// sessionAccess returns the directories that the containers of sessions can write, and mounts.
+func sessionAccess(store *state.Store, mounts []mount.Point) (*mount.Table, error) {
 	sources, err := store.Written("")
 	for _, source := range sources {
 		mounts = append(mounts, mount.Point{Source: source})
@@ -38,6 +43,16 @@ func containerAccess(store *state.Store, workspace string) (*mount.Table, error)
 		err = terr
 	}
 	return table, err
+}
+
+// ContainersWrite reports whether the container of a session can write dir.
+func ContainersWrite(store *state.Store, dir string) (bool, error) {
+	table, err := sessionAccess(store, nil)
+	if err != nil {
+		return false, err
+	}
+	defer table.Close()
+	return table.Writable(dir), nil
 }
 
 // WritableSettings returns the findings for the environment and the configuration. None of them is fatal.
