@@ -106,7 +106,8 @@ func TestHostText(t *testing.T) {
 		}
 		s.Kill(id)
 	})
-	if code != 143 || err != nil || len(s.Running()) != 0 {
+	var killed *shell.KilledError
+	if code != 143 || !errors.As(err, &killed) || killed.Code != 143 || len(s.Running()) != 0 {
 		t.Errorf("killed: %d, %v, running %v", code, err, s.Running())
 	}
 	var late *shell.TimeoutError

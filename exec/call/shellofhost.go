@@ -63,7 +63,7 @@ func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command,
 	code, err := how(ctx, startConfig, c, s.running.hostText(sh, c, o, kill))
 	code, signal := hostExit(code, err)
 	if errors.Is(err, errKilled) {
-		err = nil // it ran, and code is its status
+		err = &shell.KilledError{Code: code, Err: err}
 	}
 	return code, errors.Join(err, note(audit.Record{Kind: audit.Complete, Exit: code, Signal: signal, Duration: time.Since(since)}))
 }

@@ -59,6 +59,15 @@ func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("Command timeout after %dms", e.After.Milliseconds())
 }
 
+// KilledError means that a person has ended a command. Code is its exit code.
+type KilledError struct {
+	Code int
+	Err  error
+}
+
+func (e *KilledError) Error() string { return e.Err.Error() }
+func (e *KilledError) Unwrap() error { return e.Err }
+
 // within returns a context that ends when the command's time is up.
 func (c Command) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	if c.Timeout <= 0 {

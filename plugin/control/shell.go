@@ -105,9 +105,12 @@ func runShell(w http.ResponseWriter, r *http.Request, h ShellHost, c ShellComman
 	})
 	var bad *shell.EnvNameError
 	var late *shell.TimeoutError
+	var killed *shell.KilledError
 	switch {
 	case err == nil:
 		out.send(ShellEvent{Exit: &code})
+	case errors.As(err, &killed):
+		out.send(ShellEvent{Error: err.Error(), Code: killed.Code})
 	case errors.As(err, &late):
 		out.send(ShellEvent{Error: err.Error(), Code: 124})
 	case errors.As(err, &bad):
