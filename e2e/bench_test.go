@@ -39,6 +39,7 @@ func (b *bench) row(what, measured, target string, ok bool) {
 func TestBench(t *testing.T) {
 	b := &bench{host: newHost(t, false)}
 	b.calls(t)
+	b.sandbox(t)
 	// Before there are many containers: each has a dozen pipes, and a user with more than
 	// pipe-user-pages-soft (pipe(7)) gets pipes of two pages instead of sixteen.
 	b.stream(t)

@@ -45,6 +45,26 @@ func (b *bench) calls(t *testing.T) {
 	b.row("ssh of the same over a shared connection, p50, in calls", ratio(faster), ">= 5", faster >= 5)
 }
 
+// sandbox measures what a sandbox adds to the start of a program. Calls on the host and in the sandbox take turns.
+func (b *bench) sandbox(t *testing.T) {
+	const rounds, each = 60, 5
+	if !sandboxed(t, b.host) {
+		return
+	}
+	c := b.host.Holding(t, "--proxy", "htrue="+find(t, "true"), "--proxy", "strue="+find(t, "true")+",where=sandbox", "--read-only")
+	clocks := []string{"/run/hostexec/bin/htrue", "--", "/run/hostexec/bin/strue"}
+	b.timesOf(t, c, append([]string{"times", "20"}, clocks...)...) // warm
+	var on, in []int64
+	for range rounds {
+		lists := b.timesOf(t, c, append([]string{"times", itoa(each)}, clocks...)...)
+		on, in = append(on, lists[0]...), append(in, lists[1]...)
+	}
+	p50 := quantile(in, 0.5) / quantile(on, 0.5)
+	b.row("call of `true` in a sandbox, in calls on the host, p50", ratio(p50), "<= 1.5", p50 <= 1.5)
+	b.row("call of `true` in a sandbox, in calls on the host, p95", ratio(quantile(in, 0.95)/quantile(on, 0.95)), "", true)
+	b.row("call of `true` in a sandbox, more than on the host, p50", millis(quantile(in, 0.5)-quantile(on, 0.5)), "", true)
+}
+
 // kills measures how long a command outlives its shim when that is killed.
 func (b *bench) kills(t *testing.T) {
 	const rounds = 30

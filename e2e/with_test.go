@@ -195,6 +195,8 @@ func (h *Host) listening(t *testing.T, flags ...string) (socket string, end func
 }
 
 // TestIntegrationWithListen has two proxies at once serve clients, and keeps others out.
+//
+// Attack 249.
 func TestIntegrationWithListen(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	h := newHost(t, false)
@@ -228,6 +230,8 @@ func TestIntegrationWithListen(t *testing.T) {
 }
 
 // TestIntegrationWithSocketMounted mounts the proxy's socket by each of its names.
+//
+// Attack 248.
 func TestIntegrationWithSocketMounted(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	h := newHost(t, false)

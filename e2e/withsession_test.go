@@ -27,6 +27,8 @@ func (h *Host) clientRun(t *testing.T, verb string, more ...string) []string {
 }
 
 // TestIntegrationWith has docker run get a session from with, as far as the container's label and the flags say.
+//
+// Attack 240.
 func TestIntegrationWith(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, false)
@@ -113,6 +115,8 @@ func TestIntegrationWithBanner(t *testing.T) {
 }
 
 // TestIntegrationAttackWithMounts has a client mount what decides over calls, by what only the engine resolves.
+//
+// Attack 242.
 func TestIntegrationAttackWithMounts(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, false)
@@ -136,7 +140,42 @@ func TestIntegrationAttackWithMounts(t *testing.T) {
 	eventually(t, patience, "the sessions are gone", func() bool { return len(h.Sessions(t)) == 0 })
 }
 
+// TestIntegrationAttackWithOthers has containers that are not selected ask for what belongs to hostexec: the share of
+// another container's session, by which they could call what that one may call, and the state directory.
+func TestIntegrationAttackWithOthers(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, false)
+	lender, name := unique("with-lends"), unique("with-other")
+	h.Must(t, withDocker("--carrier socket --proxy hsh=/bin/sh --all", append(h.clientRun(t, "run", "-d", "--name", lender), "sleep", "1000")...)...)
+	t.Cleanup(func() { h.Docker(t, "rm", "-f", lender) })
+	session := filepath.Base(h.Sessions(t)[0])
+	share, at := filepath.Join(h.State, "sessions", session, "share"), filepath.Join(h.Work, "other")
+	check(t, os.Mkdir(at, 0o755))
+	refused := func(what string, client ...string) {
+		t.Helper()
+		r := h.Docker(t, withDocker("--proxy git --service web", client...)...)
+		if r.Code == 0 || !strings.Contains(r.Err, "covers hostexec's own state") || strings.Contains(r.Out, "called") {
+			t.Errorf("%s: %v", what, r)
+		}
+	}
+	for what, flags := range map[string][]string{
+		"volumes_from": {"--volumes-from", lender}, "the share": {"-v", share + ":/run/hostexec"}, "the state": {"-v", h.State + ":/x:ro"},
+		"a forged label": {"-v", share + ":/run/hostexec", "--label", "io.hostexec.session=" + session},
+	} {
+		refused(what, append(h.clientRun(t, "run", append(flags, "--rm", "--name", name)...), "/run/hostexec/bin/hsh", "-c", "echo called")...)
+		want(t, "the container with "+what, h.Must(t, "ps", "-aq", "--filter", "name="+name), "")
+	}
+	h.Must(t, withDocker("--proxy git --service web", append(h.clientRun(t, "create", "--name", name, "-v", at+":/x"), "true")...)...)
+	t.Cleanup(func() { h.Docker(t, "rm", "-f", name) })
+	check(t, os.Remove(at))
+	check(t, os.Symlink(h.State, at))
+	refused("another directory at the start", "start", name)
+	want(t, "the lender's call", h.Must(t, "exec", lender, "hsh", "-c", "echo called"), "called\n")
+}
+
 // TestIntegrationAttackWithStart has a directory lead elsewhere when a container starts again.
+//
+// Attack 243.
 func TestIntegrationAttackWithStart(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, false)
@@ -215,6 +254,8 @@ func TestIntegrationWithEngines(t *testing.T) {
 }
 
 // TestIntegrationAttackWithImage has an image say what its container is, and ask for commands.
+//
+// Attack 241.
 func TestIntegrationAttackWithImage(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, false)

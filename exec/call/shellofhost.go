@@ -28,14 +28,11 @@ func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command,
 	if sc == nil {
 		return 0, errNoSession
 	}
-	sh, err := s.Shells.Find(name)
+	sh, err := s.shellForHost(name)
 	if err != nil {
 		return 0, err
 	}
 	if err := shell.CheckEnv(c.Env); err != nil {
-		return 0, err
-	}
-	if err := sh.CheckUntrusted(); err != nil {
 		return 0, err
 	}
 	startConfig, err := s.startConfig(sc, sh)
@@ -69,6 +66,15 @@ func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command,
 		err = nil // it ran, and code is its status
 	}
 	return code, errors.Join(err, note(audit.Record{Kind: audit.Complete, Exit: code, Signal: signal, Duration: time.Since(since)}))
+}
+
+// shellForHost returns the shell called name, if the person at the host may use it.
+func (s *Server) shellForHost(name string) (*shell.Shell, error) {
+	sh, err := s.Shells.Find(name)
+	if err != nil {
+		return nil, err
+	}
+	return sh, sh.CheckUntrusted()
 }
 
 // hostText returns o, extended so that it registers c as running once c has started.

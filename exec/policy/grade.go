@@ -2,7 +2,10 @@
 
 package policy
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Grade is the probability that a command runs code that the container can write. The grade is
 // shown before the command runs. It has levels because people ignore a warning that is the same for
@@ -64,4 +67,12 @@ func (k toolKind) grade() Grade {
 // program.
 func (p *Policy) Grade(name, path string) Grade {
 	return p.programs(name, path).known(nil, false, false).grade()
+}
+
+// SuitsSandbox reports whether the command called name may work in a sandbox. path is the command's program.
+func (p *Policy) SuitsSandbox(name, path string) bool {
+	return !slices.ContainsFunc(p.programs(name, path), func(n string) bool {
+		_, verbs := toolVerbs[tool(n)] // their servers and providers listen on unix sockets
+		return verbs || needsHost(tool(n))
+	})
 }

@@ -42,7 +42,7 @@ func (l *linter) command(name string, set Ruleset) {
 	// Rules that do not parse are reported elsewhere.
 	set.Rules = slices.DeleteFunc(slices.Clone(set.Rules), func(r Rule) bool { return !r.ready })
 	names := l.policy.programs(name, set.Exec)
-	if slices.ContainsFunc(names, func(n string) bool { return tool(n) == "git" }) && !set.Place.Confined() {
+	if name != GitPush && slices.ContainsFunc(names, func(n string) bool { return tool(n) == "git" }) && !set.Place.Confined() {
 		l.git(name, set)
 	}
 	if len(set.Rules) == 0 && (set.Settings.Stdin != nil || set.Settings.TTY != nil || set.Settings.Output != nil) {
@@ -56,7 +56,7 @@ func (l *linter) command(name string, set Ruleset) {
 		}
 		l.elements(s)
 		l.paths(s)
-		if !set.Place.Confined() {
+		if !set.Place.Confined() && name != GitPush {
 			l.escapes(s)
 		}
 		l.settings(s)
@@ -109,9 +109,9 @@ func (l *linter) checkDangerous(s subject) {
 	known := s.known()
 	switch {
 	case known.code():
-		l.add(s.Where, s.title, true, "%s runs code that the container may have written, so allow asks: write accept: %s to allow it", s.names, CodeAccepted)
+		l.add(s.Where, s.title, true, "%s runs code that the container may have written, so allow asks: write accept: %s to allow it, or where: sandbox to confine it", s.names, CodeAccepted)
 	case s.hasEffect("code"):
-		l.add(s.Where, s.title, true, "effects has code, so allow asks: write accept: %s to allow it", CodeAccepted)
+		l.add(s.Where, s.title, true, "effects has code, so allow asks: write accept: %s to allow it, or where: sandbox to confine it", CodeAccepted)
 	case known == unknown && len(s.Effects) == 0:
 		l.add(s.Where, s.title, true, "effects is missing, and %s is not known to be harmless, so allow asks: write effects: with those of read, write, network and code that it has", s.names)
 	}

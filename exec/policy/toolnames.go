@@ -81,6 +81,12 @@ var wrappers = names.WordSet(`
 	su sudo systemd-run taskset tini time timeout tmux torify torsocks unbuffer unshare valgrind watch watchexec xargs
 	xvfb-run`)
 
+// needsHost contains commands that need a unix socket, privileges or namespaces. A sandbox refuses these.
+var needsHost = names.WordSet(`
+	act at batch buildah chroot crontab dagger devbox devenv distrobox-host-exec doas docker-compose docker-buildx earthly
+	fakeroot firejail flatpak-spawn gdb host-spawn kaniko lldb ltrace minikube nerdctl nix nsenter pkexec podman-compose
+	proot run0 runuser scp screen sftp skaffold ssh sshpass strace su sudo systemd-run terragrunt tmux unshare vagrant`)
+
 // repositories contains the tools that run code from files in two cases only: repository hooks, and
 // programs that the repository configuration names.
 var repositories = names.WordSet("brz bzr darcs fossil gh git gitk gitui gt hg hub jj lazygit pijul sl tig")

@@ -16,8 +16,9 @@ type spawner struct {
 	done     chan struct{} // closed when the thread has ended
 }
 
-// forkRequest is one process to start, and what came of it.
+// forkRequest is one process to start, or a function to call, and the result.
 type forkRequest struct {
+	call  func() error // instead of a start
 	path  string
 	args  []string
 	attr  *syscall.ProcAttr
@@ -55,6 +56,11 @@ func (s *spawner) run(prepare func() error, ready chan<- error) {
 	}
 	ready <- err
 	for o := range s.requests {
+		if o.call != nil {
+			o.err = o.call()
+			close(o.done)
+			continue
+		}
 		children.mu.Lock() // or the reaper could meet a child before it is known
 		var pid int
 		if pid, o.err = forkExec(o.path, o.args, o.attr); o.err == nil {
@@ -73,7 +79,14 @@ func keepPrivileges() error { return nil }
 
 // start starts a process and calls after before anyone can reap it.
 func (s *spawner) start(path string, args []string, attr *syscall.ProcAttr, after func(pid int)) error {
-	o := &forkRequest{path: path, args: args, attr: attr, after: after, done: make(chan struct{})}
+	return s.do(&forkRequest{path: path, args: args, attr: attr, after: after})
+}
+
+// call calls f on the thread.
+func (s *spawner) call(f func() error) error { return s.do(&forkRequest{call: f}) }
+
+func (s *spawner) do(o *forkRequest) error {
+	o.done = make(chan struct{})
 	s.requests <- o
 	<-o.done
 	return o.err

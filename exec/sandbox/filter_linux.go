@@ -5,7 +5,11 @@
 package sandbox
 
 import (
+	"cmp"
+	"fmt"
 	"os"
+	"slices"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/net/bpf"
@@ -58,10 +62,70 @@ func compile(rules []rule) []bpf.Instruction {
 		bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: lastCall, SkipFalse: 1},
 		bpf.RetConstant{Val: unavailable},
 	}
-	for _, r := range rules {
-		program = append(program, r.instructions()...)
+	return append(program, search(groups(rules))...)
+}
+
+// filterFor returns the filter for n. It is the same for all lists of ports.
+func filterFor(n Net) ([]bpf.RawInstruction, error) {
+	switch {
+	case n.All:
+		return filterAll()
+	case n.None():
+		return filterNone()
 	}
-	return append(program, bpf.RetConstant{Val: allow})
+	return filterPorts()
+}
+
+var filterAll, filterNone, filterPorts = assembled(Net{All: true}), assembled(Net{}), assembled(Net{Ports: []uint16{dnsPort}})
+
+func assembled(n Net) func() ([]bpf.RawInstruction, error) {
+	return sync.OnceValues(func() ([]bpf.RawInstruction, error) {
+		filter, err := bpf.Assemble(compile(rulesFor(n)))
+		if err != nil {
+			return nil, fmt.Errorf("assemble the seccomp filter: %w", err)
+		}
+		return filter, nil
+	})
+}
+
+// groupSize is the number of instructions in a group, at least.
+const groupSize = 12
+
+// group has all rules for some numbers.
+type group struct {
+	last    uint32 // the greatest of these numbers
+	program []bpf.Instruction
+}
+
+// groups returns the rules in the order of their numbers. Each group ends with a return, because no other group
+// matches its numbers.
+func groups(rules []rule) (list []group) {
+	sorted := slices.Clone(rules)
+	slices.SortStableFunc(sorted, func(a, b rule) int { return cmp.Compare(a.number, b.number) }) // the first that matches decides
+	var g group
+	for i, r := range sorted {
+		g.last, g.program = r.number, append(g.program, r.instructions()...)
+		if i+1 == len(sorted) || len(g.program) >= groupSize && sorted[i+1].number != r.number {
+			g.program = append(g.program, bpf.RetConstant{Val: allow})
+			list, g = append(list, g), group{}
+		}
+	}
+	return list
+}
+
+// search returns a program that finds the group of a number by halves. The kernel runs the filter once for each
+// system call that exists when it loads the filter, so a long way costs more than a long program.
+func search(list []group) []bpf.Instruction {
+	if len(list) == 1 {
+		return list[0].program
+	}
+	lower := list[:len(list)/2]
+	program := search(lower)
+	program = append([]bpf.Instruction{
+		bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: lower[len(lower)-1].last, SkipFalse: 1},
+		bpf.Jump{Skip: uint32(len(program))},
+	}, program...)
+	return append(program, search(list[len(lower):])...)
 }
 
 // instructions returns r as instructions that expect the call's number in the register A. If r does

@@ -36,9 +36,9 @@ func Prepare(spec Spec) (*Sandbox, error) {
 	if err := Supported(); err != nil {
 		return nil, err
 	}
-	filter, err := bpf.Assemble(compile(rulesFor(spec.Net)))
+	filter, err := filterFor(spec.Net)
 	if err != nil {
-		return nil, fmt.Errorf("assemble the seccomp filter: %w", err)
+		return nil, err
 	}
 	s := &Sandbox{filter: filter}
 	if s.ruleset, err = newRuleset(spec.Net); err == nil {

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/containerd/errdefs"
+
 	"github.com/docker-hostexec/hostexec/plugin/container"
 	watch "github.com/docker-hostexec/hostexec/plugin/watch/container"
 )
@@ -140,7 +142,7 @@ func (s *Server) send(ctx context.Context, r *http.Request, text []byte) (*http.
 	return resp, answer, nil
 }
 
-// mountsSocket returns an error if the created container id mounts the proxy's socket.
+// mountsSocket returns an error if container id mounts the proxy's socket.
 func (s *Server) mountsSocket(ctx context.Context, id string) error {
 	if err := watch.RefuseMountOf(ctx, s.Engine, id, s.Socket); err != nil {
 		return &statusError{http.StatusForbidden, fmt.Errorf("the container would get the socket of the API proxy: %w", err)}
@@ -159,14 +161,17 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, id string) bool {
 	if len(text) == 0 {
 		r.Body = http.NoBody
 	}
-	if s.Sessions == nil {
-		return true
+	// The mounts are looked at again: what a name leads to may have changed since the creation.
+	if err = s.mountsSocket(r.Context(), id); errdefs.IsNotFound(err) {
+		return true // the engine has the better message
 	}
-	if err := s.Sessions.Start(r.Context(), id); err != nil {
+	if err == nil && s.Sessions != nil {
+		err = s.Sessions.Start(r.Context(), id)
+	}
+	if err != nil {
 		refuse(w, err)
-		return false
 	}
-	return true
+	return err == nil
 }
 
 // readBody returns the body of r, which has no more than limit bytes.

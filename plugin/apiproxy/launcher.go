@@ -99,7 +99,7 @@ func (l *Launcher) count(selected bool) {
 func (l *Launcher) note(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	line := fmt.Sprintf(format, args...)
+	line := escaped(fmt.Sprintf(format, args...))
 	if l.tell != nil {
 		l.tell(line)
 		return
@@ -123,8 +123,11 @@ func (l *Launcher) Create(ctx context.Context, req *CreateRequest) (created func
 	labels := allLabels(want)
 	p, err := l.plan(want.Config.Image, want.Config.WorkingDir != "", labels, l.config())
 	l.count(p != nil || err != nil)
-	if err != nil || p == nil {
+	if err != nil {
 		return nil, err
+	}
+	if p == nil {
+		return func(ctx context.Context, id string) error { return l.createdOther(ctx, id, labels) }, nil
 	}
 	if err := narrow(&p.Record, labels[LabelProxy]); err != nil {
 		return nil, err

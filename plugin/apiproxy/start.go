@@ -27,7 +27,7 @@ import (
 // session. Its mounts are looked at again, because what they lead to may have changed.
 func (l *Launcher) Start(ctx context.Context, ref string) error {
 	recs, err := l.store.List()
-	if err != nil || len(recs) == 0 {
+	if err != nil {
 		return err
 	}
 	api := l.cli.Client()
@@ -36,7 +36,10 @@ func (l *Launcher) Start(ctx context.Context, ref string) error {
 		return nil // the engine has the better message
 	}
 	i := slices.IndexFunc(recs, func(rec state.Session) bool { return rec.Container == c.ID })
-	if i < 0 || recs[i].Service != nil {
+	if i < 0 {
+		return l.refuseState(ctx, c.ID, c.Config.Labels)
+	}
+	if recs[i].Service != nil {
 		return nil
 	}
 	rec := recs[i]

@@ -62,12 +62,6 @@ func (c Creation) InspectImage(ctx context.Context, api client.APIClient) (image
 	return api.ImageInspect(ctx, c.Config.Image, opts...)
 }
 
-// ImagePath returns the PATH that an image sets.
-func ImagePath(ctx context.Context, api client.APIClient, image string) (string, error) {
-	img, err := api.ImageInspect(ctx, image)
-	return pathOf(envOf(img)), err
-}
-
 func envOf(img image.InspectResponse) []string {
 	if img.Config == nil {
 		return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
 
+	"github.com/docker-hostexec/hostexec/exec/sandbox"
 	"github.com/docker-hostexec/hostexec/plugin/cli/clitest"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -97,6 +98,10 @@ func TestBannerIsForTerminals(t *testing.T) {
 	}
 	l.CLI.Err().SetIsTerminal(true)
 	l.banner()
+	hint := "hostexec: hint: --proxy make,where=sandbox keeps that code from your other files\r\n"
+	if sandbox.Supported() != nil {
+		hint = ""
+	}
 	if strings.Contains(out.String(), "hostexec: \r\n") {
 		t.Errorf("banner = %q: it has a line of nothing", out.String())
 	}
@@ -108,6 +113,7 @@ func TestBannerIsForTerminals(t *testing.T) {
 		"hostexec: session 0123456789ab: make runs on", "hostexec: HOST CODE EXECUTION: make runs code from /src,",
 		"hostexec: host code execution not known: nothing says whether kubectl runs code from /src, which the container can write\r\n",
 		"hostexec: possible host code execution: git, gh may run code from /src,",
+		hint,
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("banner = %q, want %q in it", out.String(), want)

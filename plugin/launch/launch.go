@@ -204,10 +204,10 @@ func FillShare(store *state.Store, p *Plan, arch string) error {
 		if rec.Agent != nil {
 			c.Pass = append(c.Pass, call.StdinVariable)
 		}
-		err := inject.FillFiles(store.Home, dir, arch, c.Script(), c.Pass, rec.Names())
+		err := inject.FillFiles(store.Home, dir, arch, c.Script(), c.Pass, rec.Shims())
 		return errors.Join(err, inject.FillRules(dir, rec.RuleCommands))
 	}
-	err := inject.FillShare(store.Home, dir, arch, rec.Names())
+	err := inject.FillShare(store.Home, dir, arch, rec.Shims())
 	return errors.Join(err, inject.FillRules(dir, rec.RuleCommands))
 }
 
@@ -271,9 +271,7 @@ func (l *Launch) bindContainer(api client.APIClient, want Creation) error {
 	if err == nil {
 		err = l.Link.Bind(l.ID, l.volume)
 	}
-	for _, w := range l.Link.Warnings() {
-		l.Notice("warning: %s", w)
-	}
+	l.warnOfMounts()
 	if w := linkWarning(<-linked, l.Plan.Record.Linked()); w != "" && err == nil {
 		l.warn(w) // also in a script, whose login shells would run another program
 	}

@@ -67,7 +67,7 @@ func (l *Launch) fillVolume(ctx context.Context, api client.APIClient, want Crea
 	if err != nil {
 		return err
 	}
-	archive, err := inject.Archive(arch, l.Plan.Record.Names(), l.Plan.Record.RuleCommands, "")
+	archive, err := inject.Archive(arch, l.Plan.Record.Shims(), l.Plan.Record.RuleCommands, "")
 	if err != nil {
 		return err
 	}

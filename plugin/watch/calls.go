@@ -86,6 +86,7 @@ func (c *Calls) Apply(name string, dirs *mount.Table) {
 		Elsewhere:  c.Containers.elsewhere(dirs),
 		Confined:   confined(c.record, dirs),
 		Inside:     c.Containers.findExact,
+		Git:        c.gitRemotes(),
 	}
 	c.cleanEnvironLocked(sc)
 	c.Server.SetState(sc)

@@ -32,40 +32,63 @@ func confined(rec *Record, dirs *mount.Table) func(policy.Verdict, []string) (*s
 		if err := sandbox.Supported(); err != nil {
 			return nil, nil, fmt.Errorf("%w: where=container:IMAGE works on every system", err)
 		}
+		opened, err := dirs.Direct()
+		if err != nil {
+			return nil, nil, err
+		}
+		defer mount.CloseAll(opened)
+		home := osenv.Get(environ, "HOME")
 		paths, err := namedPaths(v, dirs)
 		if err != nil {
+			return nil, nil, err
+		}
+		paths = append(paths, workdir(dirs, rec.Store.Home, home)...)
+		all := slices.Concat(sandbox.System, resolved(paths), shared(opened))
+		if err := checkProgram(v, home, all); err != nil {
 			return nil, nil, err
 		}
 		private, err := rec.Store.SandboxDirs(rec.Workspace, dirs.Sources())
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := linkHome(private.Home, osenv.Get(environ, "HOME"), v.Sandbox); err != nil {
+		if err := linkHome(private.Home, home, v.Sandbox); err != nil {
 			return nil, nil, err
 		}
 		paths = append(paths, sandbox.Path{Name: private.Home, Access: sandbox.Write}, sandbox.Path{Name: private.Tmp, Access: sandbox.Write})
-		if d := dirs.Default(); d.Source != "" && !names.Within(mount.Resolved(rec.Store.Home), mount.Resolved(d.Source)) && !names.Within(mount.Resolved(osenv.Get(environ, "HOME")), mount.Resolved(d.Source)) {
-			paths = append(paths, sandbox.Path{Name: d.Source, Access: sandbox.Execute})
-		}
-		confined, err := prepare(dirs, paths, v.Sandbox.Net)
-		return confined, sandboxEnviron(environ, private, v), err
+		confined, err := prepare(opened, paths, v.Sandbox.Net)
+		return confined, sandboxEnviron(environ, private, v, all), err
 	}
 }
 
-// prepare builds the sandbox of a command that has dirs and paths.
-func prepare(dirs *mount.Table, paths []sandbox.Path, net policy.Net) (*sandbox.Sandbox, error) {
-	opened, err := dirs.Direct()
-	if err != nil {
-		return nil, err
+// workdir returns the directory in which commands of callers without a mount run, unless private files are below it.
+func workdir(dirs *mount.Table, private ...string) []sandbox.Path {
+	at := dirs.Default().Source
+	if at == "" || slices.ContainsFunc(private, func(p string) bool { return names.Within(mount.Resolved(p), mount.Resolved(at)) }) {
+		return nil
 	}
-	defer mount.CloseAll(opened)
+	return []sandbox.Path{{Name: at, Access: sandbox.Execute}}
+}
+
+// shared returns the paths of the container's directories on the host.
+func shared(opened []mount.Opened) (list []sandbox.Path) {
+	for _, o := range opened {
+		list = append(list, sandbox.Path{Name: o.Path(), Access: access(o)})
+	}
+	return list
+}
+
+func access(o mount.Opened) sandbox.Access {
+	if o.ReadOnly {
+		return sandbox.Execute
+	}
+	return sandbox.Write
+}
+
+// prepare builds the sandbox of a command that has the container's directories and paths.
+func prepare(opened []mount.Opened, paths []sandbox.Path, net policy.Net) (*sandbox.Sandbox, error) {
 	spec := sandbox.Spec{Paths: slices.Concat(sandbox.System, paths), Net: sandbox.Net(net)}
 	for _, o := range opened {
-		access := sandbox.Write
-		if o.ReadOnly {
-			access = sandbox.Execute
-		}
-		spec.Grants = append(spec.Grants, sandbox.Grant{FD: o.FD(), Access: access})
+		spec.Grants = append(spec.Grants, sandbox.Grant{FD: o.FD(), Access: access(o)})
 	}
 	if self, err := os.Executable(); err == nil { // the monitor of a terminal
 		spec.Paths = append(spec.Paths, sandbox.Path{Name: self, Access: sandbox.Execute})
@@ -74,7 +97,7 @@ func prepare(dirs *mount.Table, paths []sandbox.Path, net policy.Net) (*sandbox.
 }
 
 // namedPaths returns the paths that the configuration opens to the command of v. The container must not be able
-// to replace any of them. The program must be below one of them, or belong to the system.
+// to replace any of them.
 func namedPaths(v policy.Verdict, dirs *mount.Table) (list []sandbox.Path, err error) {
 	for _, group := range []struct {
 		names  []string
@@ -87,33 +110,30 @@ func namedPaths(v policy.Verdict, dirs *mount.Table) (list []sandbox.Path, err e
 			list = append(list, sandbox.Path{Name: name, Access: group.access})
 		}
 	}
-	if at := unreadable(v.Command.Path, slices.Concat(sandbox.System, list)); at != "" {
-		return nil, fmt.Errorf("the program is %s, which is not in the sandbox: config.yaml: commands.%s.sandbox.read: [%s]",
-			strconv.QuoteToASCII(at), v.Args[0], strconv.QuoteToASCII(filepath.Dir(at)))
-	}
 	return list, nil
 }
 
-// unreadable returns the path of a program that is in none of paths, with its links followed, or "".
-func unreadable(program string, paths []sandbox.Path) string {
-	for _, at := range append(mount.Links(program), program) {
-		if !slices.ContainsFunc(paths, func(p sandbox.Path) bool {
-			return names.Within(at, p.Name)
-		}) {
-			return at
-		}
+// checkProgram refuses a program that the sandbox cannot read, and says what to add.
+func checkProgram(v policy.Verdict, home string, paths []sandbox.Path) error {
+	need := readFor(v.Command.Path, home, paths)
+	if len(need) == 0 {
+		return nil
 	}
-	return ""
+	return fmt.Errorf("the program is %s, which is not in the sandbox: config.yaml: commands.%s.sandbox.read: [%s]",
+		strconv.QuoteToASCII(v.Command.Path), v.Args[0], strings.Join(names.PrintableArgs(need), ", "))
 }
 
 // sandboxEnviron returns the environment of the command of v.
-func sandboxEnviron(environ []string, private state.SandboxDirs, v policy.Verdict) []string {
+func sandboxEnviron(environ []string, private state.SandboxDirs, v policy.Verdict, paths []sandbox.Path) []string {
 	env := []string{"HOME=" + private.Home, "TMPDIR=" + private.Tmp}
 	if len(v.Sandbox.Net.Ports) > 0 {
 		env = append(env, "RES_OPTIONS=use-vc") // names are looked up by TCP, because there is no UDP (resolv.conf(5))
 	}
 	for _, kv := range environ {
-		name, _, _ := strings.Cut(kv, "=")
+		name, value, _ := strings.Cut(kv, "=")
+		if name == "PATH" {
+			kv = name + "=" + readablePath(value, slices.Concat(sandbox.System, paths))
+		}
 		if slices.Contains(plainVariables, name) || slices.Contains(v.Sandbox.Env, name) || slices.Contains(v.Env.Pass, name) {
 			env = append(env, kv)
 		}

@@ -32,6 +32,19 @@ func TestHostCode(t *testing.T) {
 	}
 }
 
+// TestSuitsSandbox proposes a sandbox for build tools, not for clients of the engine.
+func TestSuitsSandbox(t *testing.T) {
+	p := &policy.Policy{}
+	for name, want := range map[string]bool{"make": true, "npm": true, "sh": true, "docker": false, "terraform": false, "sudo": false, "docker-compose": false} {
+		if got := p.SuitsSandbox(name, "/usr/bin/"+name); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+	if p.SuitsSandbox("mk", "/usr/bin/docker") {
+		t.Error("a link to docker")
+	}
+}
+
 // TestWarnOf bounds what is written down, and has it be printable.
 func TestWarnOf(t *testing.T) {
 	s := NewSession(NewRecord(&state.Store{Home: t.TempDir()}, state.Session{}, nil), slog.New(slog.DiscardHandler))

@@ -22,7 +22,7 @@ const serviceStatusLong = `Show whether the service is installed, starts at logi
 
 EXIT STATUS
   0  it is installed
-  1  it is not installed, or that is not known`
+  1  it is not installed, or its state is unknown`
 
 func newServiceStatusCommand(dockerCLI command.Cli) *cobra.Command {
 	var kind string

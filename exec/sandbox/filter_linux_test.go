@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"golang.org/x/net/bpf"
+)
+
+// matches reports whether the rule decides about a call.
+func (r rule) matches(number uint32, a [6]uint32) bool {
+	for _, c := range r.when {
+		if (a[c.argument]&c.mask == c.value) == c.differs {
+			return false
+		}
+	}
+	return r.number == number
+}
+
+// decided returns the action of the first rule that matches.
+func decided(rules []rule, number uint32, a [6]uint32) uint32 {
+	if number > lastCall {
+		return unavailable
+	}
+	for _, r := range rules {
+		if r.matches(number, a) {
+			return r.action
+		}
+	}
+	return allow
+}
+
+// TestFilter compares the filter with its rules, for all calls and the arguments that rules look at. The interpreter of
+// x/net/bpf reads its input in network order.
+func TestFilter(t *testing.T) {
+	for _, n := range []Net{{}, {All: true}, {Ports: []uint16{443}}} {
+		rules := rulesFor(n)
+		vm, err := bpf.NewVM(compile(rules))
+		if err != nil {
+			t.Fatal(err)
+		}
+		values := []uint32{0, 1, 2, 3, 16, 29, ^uint32(0)}
+		for _, r := range rules {
+			for _, c := range r.when {
+				values = append(values, c.value, c.mask, c.value+1)
+			}
+		}
+		for number := range uint32(lastCall + 3) {
+			for i, v := range values {
+				a := [6]uint32{v, values[(i+1)%len(values)], values[(i*7+2)%len(values)], v, v, v}
+				if i%2 == 1 {
+					a[0], a[1], a[2] = a[1], a[0], v
+				}
+				if got, want := run(t, vm, auditArch, number, a), decided(rules, number, a); got != want {
+					t.Fatalf("net %+v: call %d %x: %x, want %x", n, number, a, got, want)
+				}
+			}
+		}
+		if got := run(t, vm, auditArch+1, 0, [6]uint32{}); got != 0x80000000 {
+			t.Errorf("another architecture: %x", got)
+		}
+	}
+}
+
+func run(t *testing.T, vm *bpf.VM, arch, number uint32, a [6]uint32) uint32 {
+	t.Helper()
+	var in [64]byte
+	binary.BigEndian.PutUint32(in[offsetNumber:], number)
+	binary.BigEndian.PutUint32(in[offsetArch:], arch)
+	for i, v := range a {
+		binary.BigEndian.PutUint32(in[offsetArguments+8*i:], v)
+	}
+	action, err := vm.Run(in[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uint32(action)
+}
