@@ -27,32 +27,35 @@ func TestBenchAPIProxy(t *testing.T) {
 		more := quantile(through, 0.5) - quantile(plain, 0.5)
 		b.row("API proxy: `GET "+path+"`, p50 more than without", fmt.Sprintf("%.2f ms", more/1e6), "<= 1 ms", more <= 1e6)
 	}
-	const rounds = 3
+	const parts = 4 // interleaved, so that a busy machine slows both
 	img := image(t, "busybox")
 	var plain, through []int64
-	for range rounds {
-		plain, through = append(plain, b.attachedGiB(t, img)), append(through, b.attachedGiB(t, img, "-H", "unix://"+socket))
+	for range parts {
+		plain, through = append(plain, b.attachedPart(t, img)), append(through, b.attachedPart(t, img, "-H", "unix://"+socket))
 	}
 	left := quantile(plain, 0.5) / quantile(through, 0.5)
-	b.row("API proxy: 1 GiB through attach, throughput as without", ratio(left), ">= 0.8", left >= 0.8)
+	b.row("API proxy: 1 GiB in four parts through attach, throughput as without", ratio(left), ">= 0.8", left >= 0.8)
 	fmt.Println(b.table(t))
 }
 
-// attachedGiB times the output of a container, as docker run shows it.
-func (b *bench) attachedGiB(t testing.TB, img string, engine ...string) int64 {
+// attachedPart times 256 MiB of output of a container, as docker run shows it, from the first byte to the last. The engine
+// keeps no log of it.
+func (b *bench) attachedPart(t testing.TB, img string, engine ...string) int64 {
 	t.Helper()
-	args := append(engine, "run", "--rm", "--log-driver", "none", "--network", "none", "--label", runLabel, img, "dd", "if=/dev/zero", "bs=1M", "count=1024")
+	args := append(engine, "run", "--rm", "--log-driver", "none", "--network", "none", "--label", runLabel, img, "dd", "if=/dev/zero", "bs=1M", "count=256")
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := b.host.Command(ctx, "docker", args...)
 	out, err := cmd.StdoutPipe()
 	check(t, err)
-	start := time.Now()
 	check(t, cmd.Start())
+	_, err = io.ReadFull(out, make([]byte, 1))
+	check(t, err)
+	start := time.Now()
 	n, err := io.Copy(io.Discard, out)
 	check(t, err)
 	check(t, cmd.Wait())
-	want(t, "bytes", n, 1<<30)
+	want(t, "bytes", n, 256<<20-1)
 	return time.Since(start).Nanoseconds()
 }
 

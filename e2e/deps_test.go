@@ -80,7 +80,7 @@ var allowedImports = map[string]string{
 		"exec/policy exec/names exec/osenv exec/sandbox",
 
 	"plugin/apiproxy": "plugin/carrier/socket plugin/cli plugin/config plugin/container plugin/control plugin/launch plugin/sessions plugin/state " +
-		"plugin/watch plugin/watch/container exec/names exec/policy",
+		"plugin/watch plugin/watch/container exec/mount exec/names exec/policy",
 
 	// Verbs do not import each other.
 	"plugin/verb/agent": "plugin/agent plugin/carrier plugin/cli plugin/config plugin/inject plugin/launch plugin/sessions " +
@@ -101,7 +101,7 @@ var allowedImports = map[string]string{
 	"plugin/verb/session": "plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject plugin/launch " +
 		"plugin/sessions plugin/state plugin/watch plugin/watch/container plugin/watch/directory plugin/watch/process exec/names",
 	"plugin/verb/shell": "plugin/cli plugin/control plugin/sessions plugin/state exec/shell exec/names",
-	"plugin/verb/with":  "plugin/apiproxy plugin/config plugin/cli plugin/launch plugin/sessions plugin/state exec/names",
+	"plugin/verb/with":  "plugin/apiproxy plugin/cli plugin/config plugin/launch plugin/sessions plugin/state exec/names",
 	"plugin": "plugin/cli plugin/entry plugin/inject plugin/keeper plugin/launch plugin/sessions plugin/verb/agent " +
 		"plugin/verb/approve plugin/verb/audit plugin/verb/devcontainer plugin/verb/doctor plugin/verb/job " +
 		"plugin/verb/policy plugin/verb/proxy plugin/verb/run plugin/verb/service plugin/verb/session " +

@@ -64,8 +64,8 @@ func TestIntegrationRemoteEngine(t *testing.T) {
 	eventually(t, patience, "the engine does not see the home", func() bool { return e.mounted(t, h.Home, "tmpfs") })
 	routes := map[string]func(*testing.T) (flags []string){
 		"unix": func(*testing.T) []string { return []string{"--host", "unix://" + e.socket()} },
-		"tls":  func(t *testing.T) []string { return tlsContext(t, h, e) },
-		"ssh":  func(t *testing.T) []string { return overSSH(t, h, e) },
+		"tls":  func(t *testing.T) []string { return tlsContext(t, h, e.socket()) },
+		"ssh":  func(t *testing.T) []string { return overSSH(t, h, e.socket()) },
 	}
 	for name, route := range routes {
 		t.Run(name, func(t *testing.T) { checkRemoteCalls(t, h, route(t)) })
@@ -148,7 +148,7 @@ func TestIntegrationFUSE(t *testing.T) {
 
 // tlsContext puts a TLS server that wants the client's certificate before the engine, and
 // makes a context of it.
-func tlsContext(t *testing.T, h *Host, e *engine) []string {
+func tlsContext(t *testing.T, h *Host, socket string) []string {
 	dir := filepath.Join(h.Home, "tls")
 	h.mkdir(t, dir)
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -176,7 +176,7 @@ func tlsContext(t *testing.T, h *Host, e *engine) []string {
 	check(t, err)
 	t.Cleanup(func() { ln.Close() })
 	// ends when the listener is closed.
-	go forward(ln, e.socket())
+	go forward(ln, socket)
 	h.Must(t, "context", "create", "elsewhere", "--docker", fmt.Sprintf("host=tcp://%s,ca=%[2]s/cert.pem,cert=%[2]s/cert.pem,key=%[2]s/key.pem", ln.Addr(), dir))
 	return []string{"--context", "elsewhere"}
 }
@@ -211,9 +211,9 @@ func forward(ln net.Listener, socket string) {
 }
 
 // overSSH starts a server of ssh on this host, whose logins reach the engine.
-func overSSH(t *testing.T, h *Host, e *engine) []string {
+func overSSH(t *testing.T, h *Host, socket string) []string {
 	b := &bench{host: h}
-	b.sshDocker = "SetEnv DOCKER_HOST=unix://" + e.socket()
+	b.sshDocker = "SetEnv DOCKER_HOST=unix://" + socket
 	args := b.ssh(t)
 	wrapper := fmt.Sprintf("#!/bin/sh\nexec %s %s \"$@\"\n", find(t, "ssh"), strings.Join(args[:len(args)-1], " "))
 	dir := filepath.Join(h.Home, "bin")

@@ -219,23 +219,37 @@ func TestIntegrationWithKilled(t *testing.T) {
 	})
 }
 
-// TestIntegrationWithTCP has an engine that is reached by TCP, which the sessions record, and not the proxy's socket.
-func TestIntegrationWithTCP(t *testing.T) {
+// TestIntegrationWithEngines has an engine that is reached by each of docker's ways. The sessions record the engine, and not
+// the proxy's socket.
+func TestIntegrationWithEngines(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, false)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	check(t, err)
-	t.Cleanup(func() { ln.Close() })
-	// ends with ln.
-	go forward(ln, "/var/run/docker.sock")
-	engine, name := "tcp://"+ln.Addr().String(), unique("with-tcp")
-	args := withDocker("--proxy hsh=/bin/sh --all", append(h.clientRun(t, "run", "-d", "--name", name), "sleep", "1000")...)
-	h.Must(t, append([]string{"--host", engine}, args...)...)
-	t.Cleanup(func() { h.Docker(t, "rm", "-f", name) })
-	want(t, "a call", h.Must(t, "exec", name, "hsh", "-c", "echo $PWD"), h.Work+"\n")
-	rec := h.Must(t, "hostexec", "inspect", name)
-	if !strings.Contains(rec, `"engine": "`+engine+`"`) || strings.Contains(rec, "docker.sock") {
-		t.Errorf("the record: %s", rec)
+	const socket = "/var/run/docker.sock"
+	for name, route := range map[string]func(*testing.T, *Host) (flags []string){
+		"tcp://": func(t *testing.T, _ *Host) []string {
+			ln, err := net.Listen("tcp", "127.0.0.1:0")
+			check(t, err)
+			t.Cleanup(func() { ln.Close() })
+			// ends with ln.
+			go forward(ln, socket)
+			return []string{"--host", "tcp://" + ln.Addr().String()}
+		},
+		"tcp://127.0.0.1": func(t *testing.T, h *Host) []string { return tlsContext(t, h, socket) },
+		"ssh://127.0.0.1": func(t *testing.T, h *Host) []string { return overSSH(t, h, socket) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t, false)
+			flags, container := route(t, h), unique("with-engines")
+			args := withDocker("--proxy hsh=/bin/sh --all", append(h.clientRun(t, "run", "-d", "--name", container), "sleep", "1000")...)
+			h.Must(t, append(flags, args...)...)
+			t.Cleanup(func() { h.Docker(t, "rm", "-f", container) })
+			want(t, "a call", h.Must(t, "exec", container, "hsh", "-c", "echo $PWD"), h.Work+"\n")
+			rec := h.Must(t, "hostexec", "inspect", container)
+			if !strings.Contains(rec, `"engine": "`+name) || strings.Contains(rec, "docker.sock") {
+				t.Errorf("the record: %s", rec)
+			}
+			h.Must(t, "rm", "-f", container)
+			eventually(t, patience, "the session has gone, before its route to the engine", func() bool { return len(h.Sessions(t)) == 0 })
+		})
 	}
 }
 

@@ -176,7 +176,9 @@ func (l commandLine) notes(all []remoteAddress, mark string, others []string) (n
 // unknownRemotes returns those of others of which git may take one for the remote: the first operand is the remote, and
 // settings count only if there is none.
 func (l commandLine) unknownRemotes(all []remoteAddress, others []string) (list []string) {
-	known := func(word string) bool { return slices.ContainsFunc(all, func(r remoteAddress) bool { return r.name == word }) }
+	known := func(word string) bool {
+		return slices.ContainsFunc(all, func(r remoteAddress) bool { return r.name == word })
+	}
 	first := slices.IndexFunc(l.rest, known)
 	for _, word := range others {
 		i := slices.IndexFunc(l.rest, func(w string) bool { return w == word || w == "--repo="+word })
