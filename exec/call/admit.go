@@ -126,8 +126,7 @@ func (x *exchange) decide(ctx context.Context) (*authorizedCall, error) {
 		return deny(err.Error(), cannotRun(x.req, w.v, err))
 	}
 	if w.v.Action == policy.Ask && x.req.shell == nil && !w.v.Place.Contained() && isGit(filepath.Base(w.v.Command.Path)) {
-		check := w.gitCheck(x.req, w.v)
-		w.notes = append(w.notes, check.Remotes(ctx)...)
+		w.notes = append(w.notes, w.remotes(ctx, x.req)...)
 	}
 	return w, nil
 }

@@ -111,6 +111,7 @@ type Server struct {
 	refused      refusals
 	copied       atomic.Int64 // bytes of operands, as long as their calls last
 	turns        gitTurns
+	lookups      gitTurns // of git commands for questions
 }
 
 // SetState sets the inputs of later calls. Requests that wait for a person are decided again.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
@@ -45,19 +46,22 @@ func Listen(store *state.Store, path string) (*Socket, error) {
 		return nil, fmt.Errorf("make the folder of the API proxy: %w", err)
 	}
 	s := &Socket{dir: dir, lock: flock.New(filepath.Join(dir, "lock"), flock.SetPermissions(0o600))}
-	if err := s.listen(path); err != nil {
+	if err := s.listen(store, path); err != nil {
 		_ = s.Close() // the first error counts
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *Socket) listen(path string) (err error) {
+func (s *Socket) listen(store *state.Store, path string) (err error) {
 	if _, err := s.lock.TryLock(); err != nil {
 		return fmt.Errorf("lock the folder of the API proxy: %w", err)
 	}
 	if s.Path = filepath.Join(s.dir, socketName); path != "" {
-		if s.Path, err = freePath(path); err != nil {
+		if s.Path, err = freePath(path); err == nil {
+			err = replaceable(store, filepath.Dir(s.Path))
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -95,6 +99,30 @@ func freePath(path string) (string, error) {
 		return "", fmt.Errorf("--listen %s: another process listens there", names.Quoted(path))
 	}
 	return abs, nil
+}
+
+// replaceable returns an error if somebody else could put a socket of their own into the place of one in dir: clients would
+// take its other end for the engine, and tell it secrets.
+func replaceable(store *state.Store, dir string) error {
+	instead := "name a path in a directory that only you can write"
+	fi, err := os.Stat(dir)
+	if err == nil && fi.Mode().Perm()&0o002 != 0 && fi.Mode()&fs.ModeSticky == 0 {
+		return cli.Hint(fmt.Errorf("--listen: every user could replace a socket in %s", names.Quoted(dir)), instead)
+	}
+	written, werr := store.Written("")
+	points := make([]mount.Point, 0, len(written))
+	for _, source := range written {
+		points = append(points, mount.Point{Source: source})
+	}
+	table, terr := mount.NewTable(points, mount.Default{})
+	if err := errors.Join(err, werr, terr); err != nil {
+		return fmt.Errorf("--listen: %w", err)
+	}
+	defer table.Close()
+	if table.Writable(dir) {
+		return cli.Hint(fmt.Errorf("--listen: a container could replace a socket in %s", names.Quoted(dir)), instead)
+	}
+	return nil
 }
 
 // Host returns what clients call the proxy in DOCKER_HOST.

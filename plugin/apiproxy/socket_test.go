@@ -5,6 +5,7 @@
 package apiproxy
 
 import (
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -41,7 +42,18 @@ func TestListen(t *testing.T) {
 			t.Cleanup(func() { ln.Close() })
 		}
 	}
+	everybodys, sticky, mounted := filepath.Join(dir, "everybodys"), filepath.Join(dir, "sticky"), filepath.Join(dir, "mounted")
+	for at, mode := range map[string]os.FileMode{everybodys: 0o777, sticky: 0o777 | os.ModeSticky, filepath.Join(mounted, "below"): 0o700} {
+		if err := errors.Join(os.MkdirAll(at, 0o700), os.Chmod(at, mode)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := store.Create(&state.Session{ID: state.NewID(), Writable: []string{mounted}}); err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct{ path, want string }{
+		{filepath.Join(everybodys, "s"), "every user could replace"}, {filepath.Join(sticky, "s"), ""},
+		{filepath.Join(mounted, "below", "s"), "a container could replace"},
 		{"", ""}, {dead, ""}, {filepath.Join(dir, "new"), ""},
 		{file, "not a socket"}, {live, "another process listens there"}, {filepath.Join(dir, "none", "s"), "no such file"},
 		{filepath.Join(dir, strings.Repeat("x", 100)), "no client could connect"},

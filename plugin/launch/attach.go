@@ -82,9 +82,7 @@ func (l *Launch) bindRunning(ctx context.Context, api client.APIClient, id strin
 	if err == nil {
 		err = l.Link.Bind(id, "")
 	}
-	for _, w := range l.Link.Warnings() {
-		l.Notice("warning: %s", w)
-	}
+	l.warnOfMounts()
 	if err != nil {
 		_, rerr := removeShims(context.WithoutCancel(ctx), api, id, l.Plan.Record)
 		return errors.Join(err, rerr)

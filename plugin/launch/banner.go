@@ -69,6 +69,18 @@ func (l *Launch) warnConfig() {
 	}
 }
 
+// warnOfMounts prints the warnings that the watcher has found. It warns scripts of a flag without effect, because
+// their commands run elsewhere.
+func (l *Launch) warnOfMounts() {
+	for _, w := range l.Link.Warnings() {
+		if strings.HasPrefix(w, "--workdir-host ") {
+			l.warn(w)
+		} else {
+			l.Notice("warning: %s", w)
+		}
+	}
+}
+
 // warn prints a warning for people and for scripts.
 func (l *Launch) warn(text string) {
 	var out io.Writer = l.CLI.Err()

@@ -272,9 +272,7 @@ func (l *Launch) bindContainer(api client.APIClient, want Creation) error {
 	if err == nil {
 		err = l.Link.Bind(l.ID, l.volume)
 	}
-	for _, w := range l.Link.Warnings() {
-		l.Notice("warning: %s", w)
-	}
+	l.warnOfMounts()
 	if w := linkWarning(<-linked, l.Plan.Record.Linked()); w != "" && err == nil {
 		l.warn(w) // also in a script, whose login shells would run another program
 	}

@@ -154,6 +154,9 @@ func (c *call) Output(stream wire.Kind, b []byte) error {
 func (c *call) Event(kind wire.Kind, b []byte) error {
 	switch kind {
 	case wire.KindNotice:
+		if len(b) == 0 { // the call is being ended
+			c.touchAlive()
+		}
 		err := c.err.add(b)
 		c.wakeup.Notify()
 		return err

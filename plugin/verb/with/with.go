@@ -51,7 +51,7 @@ const withExample = `  # the service web can call this host's make
   docker hostexec with --proxy git=ask --all -- go test ./...
 
   # serve clients that are started elsewhere, until ^C
-  docker hostexec with --proxy make --all --listen /tmp/me.sock
+  docker hostexec with --proxy make --all --listen ~/.docker/me.sock
   docker hostexec with --proxy make --all --context hostexec`
 
 // options are the flags of with.

@@ -174,7 +174,7 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 		exit.drop()
 		exit = nil // it is over already: the wait finds that
 	}
-	link.Bound(list, where(m.s.Calls.Dirs()))
+	link.Bound(append(list, unusedFlag(m.s.Calls.Dirs())...), where(m.s.Calls.Dirs()))
 	return c.State.StartedAt, exit, nil
 }
 

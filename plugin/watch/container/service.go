@@ -169,7 +169,8 @@ func (m *Mode) admit(ctx context.Context, api watch.Engine, c container.InspectR
 	}
 	m.updateWarnings(c, found)
 	m.came()
-	link.Bound(append(list, m.s.Config.Supplied(m.s.Calls.Dirs())...), where(m.s.Calls.Dirs()))
+	list = append(list, m.s.Config.Supplied(m.s.Calls.Dirs())...)
+	link.Bound(append(list, unusedFlag(m.s.Calls.Dirs())...), where(m.s.Calls.Dirs()))
 	m.s.Life.Down.Store(false)
 	m.admission.containerKnown.open()
 	return nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -19,6 +20,14 @@ func defaultDir(rec state.Session, workdir string) mount.Default {
 		return mount.Default{Source: rec.WorkdirHost, Target: workdir, All: true}
 	}
 	return mount.Default{Source: rec.InvokedIn, Target: workdir}
+}
+
+// unusedFlag returns a warning if --workdir-host has no effect, or nothing.
+func unusedFlag(t *mount.Table) []string {
+	if t.Unused() == "" {
+		return nil
+	}
+	return []string{"--workdir-host " + names.Quoted(t.Unused()) + " has no effect, because directories of this host are mounted: commands run in these"}
 }
 
 // where returns the directories of this host in which commands run, as text for people.
