@@ -26,7 +26,8 @@ func (h *Host) clientRun(t *testing.T, verb string, more ...string) []string {
 	return append(words, image(t, "busybox"))
 }
 
-// TestIntegrationWith has docker run get a session from with, as far as the container's label and the flags say.
+// TestIntegrationWith checks that docker run gets a session from with, as the container's label and the flags
+// determine.
 //
 // Attack 240.
 func TestIntegrationWith(t *testing.T) {
@@ -95,7 +96,7 @@ func TestIntegrationWithLife(t *testing.T) {
 // endsAfter is longer than a watcher waits for a container that has stopped.
 const endsAfter = 13 * time.Second
 
-// TestIntegrationAttackWithMounts has a client mount what decides over calls, by what only the engine resolves.
+// TestIntegrationAttackWithMounts mounts protected files in ways that only the engine resolves.
 //
 // Attack 242.
 func TestIntegrationAttackWithMounts(t *testing.T) {
@@ -121,8 +122,8 @@ func TestIntegrationAttackWithMounts(t *testing.T) {
 	eventually(t, patience, "the sessions are gone", func() bool { return len(h.Sessions(t)) == 0 })
 }
 
-// TestIntegrationAttackWithOthers has containers that are not selected ask for what belongs to hostexec: the share of
-// another container's session, by which they could call what that one may call, and the state directory.
+// TestIntegrationAttackWithOthers lets containers that are not selected ask for what belongs to hostexec: the
+// share of another container's session, by which they could make its calls, and the state directory.
 func TestIntegrationAttackWithOthers(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, false)
@@ -154,7 +155,7 @@ func TestIntegrationAttackWithOthers(t *testing.T) {
 	want(t, "the lender's call", h.Must(t, "exec", lender, "hsh", "-c", "echo called"), "called\n")
 }
 
-// TestIntegrationAttackWithStart has a directory lead elsewhere when a container starts again.
+// TestIntegrationAttackWithStart changes where a mounted directory leads before a container starts again.
 //
 // Attack 243.
 func TestIntegrationAttackWithStart(t *testing.T) {
@@ -200,7 +201,8 @@ func TestIntegrationWithKilled(t *testing.T) {
 	})
 }
 
-// TestIntegrationWithTCP has an engine that is reached by TCP, which the sessions record, and not the proxy's socket.
+// TestIntegrationWithTCP uses an engine that is reached by TCP. The sessions must record the engine, not the
+// proxy's socket.
 func TestIntegrationWithTCP(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, false)
@@ -220,7 +222,7 @@ func TestIntegrationWithTCP(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackWithImage has an image say what its container is, and ask for commands.
+// TestIntegrationAttackWithImage uses an image whose labels ask for a service and for commands.
 //
 // Attack 241.
 func TestIntegrationAttackWithImage(t *testing.T) {
