@@ -146,8 +146,7 @@ func conversation() string {
 		`{"jsonrpc":"2.0","id":4,"method":"log","params":["more"]}` + "\n"
 }
 
-// TestIntegrationAgentModes has the same conversation in both modes: what the client gets is
-// the same, byte for byte.
+// TestIntegrationAgentModes runs the same conversation in both modes. The client must get the same bytes.
 func TestIntegrationAgentModes(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
@@ -181,8 +180,7 @@ func TestIntegrationAgentEnds(t *testing.T) {
 	})
 }
 
-// TestIntegrationAgentHandshake wants initialize and session/new before all that the client
-// says.
+// TestIntegrationAgentHandshake checks that initialize and session/new precede the client's input.
 func TestIntegrationAgentHandshake(t *testing.T) {
 	eachMode(t, func(t *testing.T, h *Host, mode string) {
 		flags := append([]string{"--handshake", "--"}, "cat")

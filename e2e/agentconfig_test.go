@@ -86,7 +86,7 @@ func TestIntegrationAgentLimits(t *testing.T) {
 	}
 }
 
-// TestIntegrationAgentKept has the container stay, ended, where auto_remove is false.
+// TestIntegrationAgentKept checks that auto_remove: false keeps the ended container.
 func TestIntegrationAgentKept(t *testing.T) {
 	for _, shared := range dockerUsers(t) {
 		t.Run(shared.Name, func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestIntegrationAgentWithoutDocker(t *testing.T) {
 	}
 }
 
-// TestIntegrationAgentEngine has each of the places that name an engine go before the next.
+// TestIntegrationAgentEngine checks the precedence of the settings that name an engine.
 func TestIntegrationAgentEngine(t *testing.T) {
 	const no, yes = "unix:///nonexistent/docker.sock", "unix:///var/run/docker.sock"
 	for _, shared := range dockerUsers(t) {

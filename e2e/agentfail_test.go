@@ -78,8 +78,8 @@ func agentFailure(t *testing.T, h *Host, kind, text string, code int, args ...st
 	}
 }
 
-// TestIntegrationAgentFails wants each failure to be told at once, in the words that programs
-// know, and undone.
+// TestIntegrationAgentFails checks that each failure is reported at once, with the type for programs, and
+// undone.
 func TestIntegrationAgentFails(t *testing.T) {
 	const daemon = "Cannot connect to Docker daemon. Is Docker running? Check: docker ps"
 	for _, shared := range anyUser(t) {
@@ -175,7 +175,7 @@ func frontFailure(t *testing.T, h *Host, args []string, kind, text, more string)
 	want(t, "workspaces", len(left), 0)
 }
 
-// TestIntegrationAgentPull has no image pulled that nobody said to pull.
+// TestIntegrationAgentPull checks that no image is pulled without --pull.
 func TestIntegrationAgentPull(t *testing.T) {
 	h := newHost(t, false)
 	name := unique("pull")
@@ -223,8 +223,8 @@ func TestIntegrationAgentExits(t *testing.T) {
 	}
 }
 
-// TestIntegrationAgentStderrUnread has an agent write more stderr than anything holds, and
-// nobody reads it: it answers all the same.
+// TestIntegrationAgentStderrUnread checks that an agent answers although it writes more stderr than the buffers
+// hold and nobody reads it.
 func TestIntegrationAgentStderrUnread(t *testing.T) {
 	for _, shared := range dockerUsers(t) {
 		t.Run(shared.Name, func(t *testing.T) {

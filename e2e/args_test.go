@@ -59,9 +59,8 @@ func TestIntegrationExitCodes(t *testing.T) {
 	})
 }
 
-// TestIntegrationSignalDeaths has the host's command die of each signal, and wants a shell
-// to see what it would of a local one: 128 and the signal's number. Of HUP, INT, TERM and
-// KILL the shim dies itself.
+// TestIntegrationSignalDeaths kills the host's command with each signal. A shell must see 128 plus the number.
+// For HUP, INT, TERM and KILL the shim dies of the same signal.
 func TestIntegrationSignalDeaths(t *testing.T) {
 	signals := map[string]int{"HUP": 1, "INT": 2, "QUIT": 3, "ABRT": 6, "KILL": 9, "USR1": 10, "SEGV": 11, "USR2": 12, "PIPE": 13, "ALRM": 14, "TERM": 15}
 	forEachUser(t, func(t *testing.T, c *Container) {

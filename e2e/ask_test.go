@@ -72,8 +72,7 @@ func questions(t *testing.T, h *Host) (all []question) {
 	return all
 }
 
-// TestIntegrationApprove has a call wait for docker hostexec approve, and run then, with its
-// input as it was.
+// TestIntegrationApprove approves a waiting call, which then runs with its own input.
 func TestIntegrationApprove(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {

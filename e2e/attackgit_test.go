@@ -72,7 +72,7 @@ func TestIntegrationAttackGitSubmodule(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackGitPrepared has a container write .git, before another has it read-only.
+// TestIntegrationAttackGitPrepared lets one container write .git before another one mounts it read-only.
 //
 // Attack 88.
 func TestIntegrationAttackGitPrepared(t *testing.T) {

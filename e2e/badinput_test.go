@@ -169,7 +169,7 @@ func TestIntegrationEngineDown(t *testing.T) {
 	}
 }
 
-// TestIntegrationStateDirectory has the state where it cannot be, or hardly.
+// TestIntegrationStateDirectory uses state directories that cannot work, or only with restrictions.
 //
 // Attack 126.
 func TestIntegrationStateDirectory(t *testing.T) {
@@ -193,8 +193,7 @@ func TestIntegrationStateDirectory(t *testing.T) {
 
 const proxied = "--proxy true {IMAGE}"
 
-// TestIntegrationStateNoExec has the state on a file system whose files cannot be
-// executed. It takes root to mount one.
+// TestIntegrationStateNoExec puts the state directory on a file system mounted noexec. Only root can mount one.
 func TestIntegrationStateNoExec(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Fatal("a noexec file system can only be mounted by root: run the integration tests as root, or leave this one out by name")
@@ -206,7 +205,7 @@ func TestIntegrationStateNoExec(t *testing.T) {
 	}
 }
 
-// TestIntegrationStateLocked has an ordinary user's state where that user cannot write.
+// TestIntegrationStateLocked puts the state directory where an ordinary user cannot write.
 func TestIntegrationStateLocked(t *testing.T) {
 	h := newHost(t, os.Getuid() == 0)
 	h.State = filepath.Join(h.Home, "locked")

@@ -88,7 +88,7 @@ func callByFiles(t *testing.T, h *Host, c *Container) {
 	want(t, "files left", c.Sh(t, "cd /run/hostexec/proxy/hsh && echo *").Out, "*\n")
 }
 
-// TestIntegrationCarrierFilesAttack has a container put into its directory what leads out.
+// TestIntegrationCarrierFilesAttack creates links and other files in the request directory that lead out of it.
 //
 // Attacks 1, 14, 16, 22.
 func TestIntegrationCarrierFilesAttack(t *testing.T) {
@@ -114,7 +114,7 @@ func TestIntegrationCarrierFilesAttack(t *testing.T) {
 	}
 }
 
-// TestIntegrationCarrierFilesEnd has calls say what is wrong when nobody answers.
+// TestIntegrationCarrierFilesEnd checks the messages of calls that nobody answers.
 func TestIntegrationCarrierFilesEnd(t *testing.T) {
 	h := newHost(t, false)
 	c := filesContainer(t, h)
@@ -127,7 +127,7 @@ func TestIntegrationCarrierFilesEnd(t *testing.T) {
 	want(t, "a call after resume", c.Sh(t, "hsh -c 'echo again'").String(), Result{Out: "again\n"}.String())
 }
 
-// TestIntegrationCarrierFilesSource has the description's own client call from a container.
+// TestIntegrationCarrierFilesSource calls from a container with the client script of the original description.
 func TestIntegrationCarrierFilesSource(t *testing.T) {
 	h := newHost(t, false)
 	h.Write(t, h.Work, "source", strings.ReplaceAll(string(readFile(t, "testdata/source000.sh")), "@DIR@", "/run/hostexec/proxy/hsh"), 0o755)

@@ -24,8 +24,8 @@ func (h *Host) complete(t testing.TB, args ...string) (offers []string) {
 	return offers
 }
 
-// TestIntegrationCompletion has docker's completion offer what there is: sessions, containers,
-// waiting requests, commands, jobs, shells, and the fixed values of flags.
+// TestIntegrationCompletion checks docker's completion: sessions, containers, waiting requests, commands, jobs,
+// shells, and the fixed values of flags.
 func TestIntegrationCompletion(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	h := newHost(t, os.Getuid() == 0)

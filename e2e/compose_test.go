@@ -181,8 +181,8 @@ func TestIntegrationComposeBuilt(t *testing.T) {
 	p.quiet(t, soon)
 }
 
-// TestIntegrationComposeRelays has each of two containers of a service call by a relay of its own: when it was added,
-// when it was started again, and when the first is gone, which ends no call of another's.
+// TestIntegrationComposeRelays checks that each of two containers of a service has its own relay: after it was
+// added, after a restart, and after the other one is removed. No call of the other container may end.
 func TestIntegrationComposeRelays(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	p := project(t, "compose", "web")

@@ -216,7 +216,7 @@ func (c *Container) name(t testing.TB) string {
 	return strings.TrimPrefix(c.Inspect(t, "{{.Name}}"), "/")
 }
 
-// TestIntegrationDoctorImage has a container prove the carrier, and be gone again.
+// TestIntegrationDoctorImage checks the carrier with a container, which is then removed.
 func TestIntegrationDoctorImage(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	h := newHost(t, os.Getuid() == 0)

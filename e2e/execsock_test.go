@@ -73,8 +73,8 @@ func TestIntegrationExecSocket(t *testing.T) {
 	}
 }
 
-// TestIntegrationExecSocketDown has a tool call when the container is down: nothing runs that
-// the container could not have had run.
+// TestIntegrationExecSocketDown calls by exec.sock while the container is down. Only commands that the
+// container may call run.
 func TestIntegrationExecSocketDown(t *testing.T) {
 	t.Parallel() // with others that have a host of their own
 	h := newHost(t, false)

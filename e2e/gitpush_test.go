@@ -102,7 +102,8 @@ func TestIntegrationGitPush(t *testing.T) {
 	}
 }
 
-// TestIntegrationGitPushLeaves has the container's git end, a call be killed, and the remote move while a person reads.
+// TestIntegrationGitPushLeaves ends the container's git, kills a call, and changes the remote while a question
+// waits.
 //
 // Attack 252.
 func TestIntegrationGitPushLeaves(t *testing.T) {

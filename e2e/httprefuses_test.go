@@ -33,7 +33,7 @@ func TestIntegrationHTTPCompat(t *testing.T) {
 	want(t, "a call by another", c.Sh(t, `exec 3<>/dev/tcp/$1/$2; printf 'POST /request HTTP/1.1\r\nHost: evil.example:%s\r\n%s\r\n\r\n' $2 "$3" >&3; read -r line <&3; echo "$line"`, host, port, header).Out, "HTTP/1.1 421 Misdirected Request\r\n")
 }
 
-// TestIntegrationHTTPRefuses has --http be where there is no gateway, or another one.
+// TestIntegrationHTTPRefuses uses --http without a gateway, or with another address.
 //
 // Attack 176.
 func TestIntegrationHTTPRefuses(t *testing.T) {

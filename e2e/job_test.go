@@ -207,7 +207,7 @@ func unusedPort(t *testing.T) string {
 	return ""
 }
 
-// TestIntegrationJobsOfOtherSessions wants a session to know its own jobs only.
+// TestIntegrationJobsOfOtherSessions checks that a session sees only its own jobs.
 //
 // Attack 44.
 func TestIntegrationJobsOfOtherSessions(t *testing.T) {
@@ -227,8 +227,8 @@ func TestIntegrationJobsOfOtherSessions(t *testing.T) {
 	}
 }
 
-// TestIntegrationJobsAtOnce has 200 jobs run at once, within the memory and threads there is
-// for them; then all descriptors are back.
+// TestIntegrationJobsAtOnce runs 200 jobs at once, within limits of memory and threads. Afterwards all
+// descriptors are closed.
 func TestIntegrationJobsAtOnce(t *testing.T) {
 	const n = 200
 	for _, h := range dockerUsers(t) {

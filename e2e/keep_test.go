@@ -17,9 +17,8 @@ import (
 	"time"
 )
 
-// TestIntegrationJobKept has a job outlive its container: it can be seen, read and ended from
-// the host, what it wrote stays when it has ended, and however its session ends nothing of it
-// runs on.
+// TestIntegrationJobKept checks a job that outlives its container: the host can list, read and end it, its
+// output stays after its end, and it ends with its session.
 func TestIntegrationJobKept(t *testing.T) {
 	const script = `setsid sleep 1000 & echo $!; (sleep 1000 & echo $!); echo up; wait`
 	for _, h := range dockerUsers(t) {
@@ -79,7 +78,8 @@ func TestIntegrationJobKeptRestart(t *testing.T) {
 	}
 }
 
-// TestIntegrationAgentJobKept has a job outlive its agent, in both modes, which ends all else.
+// TestIntegrationAgentJobKept checks, in both modes, that a kept job outlives its agent, and that everything
+// else ends.
 func TestIntegrationAgentJobKept(t *testing.T) {
 	for _, shared := range dockerUsers(t) {
 		for _, mode := range modes {

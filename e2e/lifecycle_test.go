@@ -55,8 +55,8 @@ func TestIntegrationNothingStays(t *testing.T) {
 	}
 }
 
-// TestIntegrationStartFails has docker make a container that it cannot start: the session ends
-// as that of a stopped one.
+// TestIntegrationStartFails creates a container that cannot start. Its session ends like that of a stopped
+// container.
 func TestIntegrationStartFails(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	h := newHost(t, false)
@@ -86,7 +86,7 @@ func TestIntegrationRestart(t *testing.T) {
 	}
 }
 
-// TestIntegrationRestartPolicy has the engine restart the container by itself.
+// TestIntegrationRestartPolicy lets the engine restart the container.
 func TestIntegrationRestartPolicy(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		for _, policy := range []string{"always", "on-failure", "unless-stopped"} {

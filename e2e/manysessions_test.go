@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TestIntegrationFiftySessions has fifty containers call at once, each by a session of its own.
+// TestIntegrationFiftySessions calls from fifty containers at once, each with its own session.
 //
 // Attack 143.
 func TestIntegrationFiftySessions(t *testing.T) {

@@ -56,7 +56,7 @@ func TestIntegrationDesktop(t *testing.T) {
 	want(t, "code", call.Ended(t).Code, 0)
 }
 
-// TestIntegrationDesktopFails has a notify-send that works no more: it reaches nobody.
+// TestIntegrationDesktopFails uses a notify-send that has stopped working: nobody can be asked.
 func TestIntegrationDesktopFails(t *testing.T) {
 	h := newHost(t, false)
 	told := desktop(t, h, "1")

@@ -37,9 +37,8 @@ func (h *Host) endPages(t testing.TB) {
 	})
 }
 
-// TestIntegrationPageStarts has run start the page in the background, where there is a
-// desktop and something can be asked. It has nothing of run's, and no browser opens before
-// the first question.
+// TestIntegrationPageStarts checks that run starts the page in the background if there is a desktop and calls
+// can ask. The page inherits nothing from run, and opens no browser before the first question.
 func TestIntegrationPageStarts(t *testing.T) {
 	h := newHost(t, false)
 	opened := h.screen(t)
@@ -90,7 +89,7 @@ func TestIntegrationPageStarts(t *testing.T) {
 	}
 }
 
-// TestIntegrationPageResumes has resume start it, too.
+// TestIntegrationPageResumes checks that resume starts the page, too.
 func TestIntegrationPageResumes(t *testing.T) {
 	h := newHost(t, false)
 	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh") // without a desktop
@@ -103,8 +102,8 @@ func TestIntegrationPageResumes(t *testing.T) {
 	opened.answer(t, c)
 }
 
-// TestIntegrationPageNoOpen has a page that opens no browser say on its terminal that a
-// request waits: whoever started it there can be asked.
+// TestIntegrationPageNoOpen checks that a page without a browser reports waiting requests on its terminal,
+// whose user can then be asked.
 func TestIntegrationPageNoOpen(t *testing.T) {
 	h := newHost(t, false)
 	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh")

@@ -53,7 +53,7 @@ func TestIntegrationParityComplete(t *testing.T) {
 	}
 }
 
-// TestIntegrationParityOfHelp wants the flags of docker run in our help, and ours.
+// TestIntegrationParityOfHelp checks that our help has the flags of docker run, and our own.
 func TestIntegrationParityOfHelp(t *testing.T) {
 	h := dockerUsers(t)[0]
 	want, got := helpFlags(h.Must(t, "run", "--help")), helpFlags(h.Must(t, "hostexec", "run", "--help"))

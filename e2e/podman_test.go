@@ -16,8 +16,7 @@ import (
 // nobody is who has Podman without being root: it wants an account, and needs no more.
 const nobody = 65534
 
-// TestIntegrationPodman has calls do over Podman's API all that they do over Docker's, for
-// root and for somebody who has one user number only.
+// TestIntegrationPodman runs calls over Podman's API, for root and for a user with a single user number.
 func TestIntegrationPodman(t *testing.T) {
 	t.Parallel() // as TestIntegrationConformance
 	for who, tt := range map[string]struct {

@@ -213,7 +213,7 @@ func TestIntegrationConfigChanges(t *testing.T) {
 	})
 }
 
-// TestIntegrationDefaultProxies has the configuration name what run proxies.
+// TestIntegrationDefaultProxies checks the proxies of the configuration.
 func TestIntegrationDefaultProxies(t *testing.T) {
 	h := newHost(t, false)
 	h.Write(t, h.State, "config.yaml", "version: 1\nproxies: ['hsh=/bin/sh', 'hcat=/bin/cat']\n", 0o600)

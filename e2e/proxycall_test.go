@@ -175,8 +175,8 @@ func TestIntegrationProxyPolicy(t *testing.T) {
 	want(t, "questions", strings.TrimSpace(h.Docker(t, "hostexec", "pending", "-q").Out), "")
 }
 
-// TestIntegrationProxyFlat has several commands called in one directory, by one proxy and by
-// two: each request runs what it names, and one that names nothing runs nothing.
+// TestIntegrationProxyFlat calls several commands in one directory, with one proxy and with two. Each request
+// runs the command that it names; a request without a name runs nothing.
 func TestIntegrationProxyFlat(t *testing.T) {
 	for _, separate := range []bool{false, true} {
 		h := newHost(t, false)

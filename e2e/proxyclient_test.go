@@ -121,7 +121,7 @@ func TestIntegrationProxyMake(t *testing.T) {
 	want(t, "make build, at last", h.feed(t, "", h.Client("make"), "build", "TARGET=hello").String(), Result{Out: "building hello\n"}.String())
 }
 
-// TestIntegrationProxyStdin has stdin reach a command that reads it, and hold up nobody else.
+// TestIntegrationProxyStdin checks that stdin reaches a command that reads it, and delays no other call.
 func TestIntegrationProxyStdin(t *testing.T) {
 	h := newHost(t, false)
 	h.Proxy(t, "cat=/bin/cat sh=/bin/sh head="+find(t, "head"))

@@ -23,7 +23,7 @@ func (h *Host) runsProxy(t testing.TB, args ...string) Result {
 	return h.feed(t, "", pluginPath(t), append([]string{"proxy"}, args...)...)
 }
 
-// TestIntegrationProxyLife has a proxy begin, refuse a second one, and leave nothing.
+// TestIntegrationProxyLife starts a proxy and refuses a second one. Nothing is left at the end.
 func TestIntegrationProxyLife(t *testing.T) {
 	for _, ordinary := range userKinds() {
 		h := newHost(t, ordinary)
@@ -225,7 +225,7 @@ func TestIntegrationProxyOrphans(t *testing.T) {
 	want(t, "files left", strings.Join(protocol(t, h.At("echo")), " "), "mixed.beat mixed.stdout notes.txt young.exit young.stdout")
 }
 
-// TestIntegrationProxyBadInput has each command line say what is wrong with it.
+// TestIntegrationProxyBadInput checks the error of each wrong command line.
 //
 // Attacks 16, 164, 223.
 func TestIntegrationProxyBadInput(t *testing.T) {

@@ -85,8 +85,8 @@ func (h *Host) reached(t testing.TB, c *Container) (carrier, why string) {
 	return "", ""
 }
 
-// TestIntegrationCarrierProven has the first session of a person find out that sockets
-// cross, whether something calls or not, and the next one know it.
+// TestIntegrationCarrierProven checks that a user's first session finds out whether sockets cross, with or
+// without a call, and that the next session uses the result.
 func TestIntegrationCarrierProven(t *testing.T) {
 	for what, calls := range map[string]bool{"by a call": true, "by a relay": false} {
 		t.Run(what, func(t *testing.T) {

@@ -55,8 +55,8 @@ func remoteEngine(t *testing.T) *engine {
 	return newEngineOf(t, true)
 }
 
-// TestIntegrationRemoteEngine has an engine that does not see this host's directories, which is
-// reached by each of docker's ways to an engine elsewhere.
+// TestIntegrationRemoteEngine uses an engine that does not see this host's directories, by each of docker's
+// ways to reach a remote engine.
 func TestIntegrationRemoteEngine(t *testing.T) {
 	e := remoteEngine(t)
 	h := newHost(t, false)
@@ -121,8 +121,8 @@ func checkRemoteRefused(t *testing.T, r Result, why string) {
 	wantText(t, r.Err, "unix:///var/run/docker.sock say: name it by docker_host, or change where")
 }
 
-// TestIntegrationFUSE has an engine that sees this host's directories through a file system
-// of a program's, as a virtual machine does: sockets do not cross it, nor do events.
+// TestIntegrationFUSE uses an engine that sees this host's directories through a FUSE file system, like a
+// virtual machine: sockets and file events do not cross it.
 func TestIntegrationFUSE(t *testing.T) {
 	e := remoteEngine(t)
 	h := newHost(t, false)

@@ -52,7 +52,7 @@ func TestIntegrationSandbox(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackSandbox has the container write the Makefile that the host's make runs in a sandbox.
+// TestIntegrationAttackSandbox lets the container write the Makefile that the host's make runs in a sandbox.
 //
 // Attack 239.
 func TestIntegrationAttackSandbox(t *testing.T) {
@@ -99,7 +99,7 @@ func TestIntegrationAttackSandbox(t *testing.T) {
 	}
 }
 
-// TestIntegrationSandboxRefuses has sandboxes that could not keep what they promise.
+// TestIntegrationSandboxRefuses checks that a sandbox is refused if it could not confine the command.
 func TestIntegrationSandboxRefuses(t *testing.T) {
 	h := newHost(t, false)
 	if !sandboxed(t, h) {

@@ -16,9 +16,8 @@ import (
 	"testing"
 )
 
-// TestIntegrationLeaveRunning has a rule let stay what its commands leave running: it does when the
-// session ends, in either way, and what other commands leave does not. When the watcher is
-// killed nothing does.
+// TestIntegrationLeaveRunning checks leave: true. Background processes of such commands stay when the session
+// ends, in either way; others do not. If the watcher is killed, all of them end.
 func TestIntegrationLeaveRunning(t *testing.T) {
 	const text = `version: 1
 commands:
@@ -157,8 +156,8 @@ func TestIntegrationGitDir(t *testing.T) {
 	})
 }
 
-// TestIntegrationAuditConfigured has the log kept as the configuration says: a copy for each
-// container, no secrets, in files of some size.
+// TestIntegrationAuditConfigured checks the log's settings: a copy for each container, redaction, and the file
+// size.
 func TestIntegrationAuditConfigured(t *testing.T) {
 	forNewUsers(t, func(t *testing.T, h *Host) {
 		c := ruled(t, h, `version: 1

@@ -17,7 +17,7 @@ func needBash(t *testing.T) {
 	}
 }
 
-// TestIntegrationShellPolicy has shells refused, asked about, and allowed by a rule.
+// TestIntegrationShellPolicy checks shells that rules refuse, ask about, and allow.
 func TestIntegrationShellPolicy(t *testing.T) {
 	h := newHost(t, false)
 	c := h.Holding(t, "--proxy", "true")
@@ -39,7 +39,7 @@ func TestIntegrationShellPolicy(t *testing.T) {
 	want(t, "in the background", c.Sh(t, `hostexec session start s -- 'echo ruled'`).Out, "ruled\n")
 }
 
-// TestIntegrationShellAsk has a person approve one text, and another one denied.
+// TestIntegrationShellAsk approves one text and denies another.
 func TestIntegrationShellAsk(t *testing.T) {
 	h := newHost(t, false)
 	h.Write(t, h.State, "config.yaml", "version: 1\napproval: {wait: always}\n", 0o600)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestIntegrationShellStream has output come while a text runs, in the shell and in a copy.
+// TestIntegrationShellStream checks that output arrives while a text runs, in the shell and in a copy.
 func TestIntegrationShellStream(t *testing.T) {
 	forEachShellBackend(t, func(t *testing.T, g shellBackend) {
 		g.make(t)

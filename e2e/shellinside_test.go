@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestIntegrationShellContainers has shells in containers of all kinds.
+// TestIntegrationShellContainers creates shells in containers of all kinds.
 func TestIntegrationShellContainers(t *testing.T) {
 	needBash(t)
 	tests := map[string]struct {
@@ -49,8 +49,8 @@ func TestIntegrationShellContainers(t *testing.T) {
 	}
 }
 
-// TestIntegrationShellReach has a container want shells in others: those that are named, and
-// no other, nor does it learn which there are.
+// TestIntegrationShellReach lets a container ask for shells in other containers. It gets only those that are
+// named, and does not learn which others exist.
 func TestIntegrationShellReach(t *testing.T) {
 	needBash(t)
 	h := dockerUsers(t)[0]
@@ -85,7 +85,7 @@ func TestIntegrationShellReach(t *testing.T) {
 	}
 }
 
-// TestIntegrationShellReachByRule has rules say which.
+// TestIntegrationShellReachByRule checks rules that name the container of a shell.
 func TestIntegrationShellReachByRule(t *testing.T) {
 	needBash(t)
 	h := newHost(t, false)

@@ -140,7 +140,7 @@ func TestIntegrationIgnoredSignals(t *testing.T) {
 	})
 }
 
-// TestIntegrationNohup has a caller that ignores HUP, as nohup does: the call goes on.
+// TestIntegrationNohup calls from a process that ignores HUP, as under nohup: the call continues.
 func TestIntegrationNohup(t *testing.T) {
 	forEachUser(t, func(t *testing.T, c *Container) {
 		call := c.Start(t, "nohup", "hp", "pid", "eof")

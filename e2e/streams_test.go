@@ -199,8 +199,8 @@ func TestIntegrationBulk(t *testing.T) {
 	})
 }
 
-// TestIntegrationWorkdirFile has a redirection of the container's land in a mounted
-// directory, where the host sees it with the command's bytes.
+// TestIntegrationWorkdirFile redirects output to a file in a mounted directory. The host must see the command's
+// bytes there.
 func TestIntegrationWorkdirFile(t *testing.T) {
 	forEachUser(t, func(t *testing.T, c *Container) {
 		c.Sh(t, `rm -f out; hsh -c 'echo seen by both' >out`)

@@ -91,7 +91,7 @@ func TestIntegrationPager(t *testing.T) {
 	})
 }
 
-// TestIntegrationTerminalAndPipe has a terminal on one side of the call only.
+// TestIntegrationTerminalAndPipe uses a terminal on one side of the call only.
 func TestIntegrationTerminalAndPipe(t *testing.T) {
 	forEachUser(t, func(t *testing.T, c *Container) {
 		m := c.Shell(t)
@@ -116,8 +116,8 @@ func TestIntegrationTerminalBulk(t *testing.T) {
 	})
 }
 
-// TestIntegrationTerminalOnRun has the container itself in the terminal: `run -it` of a
-// command of the host's, in which the shim is the container's first process.
+// TestIntegrationTerminalOnRun runs a host command with `run -it`: the shim is the container's first process,
+// and has the terminal.
 func TestIntegrationTerminalOnRun(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {

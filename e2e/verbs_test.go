@@ -259,7 +259,7 @@ func TestIntegrationAudit(t *testing.T) {
 	})
 }
 
-// TestIntegrationAuditOfKilledCaller has a caller die: COMPLETE is recorded all the same.
+// TestIntegrationAuditOfKilledCaller kills a caller: COMPLETE must still be recorded.
 func TestIntegrationAuditOfKilledCaller(t *testing.T) {
 	forEachUser(t, func(t *testing.T, c *Container) {
 		mark := marked(t)

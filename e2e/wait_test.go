@@ -19,7 +19,7 @@ func patient(more string) string {
 	return "version: 1\napproval:\n  wait: always\n  manual_approve: ['^echo .*$']\n" + more
 }
 
-// TestIntegrationNobodyAnswers has a request wait as long as approval.timeout says.
+// TestIntegrationNobodyAnswers checks that an unanswered request waits for approval.timeout.
 func TestIntegrationNobodyAnswers(t *testing.T) {
 	forNewUsers(t, func(t *testing.T, h *Host) {
 		c := ruled(t, h, patient("  timeout: 1s\n"))

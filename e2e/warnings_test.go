@@ -65,7 +65,7 @@ func TestIntegrationWarnings(t *testing.T) {
 	want(t, "nothing dangerous", all+short, "-")
 }
 
-// TestIntegrationWarningsAttached has attach, an agent and a proxy note them, too.
+// TestIntegrationWarningsAttached checks the warnings of attach, an agent and a proxy.
 //
 // Attack 120.
 func TestIntegrationWarningsAttached(t *testing.T) {
@@ -82,7 +82,8 @@ func TestIntegrationWarningsAttached(t *testing.T) {
 	h.Must(t, "hostexec", "detach", c.ID)
 }
 
-// TestIntegrationWarningsScript has run warn a script, whose commands would run elsewhere, or not at all.
+// TestIntegrationWarningsScript checks that run warns a script whose login shells would run other commands, or
+// none.
 func TestIntegrationWarningsScript(t *testing.T) {
 	h := newHost(t, false)
 	const covered = "hostexec: warning: login shells find at most the container's own htrue (there is a mount over /usr/local/bin): call /run/hostexec/bin/hostexec NAME\n"

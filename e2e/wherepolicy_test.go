@@ -76,8 +76,8 @@ func wantText(t testing.TB, text, part string) {
 	}
 }
 
-// TestIntegrationWhereConfigured has config.yaml say where: with rules, and for what is
-// plainly proxied. The host needs no such program.
+// TestIntegrationWhereConfigured checks where: in config.yaml, with rules and with plain --proxy. The host does
+// not need the program.
 func TestIntegrationWhereConfigured(t *testing.T) {
 	h := newHost(t, false)
 	img := image(t, "full")

@@ -71,7 +71,8 @@ func TestIntegrationWhereDeath(t *testing.T) {
 	}
 }
 
-// TestIntegrationWhereRecorded has rules record, capture and limit, in both places.
+// TestIntegrationWhereRecorded checks record, capture and output limits of rules, on the host and in a
+// container.
 func TestIntegrationWhereRecorded(t *testing.T) {
 	h := newHost(t, false)
 	in := "where: 'container:" + image(t, "full") + "', "

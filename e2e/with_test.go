@@ -23,7 +23,7 @@ func with(flags []string, command ...string) []string {
 	return append(append(append([]string{"hostexec", "with"}, flags...), "--"), command...)
 }
 
-// TestIntegrationWithCommand has the command of with end in each way, and looks at its environment.
+// TestIntegrationWithCommand ends the command of with in each way, and checks its environment.
 func TestIntegrationWithCommand(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	h := newHost(t, os.Getuid() == 0)
@@ -194,7 +194,7 @@ func (h *Host) listening(t *testing.T, flags ...string) (socket string, end func
 	return socket, end
 }
 
-// TestIntegrationWithListen has two proxies at once serve clients, and keeps others out.
+// TestIntegrationWithListen runs two proxies at once, which serve their clients and reject others.
 //
 // Attack 249.
 func TestIntegrationWithListen(t *testing.T) {

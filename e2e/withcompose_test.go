@@ -36,8 +36,8 @@ func (p *Project) calls(t *testing.T, container, wanted string) {
 	want(t, "a call of "+container, fmt.Sprintf("%d %s", r.Code, strings.TrimSpace(r.Out)), wanted)
 }
 
-// TestIntegrationWithCompose has compose do what it does to containers. The host's configuration names the service, and
-// the compose file does not mention hostexec.
+// TestIntegrationWithCompose runs compose's operations on containers. The host's configuration names the
+// service, and the compose file does not mention hostexec.
 func TestIntegrationWithCompose(t *testing.T) {
 	t.Parallel()
 	p := project(t, "compose", "web", "db")

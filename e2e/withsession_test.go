@@ -26,7 +26,8 @@ func (h *Host) clientRun(t *testing.T, verb string, more ...string) []string {
 	return append(words, image(t, "busybox"))
 }
 
-// TestIntegrationWith has docker run get a session from with, as far as the container's label and the flags say.
+// TestIntegrationWith checks that docker run gets a session from with, as the container's label and the flags
+// determine.
 //
 // Attack 240.
 func TestIntegrationWith(t *testing.T) {
@@ -114,7 +115,7 @@ func TestIntegrationWithBanner(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackWithMounts has a client mount what decides over calls, by what only the engine resolves.
+// TestIntegrationAttackWithMounts mounts protected files in ways that only the engine resolves.
 //
 // Attack 242.
 func TestIntegrationAttackWithMounts(t *testing.T) {
@@ -140,8 +141,8 @@ func TestIntegrationAttackWithMounts(t *testing.T) {
 	eventually(t, patience, "the sessions are gone", func() bool { return len(h.Sessions(t)) == 0 })
 }
 
-// TestIntegrationAttackWithOthers has containers that are not selected ask for what belongs to hostexec: the share of
-// another container's session, by which they could call what that one may call, and the state directory.
+// TestIntegrationAttackWithOthers lets containers that are not selected ask for what belongs to hostexec: the
+// share of another container's session, by which they could make its calls, and the state directory.
 func TestIntegrationAttackWithOthers(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, false)
@@ -173,7 +174,7 @@ func TestIntegrationAttackWithOthers(t *testing.T) {
 	want(t, "the lender's call", h.Must(t, "exec", lender, "hsh", "-c", "echo called"), "called\n")
 }
 
-// TestIntegrationAttackWithStart has a directory lead elsewhere when a container starts again.
+// TestIntegrationAttackWithStart changes where a mounted directory leads before a container starts again.
 //
 // Attack 243.
 func TestIntegrationAttackWithStart(t *testing.T) {
@@ -219,8 +220,8 @@ func TestIntegrationWithKilled(t *testing.T) {
 	})
 }
 
-// TestIntegrationWithEngines has an engine that is reached by each of docker's ways. The sessions record the engine, and not
-// the proxy's socket.
+// TestIntegrationWithEngines reaches the engine in each of docker's ways. The sessions must record the engine, not the
+// proxy's socket.
 func TestIntegrationWithEngines(t *testing.T) {
 	t.Parallel()
 	const socket = "/var/run/docker.sock"
@@ -253,7 +254,7 @@ func TestIntegrationWithEngines(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackWithImage has an image say what its container is, and ask for commands.
+// TestIntegrationAttackWithImage uses an image whose labels ask for a service and for commands.
 //
 // Attack 241.
 func TestIntegrationAttackWithImage(t *testing.T) {
