@@ -43,7 +43,7 @@ type Parent struct {
 	newPrivs *spawner   // without NewPrivs; created when it is first needed
 	spare    *spawner   // for the next Confine; nil before the first one
 	spares   sync.WaitGroup
-	leave    bool       // a process got the token
+	leave    bool // a process got the token
 }
 
 // NewParent makes this process a subreaper that starts processes.
