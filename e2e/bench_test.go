@@ -52,7 +52,6 @@ func TestBench(t *testing.T) {
 	b.queue(t)
 	b.sizes(t)
 	b.runs(t)
-	b.apiProxy(t)
 	fmt.Println(b.table(t))
 }
 

@@ -14,8 +14,9 @@ import (
 	"time"
 )
 
-// apiProxy measures what the API proxy adds to a request, and how much of the throughput of attach is left.
-func (b *bench) apiProxy(t *testing.T) {
+// TestBenchAPIProxy measures what the API proxy adds to a request, and how much of the throughput of attach is left.
+func TestBenchAPIProxy(t *testing.T) {
+	b := &bench{host: newHost(t, false)}
 	socket, _ := b.host.listening(t)
 	direct, proxied := engineClient("/var/run/docker.sock"), engineClient(socket)
 	for _, path := range []string{"/_ping", "/containers/json"} {
@@ -34,12 +35,13 @@ func (b *bench) apiProxy(t *testing.T) {
 	}
 	left := quantile(plain, 0.5) / quantile(through, 0.5)
 	b.row("API proxy: 1 GiB through attach, throughput as without", ratio(left), ">= 0.8", left >= 0.8)
+	fmt.Println(b.table(t))
 }
 
 // attachedGiB times the output of a container, as docker run shows it.
 func (b *bench) attachedGiB(t testing.TB, img string, engine ...string) int64 {
 	t.Helper()
-	args := append(engine, "run", "--rm", "--network", "none", "--label", runLabel, img, "dd", "if=/dev/zero", "bs=1M", "count=1024")
+	args := append(engine, "run", "--rm", "--log-driver", "none", "--network", "none", "--label", runLabel, img, "dd", "if=/dev/zero", "bs=1M", "count=1024")
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := b.host.Command(ctx, "docker", args...)

@@ -211,7 +211,7 @@ func TestIntegrationComposeRelays(t *testing.T) {
 // TestIntegrationComposeHostile has a compose file reach hostexec's state in each way that compose has, and ask for
 // more than the host allows. None gets a container, or a command.
 //
-// Attack 197.
+// Attacks 197, 240.
 func TestIntegrationComposeHostile(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	p := project(t, "compose", "web")

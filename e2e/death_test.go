@@ -289,6 +289,8 @@ func TestIntegrationWatcherStopped(t *testing.T) {
 		if r.Code != 124 || !strings.HasPrefix(r.Err, "hostexec: timeout waiting for host") {
 			t.Errorf("a call that comes: %v", r)
 		}
+		r = c.Sh(t, "HOSTEXEC_TIMEOUT=100ms hsh -c 'echo never' | cat; echo read")
+		want(t, "a reader of a call's output", r.Out, "read\n")
 		r = h.Docker(t, "hostexec", "status", "--filter", "state=suspended", "--format", "{{.ID}}")
 		want(t, "status", r.Out, c.Session+"\n")
 		if hint := fmt.Sprintf("hostexec: hint: kill -CONT %d\n", w.PID); r.Code != 1 || !strings.HasSuffix(r.Err, hint) {

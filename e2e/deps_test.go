@@ -39,14 +39,15 @@ var allowedImports = map[string]string{
 	"exec":          "", // the map, it holds no code
 	"exec/approval": "exec/policy exec/names",
 	"exec/audit":    "exec/policy exec/names",
+	"exec/gitpush":  "exec/dir exec/executor exec/names exec/sandbox",
 	"exec/git":      "exec/dir exec/mount exec/names exec/osenv",
 	"exec/executor": "exec/proctree exec/dir exec/osenv exec/sandbox",
 	"exec/sandbox":  "",
 	"exec/job":      "exec/dir exec/executor exec/proctree exec/names",
 	"exec/shell":    "exec/executor exec/proctree exec/dir exec/limit exec/names exec/osenv",
-	"exec/call":     "exec/dir exec/mount exec/git exec/policy exec/proctree exec/approval exec/audit exec/recording exec/executor exec/job exec/shell exec/limit exec/sandbox shim/wire exec/names exec/osenv",
+	"exec/call":     "exec/dir exec/mount exec/git exec/gitpush exec/policy exec/proctree exec/approval exec/audit exec/recording exec/executor exec/job exec/shell exec/limit exec/sandbox shim/wire exec/names exec/osenv",
 
-	"exec/verb":          "exec/call exec/executor exec/job exec/names exec/policy exec/proctree exec/shell shim/wire",
+	"exec/verb":          "exec/call exec/gitpush exec/executor exec/job exec/names exec/policy exec/proctree exec/shell shim/wire",
 	"exec/call/calltest": "exec/approval exec/audit exec/call exec/dir exec/executor exec/job exec/mount exec/policy exec/shell exec/verb shim/wire",
 
 	"shim":           "shim/wire",
@@ -118,6 +119,8 @@ var allowedImports = map[string]string{
 var extraImports = map[[2]string]string{
 	{"plugin/config", "exec/dir"}:      "a workspace's proposal lies where a container writes: it is opened as such",
 	{"plugin/config", "exec/executor"}: "it finds the program of a rule on PATH as a call does, to know it by what it links to",
+	{"plugin/config", "exec/gitpush"}:  "it checks the names and URLs of remotes as a call does",
+	{"plugin/watch", "exec/gitpush"}:   "it has the remotes of the calls that it has served",
 	{"plugin/page", "exec/job"}:        "what it shows of a command that is over is cut as that of a job is",
 	{"plugin/page", "exec/mount"}:      "it makes the table of what containers can write, without which a browser is started",
 	{"plugin/page", "exec/executor"}:   "a browser is found, and has an environment, as commands are and have",

@@ -27,6 +27,7 @@ import (
 //	busybox  one static busybox and its links; what Debian's busybox-static installs
 //	empty    nothing but the probe: FROM scratch, without PATH
 //	user     busybox, whose commands run as its user, by name
+//	git      full, and git
 //	node     busybox with stand-ins for apt-get and npm, and an npx that is an agent
 //
 // All have /probe, which is static.
@@ -35,7 +36,7 @@ var images struct {
 	refs map[string]string
 }
 
-var recipes = map[string]func(testing.TB) *rootfs{"full": fullImage, "busybox": busyboxImage, "empty": emptyImage, "user": userImage, "node": nodeImage}
+var recipes = map[string]func(testing.TB) *rootfs{"full": fullImage, "busybox": busyboxImage, "empty": emptyImage, "user": userImage, "node": nodeImage, "git": gitImage}
 
 // image returns the reference of one of the images, which it makes if need be.
 func image(t testing.TB, name string) string {
@@ -234,6 +235,12 @@ func fullImage(t testing.TB) *rootfs {
 	fs.terminals(t)
 	fs.pam(t)
 	fs.changes = []string{`CMD ["bash"]`, "ENV PATH=" + imagePath}
+	return fs
+}
+
+func gitImage(t testing.TB) *rootfs {
+	fs := fullImage(t)
+	fs.program(t, "git")
 	return fs
 }
 

@@ -81,3 +81,25 @@ func TestIntegrationWarningsAttached(t *testing.T) {
 	}
 	h.Must(t, "hostexec", "detach", c.ID)
 }
+
+// TestIntegrationWarningsScript has run warn a script, whose commands would run elsewhere, or not at all.
+func TestIntegrationWarningsScript(t *testing.T) {
+	h := newHost(t, false)
+	const covered = "hostexec: warning: login shells find at most the container's own htrue (there is a mount over /usr/local/bin): call /run/hostexec/bin/hostexec NAME\n"
+	for _, tt := range []struct {
+		name, want string
+		args       []string
+	}{
+		{"a flag without effect", "hostexec: warning: --workdir-host /etc has no effect, because directories of this host are mounted: commands run in these\n",
+			[]string{"-v", h.Work + ":/w", "--workdir-host", "/etc"}},
+		{"a flag with effect", "", []string{"--workdir-host", h.Work}},
+		{"read-only", strings.ReplaceAll(covered, "there is a mount over /usr/local/bin", "it is read-only"), []string{"--read-only"}},
+		{"a tmpfs above", covered, []string{"--tmpfs", "/usr/local"}},
+		{"a tmpfs there", covered, []string{"--mount", "type=tmpfs,dst=/usr/local/bin"}},
+	} {
+		args := append([]string{"hostexec", "run", "--rm", "--label", runLabel, "--proxy", "htrue=/bin/true"}, tt.args...)
+		r := h.Docker(t, append(args, image(t, "full"), "/bin/true")...)
+		want(t, tt.name+": code", r.Code, 0)
+		want(t, tt.name, r.Err, tt.want)
+	}
+}

@@ -195,6 +195,8 @@ func (h *Host) listening(t *testing.T, flags ...string) (socket string, end func
 }
 
 // TestIntegrationWithListen has two proxies at once serve clients, and keeps others out.
+//
+// Attack 249.
 func TestIntegrationWithListen(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	h := newHost(t, false)
@@ -228,6 +230,8 @@ func TestIntegrationWithListen(t *testing.T) {
 }
 
 // TestIntegrationWithSocketMounted mounts the proxy's socket by each of its names.
+//
+// Attack 248.
 func TestIntegrationWithSocketMounted(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	h := newHost(t, false)
@@ -256,6 +260,43 @@ func TestIntegrationWithSocketMounted(t *testing.T) {
 		}
 	}
 	h.Must(t, "-H", "unix://"+socket, "run", "--rm", "--network", "none", "--label", runLabel, "-v", h.Work+":/x", "-v", "/var/run/docker.sock:/s", img, "true")
+}
+
+// TestIntegrationWithRuntimeDir has the socket in the user's runtime directory: a container can mount the home directory, and
+// prune removes the socket of a proxy that was killed.
+func TestIntegrationWithRuntimeDir(t *testing.T) {
+	t.Parallel() // most of it is waiting
+	h := newHost(t, false)
+	dir, err := os.MkdirTemp("/tmp", "hw") // with mode 0700; the paths of sockets are short
+	check(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	h.Env = append(h.Env, "XDG_RUNTIME_DIR="+dir)
+	run := func(source string) []string {
+		return withDocker("", "run", "--rm", "--network", "none", "--label", runLabel, "-v", source+":/x", image(t, "busybox"), "echo", "ran")
+	}
+	want(t, "a container with the home directory", h.Must(t, run(h.Home)...), "ran\n")
+	if r := h.Docker(t, run(dir)...); r.Code != 125 || !strings.Contains(r.Err, "or move the socket") {
+		t.Errorf("a container with the runtime directory: %v", r)
+	}
+	ctx, kill := context.WithCancel(t.Context())
+	cmd := h.Command(ctx, "docker", with(nil, "sh", "-c", "echo ready; read line")...)
+	in, err := cmd.StdinPipe()
+	check(t, err)
+	out, err := cmd.StdoutPipe()
+	check(t, err)
+	check(t, cmd.Start())
+	_, err = io.ReadFull(out, make([]byte, len("ready\n")))
+	check(t, err)
+	left, err := filepath.Glob(dir + "/hostexec-*/docker.sock")
+	check(t, err)
+	want(t, "sockets in the runtime directory", len(left), 1)
+	kill()
+	check(t, in.Close())
+	_ = cmd.Wait() // killed
+	h.Must(t, "hostexec", "prune", "-f")
+	left, err = filepath.Glob(dir + "/*")
+	check(t, err)
+	want(t, "what is left", len(left), 0)
 }
 
 // TestIntegrationWithManyCreations creates 200 containers at once.

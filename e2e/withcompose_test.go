@@ -82,6 +82,8 @@ func TestIntegrationWithCompose(t *testing.T) {
 }
 
 // TestIntegrationWithProposal: services: of a workspace counts when a person has trusted it, until it changes.
+//
+// Attack 244.
 func TestIntegrationWithProposal(t *testing.T) {
 	t.Parallel()
 	p := project(t, "compose", "web", "db")

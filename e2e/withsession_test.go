@@ -27,6 +27,8 @@ func (h *Host) clientRun(t *testing.T, verb string, more ...string) []string {
 }
 
 // TestIntegrationWith has docker run get a session from with, as far as the container's label and the flags say.
+//
+// Attack 240.
 func TestIntegrationWith(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, false)
@@ -62,7 +64,7 @@ func TestIntegrationWithLife(t *testing.T) {
 	name := unique("with-life")
 	h.Must(t, withDocker("--proxy hsh=/bin/sh --all", append(h.clientRun(t, "create", "--name", name, "--stop-timeout", "0"), "sleep", "1000")...)...)
 	state := func() string {
-		return strings.TrimSpace(h.Must(t, "hostexec", "status", "-a", "--format", "{{.State}}"))
+		return field(h.Must(t, "hostexec", "status", "-a", "--format", "{{.Container}} {{.State}}"), name+" ")
 	}
 	says := func(when string) {
 		t.Helper()
@@ -71,7 +73,12 @@ func TestIntegrationWithLife(t *testing.T) {
 		})
 	}
 	want(t, "the state before the first start", state(), "waiting")
-	time.Sleep(endsAfter) // a session of run would have ended
+	other := unique("with-unstarted")
+	t.Cleanup(func() { h.Docker(t, "rm", "-f", other) })
+	h.Docker(t, append(h.runArgs("--proxy", "hsh=/bin/sh", "--name", other), image(t, "busybox"), "/no/such/program")...) // is created only
+	eventually(t, patience, "a session of run has ended, whose container did not start", func() bool {
+		return field(h.Must(t, "hostexec", "status", "-a", "--format", "{{.Container}} {{.State}}"), other+" ") != "waiting"
+	})
 	want(t, "the state long before the first start", state(), "waiting")
 	h.Must(t, "start", name)
 	says("after the first start")
@@ -86,14 +93,30 @@ func TestIntegrationWithLife(t *testing.T) {
 	h.Must(t, withDocker("", "restart", name)...)
 	want(t, "the state after somebody has ended the session", state(), "stopped")
 	h.Must(t, "hostexec", "resume", name)
-	h.Must(t, "rm", "-f", name)
+	h.Must(t, "rm", "-f", name, other)
 	eventually(t, patience, "the session has gone", func() bool { return len(h.Sessions(t)) == 0 })
 }
 
-// endsAfter is longer than a watcher waits for a container that has stopped.
-const endsAfter = 13 * time.Second
+// TestIntegrationWithBanner: at a terminal, with says what run says of a session.
+func TestIntegrationWithBanner(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, false)
+	h.Env = append(h.Env, "DOCKER_CLI_HINTS=false")
+	name := unique("with-banner")
+	m := h.term(t, append([]string{"docker"}, withDocker("--proxy make --all", append(h.clientRun(t, "run", "--rm", "--name", name), "echo", "ran")...)...)...)
+	m.Expect(t, "ran")
+	m.Expect(t, "hostexec: container "+name+": session ")
+	m.Expect(t, "make runs on this host when the container calls")
+	m.Expect(t, "HOST CODE EXECUTION: make runs code from "+h.Work)
+	want(t, "the code", m.Wait(t), 0)
+	if r := h.Docker(t, withDocker("--proxy make --all", append(h.clientRun(t, "run", "--rm"), "true")...)...); r.Code != 0 || r.Out+r.Err != "" {
+		t.Errorf("in a script: %v", r)
+	}
+}
 
 // TestIntegrationAttackWithMounts has a client mount what decides over calls, by what only the engine resolves.
+//
+// Attack 242.
 func TestIntegrationAttackWithMounts(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, false)
@@ -117,7 +140,42 @@ func TestIntegrationAttackWithMounts(t *testing.T) {
 	eventually(t, patience, "the sessions are gone", func() bool { return len(h.Sessions(t)) == 0 })
 }
 
+// TestIntegrationAttackWithOthers has containers that are not selected ask for what belongs to hostexec: the share of
+// another container's session, by which they could call what that one may call, and the state directory.
+func TestIntegrationAttackWithOthers(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, false)
+	lender, name := unique("with-lends"), unique("with-other")
+	h.Must(t, withDocker("--carrier socket --proxy hsh=/bin/sh --all", append(h.clientRun(t, "run", "-d", "--name", lender), "sleep", "1000")...)...)
+	t.Cleanup(func() { h.Docker(t, "rm", "-f", lender) })
+	session := filepath.Base(h.Sessions(t)[0])
+	share, at := filepath.Join(h.State, "sessions", session, "share"), filepath.Join(h.Work, "other")
+	check(t, os.Mkdir(at, 0o755))
+	refused := func(what string, client ...string) {
+		t.Helper()
+		r := h.Docker(t, withDocker("--proxy git --service web", client...)...)
+		if r.Code == 0 || !strings.Contains(r.Err, "covers hostexec's own state") || strings.Contains(r.Out, "called") {
+			t.Errorf("%s: %v", what, r)
+		}
+	}
+	for what, flags := range map[string][]string{
+		"volumes_from": {"--volumes-from", lender}, "the share": {"-v", share + ":/run/hostexec"}, "the state": {"-v", h.State + ":/x:ro"},
+		"a forged label": {"-v", share + ":/run/hostexec", "--label", "io.hostexec.session=" + session},
+	} {
+		refused(what, append(h.clientRun(t, "run", append(flags, "--rm", "--name", name)...), "/run/hostexec/bin/hsh", "-c", "echo called")...)
+		want(t, "the container with "+what, h.Must(t, "ps", "-aq", "--filter", "name="+name), "")
+	}
+	h.Must(t, withDocker("--proxy git --service web", append(h.clientRun(t, "create", "--name", name, "-v", at+":/x"), "true")...)...)
+	t.Cleanup(func() { h.Docker(t, "rm", "-f", name) })
+	check(t, os.Remove(at))
+	check(t, os.Symlink(h.State, at))
+	refused("another directory at the start", "start", name)
+	want(t, "the lender's call", h.Must(t, "exec", lender, "hsh", "-c", "echo called"), "called\n")
+}
+
 // TestIntegrationAttackWithStart has a directory lead elsewhere when a container starts again.
+//
+// Attack 243.
 func TestIntegrationAttackWithStart(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, false)
@@ -130,7 +188,7 @@ func TestIntegrationAttackWithStart(t *testing.T) {
 	check(t, os.Symlink(filepath.Join(h.State, "sessions"), at))
 	for _, verb := range []string{"start", "restart"} {
 		r := h.Docker(t, withDocker("", verb, name)...)
-		if r.Code != 1 || !strings.Contains(r.Err, "covers hostexec's own state") {
+		if r.Code != 1 || !strings.Contains(r.Err, "covers hostexec's own state") || !strings.Contains(r.Err, "hint: the container is kept, but not started") {
 			t.Errorf("%s: %v", verb, r)
 		}
 	}
@@ -182,6 +240,8 @@ func TestIntegrationWithTCP(t *testing.T) {
 }
 
 // TestIntegrationAttackWithImage has an image say what its container is, and ask for commands.
+//
+// Attack 241.
 func TestIntegrationAttackWithImage(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, false)

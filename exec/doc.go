@@ -9,6 +9,7 @@
 // Package call serves a request: policy decides, approval asks a person, audit records the decision, and executor runs
 // the command in a directory that mount finds and dir holds. Package recording stores the output if a rule requires it,
 // limit counts the resources of a session, and proctree ends the process tree. Only call imports all of them. Package
-// verb answers the calls of hostexec itself, such as hostexec ps; call uses it through an interface. Nothing below exec
+// verb answers the calls of hostexec itself, such as hostexec ps; call uses it through an interface. Package
+// gitpush answers the container's git, and pushes with the host's. Nothing below exec
 // imports plugin or knows Docker. Package names has the forms of names and texts, and osenv reads environments.
 package exec

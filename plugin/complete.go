@@ -13,7 +13,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
+	"github.com/docker-hostexec/hostexec/plugin/verb/with"
 )
 
 func fixed(values ...string) cobra.CompletionFunc {
@@ -39,6 +41,7 @@ func completions(dockerCLI command.Cli) map[string]cobra.CompletionFunc {
 	short := fixed("500ms", "10s", "1m", "5m")
 	return map[string]cobra.CompletionFunc{
 		"proxy": launch.CompleteProxy, "proxy-shell": fixed("allow", "ask", "deny"), "pass-env": completeEnv, "env": completeEnv,
+		"service": with.CompleteServices(dockerCLI), "listen": cli.CompleteFiles,
 		"workspace": directories, "workdir-host": directories, "cwd": directories, "dir": directories, "volume": directories,
 		"config": yamlFiles, "in": completion.ContainerNames(dockerCLI, false), "carrier": fixed("auto", "socket", "relay", "files"), "mode": fixed("process", "container"),
 		"image": completeImages(dockerCLI), "network": completion.NetworkNames(dockerCLI), "format": fixed("json"),

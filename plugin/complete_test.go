@@ -22,7 +22,7 @@ import (
 
 // freeText are the flags whose value nobody can know for the user.
 var freeText = []string{
-	"agent --label", "agent --mount", "approve --times", "compose --http", "compose --label", "compose --service", "deny --message", "devcontainer --start", "replay --speed", "run --http", "stop --time",
+	"agent --label", "agent --mount", "approve --times", "compose --http", "compose --label", "deny --message", "devcontainer --start", "replay --speed", "run --http", "stop --time", "with --context", "with --http", "with --label",
 }
 
 // argument is a word of a usage line that stands for something.
@@ -76,7 +76,7 @@ func TestEverythingIsCompleted(t *testing.T) {
 }
 
 // looked are the flags whose values an engine or a session has. e2e has some.
-var looked = map[string]bool{"image": true, "in": true, "network": true, "job": true, "session": true}
+var looked = map[string]bool{"image": true, "in": true, "network": true, "job": true, "service": true, "session": true}
 
 // offers reports whether a completion offers anything: words, directories or files.
 func offers(cmd *cobra.Command, complete cobra.CompletionFunc) bool {

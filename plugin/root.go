@@ -29,8 +29,9 @@ const rootLong = `Let the programs of a container call commands of this host
 
   docker hostexec run --proxy make --workspace IMAGE
 
-is docker run, and in that container make is the make of this host. While it runs,
-status shows it, and in the container hostexec ls lists what may be called.`
+This is docker run, but a program in the container that calls make runs the make of this host.
+On the host, docker hostexec status shows the session. In the container, hostexec ls lists the
+commands.`
 
 // newRootCommand returns docker hostexec and all its verbs. A watcher does not need it, and would keep it in
 // memory.
@@ -54,7 +55,14 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 		cmd.AddCommand(session.NewWatcherCommand(dockerCLI))
 		return cmd
 	}
-	cmd.AddCommand(
+	cmd.AddCommand(verbs(dockerCLI)...)
+	completeFlags(cmd, completions(dockerCLI))
+	return cmd
+}
+
+// verbs returns all verbs.
+func verbs(dockerCLI command.Cli) []*cobra.Command {
+	return []*cobra.Command{
 		cli.FlagsAsRun(run.NewRunCommand(dockerCLI)),
 		agent.NewCommand(dockerCLI), // which reports errors as JSON, too
 		agent.NewRulesCommand(dockerCLI),
@@ -87,9 +95,7 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 		cli.FlagsAsRun(with.NewComposeCommand(dockerCLI)),
 		cli.ArgsAsRun(devcontainer.NewCommand(dockerCLI)),
 		session.NewWatcherCommand(dockerCLI),
-	)
-	completeFlags(cmd, completions(dockerCLI))
-	return cmd
+	}
 }
 
 // flagError returns docker's error for an unknown flag, with our verbs' exit code. After an unknown

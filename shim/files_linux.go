@@ -16,7 +16,8 @@ import (
 //	<id>.cmd <id>.req  ->  <id>.stdout <id>.stderr (<id>.stdin)  ->  <id>.status <id>.exit
 //
 // Other processes can write there too. Therefore files are created exclusively, only regular files are
-// read, links are not followed, and all values are checked.
+// read, links are not followed, and all values are checked. It has many fields because each file of the call is
+// read or written a part at a time, and a type for each would make the program larger.
 type files struct {
 	c            *call
 	id           string

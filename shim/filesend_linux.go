@@ -120,13 +120,14 @@ func (f *files) clock() {
 				continue
 			}
 			if f.hostLimit && f.begun.Load() { // the host has a moment to report the timeout itself
-				f.hostLimit, left = false, announceTimeout
-				continue
+				heard = f.hostState()
+				if sleep(answering); f.hostState() != heard {
+					f.hostLimit, left = false, announceTimeout
+					continue
+				}
 			}
 		} else {
-			var st syscall.Stat_t
-			syscall.Lstat(f.id+".beat", &st)
-			if now := f.progress.Load() + st.Ino + uint64(st.Mtim.Nano()); now != heard {
+			if now := f.hostState(); now != heard {
 				heard, quiet = now, 0
 			}
 			if quiet++; quiet <= maxSilentIntervals {
@@ -137,6 +138,13 @@ func (f *files) clock() {
 			syscall.Exit(f.c.fail(wire.CodeTimeout, noAnswer, ""))
 		}
 	}
+}
+
+// hostState returns a number that changes when the host does something for the call.
+func (f *files) hostState() uint64 {
+	var st syscall.Stat_t
+	syscall.Lstat(f.id+".beat", &st)
+	return f.progress.Load() + st.Ino + uint64(st.Mtim.Nano())
 }
 
 // sleep never returns early.

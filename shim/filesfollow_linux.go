@@ -24,7 +24,7 @@ var streams = [2]string{".stdout", ".stderr"}
 
 // follow copies the output until the call is over.
 func (f *files) follow() int {
-	for told := false; ; {
+	for notified := false; ; {
 		// Reads .exit before the streams, because all output was written before .exit.
 		exit, err := read(f.id+".exit", 16)
 		ended := err == nil
@@ -48,9 +48,9 @@ func (f *files) follow() int {
 		f.input()
 		if f.idleWaits++; moved {
 			f.idleWaits = 0
-			f.wakeupWorks = f.wakeupWorks && told
+			f.wakeupWorks = f.wakeupWorks && notified
 		}
-		told = f.wait()
+		notified = f.wait()
 	}
 }
 
@@ -128,7 +128,7 @@ func (f *files) input() {
 }
 
 // wait waits for new data, and reports whether the named pipe announced it.
-func (f *files) wait() (told bool) {
+func (f *files) wait() (notified bool) {
 	pause := rarely
 	switch {
 	case f.wakeupWorks:

@@ -11,7 +11,7 @@ import (
 )
 
 // TestSilentHost has a host that sends nothing, like a suspended one. The call must end at its time limit,
-// whatever the host has sent before.
+// whatever the host has sent before, and leave it no pipe that a reader of the output waits for.
 func TestSilentHost(t *testing.T) {
 	for name, tt := range map[string]struct {
 		args []string
@@ -30,7 +30,10 @@ func TestSilentHost(t *testing.T) {
 			c.Stderr = &c.stderr
 			c.start()
 			p := s.accept()
-			p.drop()
+			if p.req.Passed&^1 != 0 || p.req.FDs[2] != wire.FDPipe {
+				t.Errorf("it passed %b of %v, want a pipe as 2, and at most 0 passed", p.req.Passed, p.req.FDs)
+				p.drop()
+			}
 			tt.host(p)
 			c.wantExit(124)
 			text := c.stderr.String()

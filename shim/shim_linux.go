@@ -46,6 +46,10 @@ func run(args, env []string) int {
 	req.Cwd = getcwd()
 	riders := inspectDescriptors(&req)
 	c.kinds = req.FDs
+	limit := c.limit(args)
+	if limit > 0 {
+		riders = keepOutput(&req, riders)
+	}
 
 	b := frame(&req)
 	if len(b)-wire.HeaderLen > wire.MaxExec {
@@ -64,7 +68,10 @@ func run(args, env []string) int {
 		riders, b[wire.HeaderLen+wire.PassedAt] = nil, 0
 	}
 	c.host.fd, c.in.fd = sock, sock
-	c.limit(args)
+	if limit > 0 {
+		// Ends with the process; the main goroutine may wait for the host forever.
+		go c.expire(limit)
+	}
 	err = sendRequest(sock, b, riders)
 	if err != nil && err != syscall.EPIPE && err != syscall.ECONNRESET {
 		return c.fail(wire.CodeFailed, "send the request: "+err.Error(), "")

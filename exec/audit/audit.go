@@ -117,16 +117,16 @@ type sessionLog struct {
 
 // Open opens the log at path for a session. It creates the file with mode 0600 if necessary. It
 // fails if other users can write the file, or if path is a symbolic link.
-func Open(path string, who SessionInfo, opts Options) (*Log, error) {
+func Open(path string, info SessionInfo, opts Options) (*Log, error) {
 	b := &sessionLog{opts: opts, main: newFile(path, opts), dir: filepath.Join(filepath.Dir(path), "audit"), now: time.Now, copies: map[string]*file{}}
 	err := b.main.open()
 	if err == nil && !opts.NoRecords {
-		b.chain, err = last(path, who.Session)
+		b.chain, err = last(path, info.Session)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open audit log: %w", err), b.main.close())
 	}
-	return &Log{session: who, shared: b}, nil
+	return &Log{session: info, shared: b}, nil
 }
 
 // Named returns the same log for the session's container with its name. The name is known only
@@ -151,27 +151,27 @@ var (
 	errLong   = errors.New("the record is too long")
 )
 
-func (b *sessionLog) write(who SessionInfo, r Record) error {
-	body := body(who, r, b.opts.Redact) // before the lock, because a long record takes time
+func (b *sessionLog) write(info SessionInfo, r Record) error {
+	body := body(info, r, b.opts.Redact) // before the lock, because a long record takes time
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
 		return errClosed
 	}
 	b.writeMissed()
-	line, err := b.appendLocked(who, body)
+	line, err := b.appendLocked(info, body)
 	if err != nil {
 		if r.Kind == Complete && !errors.Is(err, errLong) {
-			b.addMissed(missed{who, body})
+			b.addMissed(missed{info, body})
 		}
 		return err
 	}
-	return b.copyAndSync(who, line, r.Kind == Approve || r.Approved)
+	return b.copyAndSync(info, line, r.Kind == Approve || r.Approved)
 }
 
 // appendLocked appends a record with the text body to the log, and returns the line.
-func (b *sessionLog) appendLocked(who SessionInfo, body string) (line []byte, err error) {
-	line, next := b.chain.seal(b.now(), who.Session, body)
+func (b *sessionLog) appendLocked(info SessionInfo, body string) (line []byte, err error) {
+	line, next := b.chain.seal(b.now(), info.Session, body)
 	if len(line) > maxLine {
 		return nil, errLong
 	}
@@ -183,9 +183,9 @@ func (b *sessionLog) appendLocked(who SessionInfo, body string) (line []byte, er
 }
 
 // copyAndSync writes the per-container copy of a line and syncs the log, as the options require.
-func (b *sessionLog) copyAndSync(who SessionInfo, line []byte, approved bool) error {
+func (b *sessionLog) copyAndSync(info SessionInfo, line []byte, approved bool) error {
 	if b.opts.PerContainer {
-		if err := b.copyOf(who).append(line); err != nil {
+		if err := b.copyOf(info).append(line); err != nil {
 			return err
 		}
 	}
@@ -197,10 +197,10 @@ func (b *sessionLog) copyAndSync(who SessionInfo, line []byte, approved bool) er
 
 // copyOf returns the file for the records of one container. If the container has no name yet, or a
 // name that is not valid as a file name, the file is named after the session.
-func (b *sessionLog) copyOf(who SessionInfo) *file {
-	name := who.Container
+func (b *sessionLog) copyOf(info SessionInfo) *file {
+	name := info.Container
 	if !names.Container.Matches(name) {
-		name = "session-" + who.Session
+		name = "session-" + info.Session
 	}
 	f, ok := b.copies[name]
 	if !ok {

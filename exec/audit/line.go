@@ -19,14 +19,14 @@ const recordTag = "HOSTEXEC"
 
 // body returns the text of a record without the time and the chain fields. The time precedes body
 // in the line and the chain fields follow it.
-func body(who SessionInfo, r Record, redact []*regexp.Regexp) string {
+func body(info SessionInfo, r Record, redact []*regexp.Regexp) string {
 	var b strings.Builder
 	b.WriteString(" " + recordTag + " " + string(r.Kind))
-	field(&b, "project", who.Project)
-	field(&b, "branch", who.Branch)
-	field(&b, "cloister", who.Session)
-	field(&b, "container", who.Container)
-	field(&b, "agent", who.Agent)
+	field(&b, "project", info.Project)
+	field(&b, "branch", info.Branch)
+	field(&b, "cloister", info.Session)
+	field(&b, "container", info.Container)
+	field(&b, "agent", info.Agent)
 	command(&b, r.Args, redact, maxShown(r.Kind))
 	field(&b, "request", r.Request)
 	switch r.Kind {

@@ -80,6 +80,9 @@ func (x *exchange) decideAndAsk(ctx context.Context) (w *authorizedCall, err err
 // decide asks the policy, and finds the files that the request names on the host. If the request is denied, it
 // answers the caller and returns nil.
 func (x *exchange) decide(ctx context.Context) (*authorizedCall, error) {
+	if x.req.git != nil || x.req.Args[0] == policy.GitPush {
+		return x.decideGit(ctx)
+	}
 	sc := x.server.now()
 	w := &authorizedCall{server: x.server, state: sc}
 	var lost error
@@ -123,8 +126,7 @@ func (x *exchange) decide(ctx context.Context) (*authorizedCall, error) {
 		return deny(err.Error(), cannotRun(x.req, w.v, err))
 	}
 	if w.v.Action == policy.Ask && x.req.shell == nil && !w.v.Place.Contained() && isGit(filepath.Base(w.v.Command.Path)) {
-		check := w.gitCheck(x.req, w.v)
-		w.notes = append(w.notes, check.Remotes(ctx)...)
+		w.notes = append(w.notes, w.remotes(ctx, x.req)...)
 	}
 	return w, nil
 }

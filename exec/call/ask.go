@@ -49,11 +49,11 @@ func (x asking) ask(ctx context.Context) (bool, error) {
 	ask := x.w.question(x.req)
 	if n := size(ask.Args) + size(ask.Notes); n > maxShown {
 		a := approval.Answer{Outcome: approval.Refused, Reason: fmt.Sprintf("%d bytes to read are more than a person reads", n)}
-		return false, errors.Join(x.deny(ctx, x.w, a.Reason), x.peer.end(denied(x.req, x.w, a)))
+		return false, errors.Join(x.deny(ctx, x.w, a.Reason), x.end(denied(x.req, x.w, a)))
 	}
 	grant, ok, err := x.server.Queue.Granted(ask)
 	if ok {
-		return approved(x.peer, x.req, x.w, grant.By())
+		return x.approved(grant.By())
 	}
 	if err != nil { // then a person is asked
 		x.server.Log.Error("grant", "request", x.req.ID, "error", err)
@@ -61,19 +61,19 @@ func (x asking) ask(ctx context.Context) (bool, error) {
 	if !x.server.refused.limitQuestions(ctx) {
 		err := x.deny(ctx, x.w, "it was given up before anybody was asked")
 		if errors.Is(context.Cause(ctx), errCallerDeadline) {
-			return false, errors.Join(err, x.peer.end(callerDeadlineExceeded(x.req, x.w.v.Rule)))
+			return false, errors.Join(err, x.end(callerDeadlineExceeded(x.req, x.w.v.Rule)))
 		}
 		return false, errors.Join(err, fmt.Errorf("request %s: %w", x.req.ID, context.Cause(ctx)))
 	}
 	if err := x.w.note(x.req, audit.Record{Kind: audit.Request, Path: x.w.v.Program(), Dir: x.w.cwd.Path()}); err != nil {
-		return false, fail(x.peer, err, unwritten(err))
+		return false, x.fail(err)
 	}
 	patience, done := x.req.waiting(ctx)
 	defer done()
 	a, changed := x.wait(patience)
 	switch {
 	case a.Outcome == approval.Approved:
-		return approved(x.peer, x.req, x.w, a.By)
+		return x.approved(a.By)
 	case a.Outcome == approval.Cancelled && changed && ctx.Err() == nil:
 		return false, errRedecide
 	case a.Outcome == approval.Cancelled:
@@ -81,16 +81,16 @@ func (x asking) ask(ctx context.Context) (bool, error) {
 	case a.Outcome == approval.TimedOut:
 		return x.unanswered()
 	case a.By == "": // no person has seen it
-		return false, errors.Join(x.deny(ctx, x.w, a.Reason), x.peer.end(denied(x.req, x.w, a)))
+		return false, errors.Join(x.deny(ctx, x.w, a.Reason), x.end(denied(x.req, x.w, a)))
 	}
-	return false, errors.Join(x.w.note(x.req, audit.Record{Kind: audit.Deny, Reason: a.Reason, By: a.By}), x.peer.end(denied(x.req, x.w, a)))
+	return false, errors.Join(x.w.note(x.req, audit.Record{Kind: audit.Deny, Reason: a.Reason, By: a.By}), x.end(denied(x.req, x.w, a)))
 }
 
 // cancelled ends a call whose question was withdrawn: by the caller's deadline, because the caller left the queue,
 // or because the call ended.
 func (x asking) cancelled(ctx, patience context.Context) (bool, error) {
 	if errors.Is(context.Cause(ctx), errCallerDeadline) {
-		return false, errors.Join(x.w.note(x.req, audit.Record{Kind: audit.Timeout}), x.peer.end(callerDeadlineExceeded(x.req, x.w.v.Rule)))
+		return false, errors.Join(x.w.note(x.req, audit.Record{Kind: audit.Timeout}), x.end(callerDeadlineExceeded(x.req, x.w.v.Rule)))
 	}
 	if errors.Is(context.Cause(patience), errCallerLeft) {
 		return x.unanswered()
@@ -101,16 +101,19 @@ func (x asking) cancelled(ctx, patience context.Context) (bool, error) {
 
 // unanswered ends a request that nobody answered in time.
 func (x asking) unanswered() (bool, error) {
-	return false, errors.Join(x.w.note(x.req, audit.Record{Kind: audit.Timeout}), x.peer.end(unanswered(x.req, x.w)))
+	return false, errors.Join(x.w.note(x.req, audit.Record{Kind: audit.Timeout}), x.end(unanswered(x.req, x.w)))
 }
 
 // approved records who approved the request. A request whose approval cannot be recorded does not run.
-func approved(p *peer, req *request, w *authorizedCall, by string) (bool, error) {
-	if err := w.note(req, audit.Record{Kind: audit.Approve, By: by}); err != nil {
-		return false, fail(p, err, unwritten(err))
+func (x asking) approved(by string) (bool, error) {
+	if err := x.w.note(x.req, audit.Record{Kind: audit.Approve, By: by}); err != nil {
+		return false, x.fail(err)
 	}
 	return true, nil
 }
+
+// fail answers a request that cannot be recorded.
+func (x *exchange) fail(err error) error { return errors.Join(err, x.end(Failed(unwritten(err)))) }
 
 // question returns the question about w for a person.
 func (w *authorizedCall) question(req *request) approval.Question {
@@ -137,16 +140,16 @@ func (w *authorizedCall) question(req *request) approval.Question {
 // wait asks a person, and reminds the caller of it regularly. If the policy changes so that the request would
 // be decided differently, it withdraws the question, and changed is true.
 func (x asking) wait(ctx context.Context) (a approval.Answer, changed bool) {
-	told, done := context.WithCancelCause(ctx)
+	askCtx, done := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer done(nil)
 	asked := x.server.Queue.Changed()
-	// ends when the question is answered, which cancels told.
+	// ends when the question is answered, which cancels askCtx.
 	wg.Go(func() {
 		select {
 		case <-asked: // a request that is refused at once has not waited
-		case <-told.Done():
+		case <-askCtx.Done():
 			return
 		}
 		tick := time.NewTicker(reminderInterval)
@@ -162,13 +165,13 @@ func (x asking) wait(ctx context.Context) (a approval.Answer, changed bool) {
 			case <-next:
 			case <-tick.C:
 				x.peer.send(wire.KindNotice, []byte(waiting(x.req)))
-			case <-told.Done():
+			case <-askCtx.Done():
 				return
 			}
 		}
 	})
-	a = x.server.Queue.Ask(told, x.w.question(x.req))
-	return a, context.Cause(told) == errRedecide
+	a = x.server.Queue.Ask(askCtx, x.w.question(x.req))
+	return a, context.Cause(askCtx) == errRedecide
 }
 
 // verdictChanged reports whether the policy would now decide the request differently than it decided w.

@@ -69,6 +69,9 @@ type SessionState struct {
 	// command gets. The caller closes the sandbox. Nil: there are no sandboxes.
 	Confined func(v policy.Verdict, environ []string) (s *sandbox.Sandbox, kept []string, err error)
 
+	// Git has the remotes of policy.GitPush. Nil: that command does not exist.
+	Git *GitRemotes
+
 	// Inside returns the running container with exactly that name, for a shell. It is nil if there is no
 	// engine.
 	Inside func(ctx context.Context, name string) (shell.Container, error)
@@ -108,6 +111,7 @@ type Server struct {
 	refused      refusals
 	copied       atomic.Int64 // bytes of operands, as long as their calls last
 	turns        gitTurns
+	lookups      gitTurns // of git commands for questions
 }
 
 // SetState sets the inputs of later calls. Requests that wait for a person are decided again.
@@ -160,7 +164,7 @@ func (s *Server) Serve(life, session context.Context, conn net.Conn) error {
 	if err != nil {
 		return err
 	}
-	x := &exchange{s, p, req}
+	x := &exchange{server: s, peer: p, req: req}
 	defer req.close()
 	defer req.release()
 	s.counter.start(s)
@@ -176,6 +180,9 @@ func (s *Server) Serve(life, session context.Context, conn net.Conn) error {
 			}
 			return session
 		}})
+	}
+	if req.Args[0] == policy.GitHelper {
+		return x.gitHelper(ctx)
 	}
 	return x.command(ctx)
 }
@@ -193,6 +200,8 @@ type exchange struct {
 	server *Server
 	peer   *peer
 	req    *request
+
+	failure *Failure // of a request during another one: why it failed; nil: the caller gets it as its answer
 }
 
 // command decides the request, and runs it.

@@ -100,8 +100,8 @@ func (r *request) setEnv(env, pass []string) *Failure {
 func passedValues(caller, pass []string, want policy.Env) (notes []string) {
 	set := callerVars(caller, pass)
 	for _, name := range slices.Sorted(slices.Values(pass)) {
-		value, said := set[name]
-		if _, ours := want.Set[name]; said && !ours && name != "PWD" {
+		value, isSet := set[name]
+		if _, ours := want.Set[name]; isSet && !ours && name != "PWD" {
 			notes = append(notes, "the container sets "+name+"="+value)
 		}
 	}

@@ -21,8 +21,11 @@ import (
 
 // programOf returns the name of the program behind a command.
 func programOf(name string) string {
-	if name == policy.Shell {
+	switch name {
+	case policy.Shell:
 		return "bash"
+	case policy.GitPush:
+		return "git"
 	}
 	return name
 }

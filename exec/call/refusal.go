@@ -141,7 +141,11 @@ func elsewhere(sc *SessionState) string {
 		for i := range at {
 			at[i] = names.Quoted(at[i])
 		}
-		return "change to a directory below " + strings.Join(at, " or ")
+		hint := "change to a directory below " + strings.Join(at, " or ")
+		if sc.Dirs.Unused() != "" {
+			hint += ", or mount the host's directory here, too: beside mounts, --workdir-host has no effect"
+		}
+		return hint
 	}
 	option := "start " + sc.start() + " --workdir-host DIR to name the host's directory"
 	if d := sc.Dirs.Default(); d.Target != "" {

@@ -116,13 +116,25 @@ func (w *authorizedCall) repository(ctx context.Context, req *request, v policy.
 	return check.Do(ctx)
 }
 
+// remotes returns notes about the remote that git will contact. Nobody has allowed the call yet, so a session has one
+// git at a time for it, in the sandbox of the call.
+func (w *authorizedCall) remotes(ctx context.Context, req *request) []string {
+	release, err := w.server.lookups.take(ctx, git.Changes)
+	if err != nil {
+		return []string{"its remote is not known: " + names.Plain(err.Error())}
+	}
+	defer release()
+	check := w.gitCheck(req, w.v)
+	return check.Remotes(ctx)
+}
+
 // gitCheck returns what asks git about the repository that v is about to read.
 func (w *authorizedCall) gitCheck(req *request, v policy.Verdict) git.Check {
 	env := environ(w.state.Environ, req.env, w.state.PassEnv, v.Env, w.cwd.Path())
 	return git.Check{
 		Dir: w.cwd, Cwd: req.Cwd, Mounts: w.state.Dirs, Args: v.Args, Env: env, Host: w.state.Policy.Rules[req.Args[0]].GitDir == policy.GitHost,
 		Run: func(ctx context.Context, d *dir.Dir, args []string, out io.Writer) error {
-			return w.quiet(ctx, executor.Command{ID: newID(), Path: v.Command.Path, Args: args, Env: env, Dir: d.FD()}, out)
+			return w.quiet(ctx, executor.Command{ID: newID(), Path: v.Command.Path, Args: args, Env: env, Dir: d.FD(), Sandbox: w.sandbox}, out)
 		},
 	}
 }

@@ -29,6 +29,7 @@ type request struct {
 	winsize wire.Winsize
 
 	shell           *shellCall    // if it is a command for a shell
+	git             *gitCall      // if it is of policy.GitPush
 	deadline        time.Time     // set by the caller; zero: none
 	limit           time.Duration // from the start to the deadline
 	approvalTimeout time.Duration // how long the caller waits for a person; 0: as long as the queue
@@ -69,7 +70,7 @@ func (s *Server) readRequest(p *peer) (*request, error) {
 		closeAll(fds)
 		held.release()
 		beginning := &request{Request: policy.Request{ID: newID(), Args: msg.Args}}
-		return nil, fmt.Errorf("%w: %w", ErrNoRequest, errors.Join(over, (&exchange{s, p, beginning}).overArgv(over)))
+		return nil, fmt.Errorf("%w: %w", ErrNoRequest, errors.Join(over, (&exchange{server: s, peer: p, req: beginning}).overArgv(over)))
 	}
 	if err != nil {
 		held.release()

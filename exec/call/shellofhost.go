@@ -28,14 +28,11 @@ func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command,
 	if sc == nil {
 		return 0, errNoSession
 	}
-	sh, err := s.Shells.Find(name)
+	sh, err := s.shellForHost(name)
 	if err != nil {
 		return 0, err
 	}
 	if err := shell.CheckEnv(c.Env); err != nil {
-		return 0, err
-	}
-	if err := sh.CheckUntrusted(); err != nil {
 		return 0, err
 	}
 	startConfig, err := s.startConfig(sc, sh)
@@ -71,17 +68,26 @@ func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command,
 	return code, errors.Join(err, note(audit.Record{Kind: audit.Complete, Exit: code, Signal: signal, Duration: time.Since(since)}))
 }
 
+// shellForHost returns the shell called name, if the person at the host may use it.
+func (s *Server) shellForHost(name string) (*shell.Shell, error) {
+	sh, err := s.Shells.Find(name)
+	if err != nil {
+		return nil, err
+	}
+	return sh, sh.CheckUntrusted()
+}
+
 // hostText returns o, extended so that it registers c as running once c has started.
 func (t *runningCalls) hostText(sh *shell.Shell, c shell.Command, o shell.Output, kill context.CancelCauseFunc) shell.Output {
-	told := o.Started
+	started := o.Started
 	o.Started = func(request string, pid int) {
 		r := Running{Request: request, Args: append([]string{policy.Shell}, sh.Options().Args(c)...), Dir: sh.Place(), ByHost: true}
 		if sh.In() == "" { // else pid is a container's
 			r.PID = pid
 		}
 		t.set(r, kill)
-		if told != nil {
-			told(request, pid)
+		if started != nil {
+			started(request, pid)
 		}
 	}
 	return o

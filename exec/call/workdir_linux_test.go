@@ -48,6 +48,7 @@ func TestWorkdirMismatch(t *testing.T) {
 		{"deleted, though any does", nil, all, "", "workdir mismatch: the current directory was deleted"},
 		{"any, chosen by the person", nil, all, "/build", "/app"},
 		{"a mount", mounts, one, "/w/sub", "/app/sub"},
+		{"none, with a flag that mounts replace", mounts, all, "/build", "change to a directory below /w, or mount the host's directory here, too: beside mounts, --workdir-host has no effect"},
 		{"not in a mount", mounts, one, "/srv", "workdir mismatch: /srv is not mounted"},
 		{"the next step with a mount", mounts, one, "/srv", "change to a directory below /w"},
 		{"a volume in a mount", mounts, one, "/w/link", "workdir mismatch: /w/link is not mounted"},

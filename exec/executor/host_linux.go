@@ -198,9 +198,9 @@ func (h *Host) follow(ctx context.Context, p process, s Streams, pl *connections
 func (h *Host) endTree(ctx context.Context, p process, pl *connections) Status {
 	killed := !p.Exiting()
 	grace := h.grace()
-	var says Graceful
-	if errors.As(context.Cause(ctx), &says) {
-		grace = says.Grace()
+	var graceful Graceful
+	if errors.As(context.Cause(ctx), &graceful) {
+		grace = graceful.Grace()
 	}
 	if err := p.End(grace); err != nil {
 		h.log.Error("end a command", "error", err)

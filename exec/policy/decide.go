@@ -58,6 +58,8 @@ func (d *decision) decide() Verdict {
 		return Verdict{Reason: reasonTooMuch, Command: d.command()}
 	case h.rule != nil && h.action == Deny:
 		return d.denied(h)
+	case d.req.Args[0] == GitPush:
+		return d.gitPush(h)
 	case explicit:
 		return d.whole()
 	case len(d.set.Rules) > 0:

@@ -42,7 +42,7 @@ func (l *linter) command(name string, set Ruleset) {
 	// Rules that do not parse are reported elsewhere.
 	set.Rules = slices.DeleteFunc(slices.Clone(set.Rules), func(r Rule) bool { return !r.ready })
 	names := l.policy.programs(name, set.Exec)
-	if slices.ContainsFunc(names, func(n string) bool { return tool(n) == "git" }) && !set.Place.Confined() {
+	if name != GitPush && slices.ContainsFunc(names, func(n string) bool { return tool(n) == "git" }) && !set.Place.Confined() {
 		l.git(name, set)
 	}
 	if len(set.Rules) == 0 && (set.Settings.Stdin != nil || set.Settings.TTY != nil || set.Settings.Output != nil) {
@@ -56,7 +56,7 @@ func (l *linter) command(name string, set Ruleset) {
 		}
 		l.elements(s)
 		l.paths(s)
-		if !set.Place.Confined() {
+		if !set.Place.Confined() && name != GitPush {
 			l.escapes(s)
 		}
 		l.settings(s)

@@ -107,6 +107,9 @@ func (p *Policy) programs(name string, paths ...string) programNames {
 // container. gitDir reports that git reads a repository that no container can write.
 func (names programNames) known(args []string, fixed, gitDir bool) toolKind {
 	worst := harmless
+	if names[0] == GitPush { // it reads no repository of the container
+		return worst
+	}
 	for _, n := range names {
 		worst = max(worst, knownOf(n, args, fixed, gitDir))
 	}

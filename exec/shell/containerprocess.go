@@ -38,7 +38,8 @@ func (e *ContainerError) Error() string {
 }
 
 // containerProcess is a shell's bash in a container: the connection to the program there that runs it. It
-// lasts as long as the shell: after the end of bash the program starts another one.
+// lasts as long as the shell: after the end of bash the program starts another one. It has many fields because the
+// commands of a shell share one connection, and so one lock and one state of bash.
 type containerProcess struct {
 	shell *Shell
 	pool  *Pool

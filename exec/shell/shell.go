@@ -42,7 +42,8 @@ type Runner interface {
 	Run(context.Context, executor.Command, executor.Streams) (executor.Status, error)
 }
 
-// Pool holds the shells of one session. Set its fields before the first Create.
+// Pool holds the shells of one session. Set its fields before the first Create. It has many fields: six are
+// options, and the others are what all shells share.
 type Pool struct {
 	Runner Runner
 	Dir    string        // of its own, made when it is needed and removed by Close
@@ -252,9 +253,9 @@ func (p *Pool) grace() time.Duration {
 
 // graceFor returns the time between TERM and KILL for processes that end with ctx.
 func (p *Pool) graceFor(ctx context.Context) time.Duration {
-	var says executor.Graceful
-	if errors.As(context.Cause(ctx), &says) {
-		return says.Grace()
+	var graceful executor.Graceful
+	if errors.As(context.Cause(ctx), &graceful) {
+		return graceful.Grace()
 	}
 	return p.grace()
 }

@@ -48,20 +48,20 @@ func kill(ctx context.Context, c *call.Call, args []string) error {
 	case len(refs) > job.MaxRunning:
 		return flags.failOperands(c, "takes at most %d ids", job.MaxRunning)
 	}
-	var said, complaints strings.Builder
+	var ended, complaints strings.Builder
 	var reasons []string
 	for id, err := range endEach(ctx, c, refs, sig) {
 		if err == nil {
-			fmt.Fprintln(&said, id)
+			fmt.Fprintln(&ended, id)
 		} else if !*all || !errors.Is(err, job.ErrEnded) {
 			complaints.WriteString(killFailed(err))
 			reasons = append(reasons, err.Error())
 		}
 	}
 	if len(reasons) == 0 {
-		return c.Print([]byte(said.String()))
+		return c.Print([]byte(ended.String()))
 	}
-	return c.PrintFailure([]byte(said.String()), call.Failure{Status: call.StatusFailed, Code: codeNo,
+	return c.PrintFailure([]byte(ended.String()), call.Failure{Status: call.StatusFailed, Code: codeNo,
 		Line: complaints.String(), Reason: strings.Join(reasons, "; "), Hint: "hostexec ps lists them"})
 }
 

@@ -6,10 +6,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"text/tabwriter"
 
 	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/gitpush"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
@@ -27,7 +29,7 @@ func ls(c *call.Call, args []string) error {
 	if *asJSON {
 		return c.Print(renderCommandsJSON(c.Policy()))
 	}
-	return c.Print(renderCommands(c.Policy()))
+	return c.Print(append(renderCommands(c.Policy()), renderGit(c.Policy(), c.GitRemotes())...))
 }
 
 func renderCommands(p *policy.Policy) []byte {
@@ -48,6 +50,18 @@ func renderCommands(p *policy.Policy) []byte {
 	}
 	w.Flush()
 	return b.Bytes()
+}
+
+// renderGit returns the line that makes git in the container use git-push, if it may.
+func renderGit(p *policy.Policy, remotes gitpush.Remotes) []byte {
+	if c, ok := p.Lookup(policy.GitPush); !ok || c.Action == policy.Deny || p.Broken != "" {
+		return nil
+	}
+	text := "\ngit reaches remotes by way of the host after this line, typed in the repository:\n  " + remotes.Setup() + "\n"
+	for _, name := range slices.Sorted(maps.Keys(remotes)) {
+		text += "hostexec::" + name + " is " + names.Plain(remotes[name]) + "\n"
+	}
+	return []byte(text)
 }
 
 type command struct {
@@ -76,8 +90,10 @@ func commands(p *policy.Policy) []command {
 			list[i].Action = "rules"
 		}
 	}
-	if i := slices.IndexFunc(list, func(c command) bool { return c.Name == policy.Shell }); i >= 0 {
-		list[i].Call = call.Name + " session"
+	for name, how := range map[string]string{policy.Shell: call.Name + " session", policy.GitPush: "git"} {
+		if i := slices.IndexFunc(list, func(c command) bool { return c.Name == name }); i >= 0 {
+			list[i].Call = how
+		}
 	}
 	if p.Broken != "" {
 		for i := range list {

@@ -124,13 +124,13 @@ func environment(vars []config.Variable, lookup func(string) (string, bool)) (en
 }
 
 // newContainer reads the agent.container section.
-func newContainer(said map[string]string, image string, h Host) (c Container, err error) {
+func newContainer(settings map[string]string, image string, h Host) (c Container, err error) {
 	c = Container{
-		Image:      firstNonEmpty(image, said["image"]),
-		DockerHost: said["docker_host"],
-		Network:    firstNonEmpty(said["network_mode"], "bridge"),
+		Image:      firstNonEmpty(image, settings["image"]),
+		DockerHost: settings["docker_host"],
+		Network:    firstNonEmpty(settings["network_mode"], "bridge"),
 		Base:       h.Workspaces,
-		Path:       path.Clean(firstNonEmpty(said["workspace_container_path"], "/workspace")),
+		Path:       path.Clean(firstNonEmpty(settings["workspace_container_path"], "/workspace")),
 		Startup:    10 * time.Second,
 	}
 	if c.Image == "" {
@@ -139,15 +139,15 @@ func newContainer(said map[string]string, image string, h Host) (c Container, er
 	if !path.IsAbs(c.Path) || c.Path == "/" {
 		return c, invalid("agent.container.workspace_container_path: /workspace", "agent.container.workspace_container_path: %s is not an absolute path below /", names.Escaped(c.Path))
 	}
-	if base := said["workspace_host_base"]; base != "" {
+	if base := settings["workspace_host_base"]; base != "" {
 		if c.Base, err = config.ExpandDir(base, h.Lookup); err != nil {
 			return c, invalid("agent.container.workspace_host_base: ~/workspaces", "agent.container.workspace_host_base: %v", err)
 		}
 	}
-	return c, c.limits(said)
+	return c, c.limits(settings)
 }
 
-func (c *Container) limits(said map[string]string) error {
+func (c *Container) limits(settings map[string]string) error {
 	for _, l := range []struct {
 		key, example string
 		read         func(string) error
@@ -157,7 +157,7 @@ func (c *Container) limits(said map[string]string) error {
 		{"auto_remove", "false", func(v string) error { remove, err := strconv.ParseBool(v); c.Keep = !remove; return err }},
 		{"startup_timeout_seconds", "30", func(v string) (err error) { c.Startup, err = seconds(v); return err }},
 	} {
-		if value := said[l.key]; value != "" && l.read(value) != nil {
+		if value := settings[l.key]; value != "" && l.read(value) != nil {
 			return invalid("agent.container."+l.key+": "+l.example, "agent.container.%s: %s is not understood", l.key, names.Escaped(value))
 		}
 	}

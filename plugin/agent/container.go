@@ -19,7 +19,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// ContainerAgent is one agent in a container. Set all exported fields before Run.
+// ContainerAgent is one agent in a container. Set all exported fields before Run. Most of its fields are its options.
 type ContainerAgent struct {
 	API       Engine
 	Spec      Spec

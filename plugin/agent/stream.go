@@ -18,7 +18,7 @@ func demux(stdout, stderr io.Writer, frames io.Reader) error {
 	return err
 }
 
-// A spill copies bytes to a reader that may stop reading. As long as the reader makes progress, it gets
+// droppingWriter copies bytes to a reader that may stop reading. As long as the reader makes progress, it gets
 // all bytes, and writers wait for it. After a time without progress, writers do not wait any more. Bytes
 // that do not fit into the buffer are dropped, and the reader later gets their number. An agent therefore
 // continues if nobody reads its stderr.

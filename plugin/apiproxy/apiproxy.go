@@ -44,6 +44,9 @@ type CreateRequest struct {
 	// Body is the JSON tree. Numbers are json.Number. Keys that the API knows have its spelling. It is nil if the
 	// client has sent no body, which the engine refuses.
 	Body map[string]any
+	// Refused is called if the engine refuses the request. It may edit Body again, and return true: then the request is
+	// sent once more. An error takes the place of the refusal. nil: every refusal is passed on. Sessions.Create may set it.
+	Refused func(ctx context.Context, refusal error) (again bool, err error)
 }
 
 // Server is a proxy. Engine and Socket must be set.

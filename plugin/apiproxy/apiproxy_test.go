@@ -121,6 +121,11 @@ func (m *marker) Create(_ context.Context, req *CreateRequest) (func(context.Con
 
 func (m *marker) Start(_ context.Context, id string) error { m.started <- id; return m.refuse }
 
+// inspects reports whether the proxy looks at a container.
+func inspects(r *http.Request) bool {
+	return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/json")
+}
+
 // TestPassed checks that requests other than creations arrive as they were sent, and answers too.
 func TestPassed(t *testing.T) {
 	echo := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -158,6 +163,8 @@ func undated(s string) string {
 
 // TestCreateReached checks that no form of a request that an engine takes for a creation passes unedited. The engine's
 // router is gorilla/mux, here as strict as net/http can be: the decoded path counts.
+//
+// Attack 245.
 func TestCreateReached(t *testing.T) {
 	got := make(chan string, 1)
 	engine := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -215,9 +222,17 @@ func TestCreateOverHTTP2(t *testing.T) {
 }
 
 // TestRefused checks answers of the proxy's own: they have the engine's format, and the engine gets nothing.
+//
+// Attacks 246, 247.
 func TestRefused(t *testing.T) {
 	m := newMarker()
-	proxy, _ := start(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the engine was asked") }), m)
+	proxy, _ := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if inspects(r) {
+			io.WriteString(w, `{"Id":"a"}`)
+			return
+		}
+		t.Error("the engine was asked")
+	}), m)
 	for _, tt := range []struct {
 		name, path, body, want string
 		status                 int
@@ -240,6 +255,10 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %s %s, want %d %s", tt.name, r.Status, b, tt.status, tt.want)
 		}
 	}
+	m.refuse = errors.New("a mount at /x\x1b[2J\u202e\nis in the way")
+	if got := ask(t, proxy, "POST /containers/a/start HTTP/1.1\r\nHost: d\r\nConnection: close\r\n\r\n"); !strings.HasSuffix(got, `{"message":"hostexec: a mount at /x\\x1b[2J\\u202e\nis in the way"}`+"\n") {
+		t.Errorf("a terminal's sequence: %q", got)
+	}
 	m.refuse = errors.New("not this one")
 	for _, path := range []string{"/containers/create", "/containers/a/start", "/v1.41/containers/a/restart?t=1"} {
 		r, err := over(proxy, false).Post("http://d"+path, "application/json", strings.NewReader(`{}`))
@@ -258,6 +277,10 @@ func TestRefused(t *testing.T) {
 func TestStart(t *testing.T) {
 	m := newMarker()
 	proxy, _ := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if inspects(r) {
+			io.WriteString(w, `{"Id":"a"}`)
+			return
+		}
 		select {
 		case id := <-m.started:
 			fmt.Fprint(w, id)
@@ -374,6 +397,59 @@ func TestUpgradeOutputKept(t *testing.T) {
 	}
 	c.Close()
 	<-sent
+}
+
+// TestStreamOfLibrary has an HTTP library start an exec without an Upgrade, as dockerode does: it reads the output, also
+// if it waits for the engine before it sends the body.
+func TestStreamOfLibrary(t *testing.T) {
+	const out = "\x01\x00\x00\x00\x00\x00\x00\x03hi\n"
+	proxy, _ := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Type: application/vnd.docker.raw-stream\r\n\r\n"+out)
+	}), nil)
+	for _, expect := range []string{"", "100-continue"} {
+		req, err := http.NewRequest(http.MethodPost, "http://d/exec/x/start", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Expect", expect)
+		r, err := over(proxy, false).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(r.Body)
+		r.Body.Close()
+		if string(b) != out || err != nil {
+			t.Errorf("Expect %q: %q, %v came back, want %q", expect, b, err, out)
+		}
+	}
+}
+
+// TestNextRequestRead has an engine answer a request for an upgrade by an ordinary answer of the type of a stream. The next
+// request on the connection is not passed on unread.
+func TestNextRequestRead(t *testing.T) {
+	m := newMarker()
+	proxy, _ := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			w.Header().Set("Content-Type", "application/vnd.docker.raw-stream")
+			io.WriteString(w, "a log\n")
+			return
+		}
+		w.WriteHeader(http.StatusCreated)
+		io.WriteString(w, `{"Id":"1"}`)
+	}), m)
+	ask(t, proxy, "GET /containers/x/logs HTTP/1.1\r\nHost: d\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n"+
+		"POST /containers/create HTTP/1.1\r\nHost: d\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}")
+	select {
+	case <-m.made:
+	default:
+		t.Error("Sessions did not hear of the creation")
+	}
 }
 
 // TestStreams checks that bytes pass at once in both directions while a request's body is still being sent.

@@ -11,6 +11,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 )
 
+// Attack 246.
 func TestDecode(t *testing.T) {
 	for _, tt := range []struct{ name, text, want, err string }{
 		{"plain", `{"Image":"x","Cmd":["a"]}`, `{"Cmd":["a"],"Image":"x"}`, ""},
@@ -56,6 +57,8 @@ func TestDecode(t *testing.T) {
 
 // FuzzDecode checks that an engine reads in what is written what it reads in the original. The engine's decoder is
 // encoding/json, with the case of keys ignored, and the last of several equal keys.
+//
+// Attack 246.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{
 		`{"Image":"x","hostconfig":{"Binds":["/:/x"]}}`, `{"HostConfig":{},"hostconfig":{}}`, `{"Labels":{"a":"1","A":"2"}}`,

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/containerd/errdefs"
+
 	"github.com/docker-hostexec/hostexec/plugin/container"
 	watch "github.com/docker-hostexec/hostexec/plugin/watch/container"
 )
@@ -78,6 +80,9 @@ func (s *Server) createEdited(ctx context.Context, r *http.Request, req *CreateR
 		}
 	}
 	resp, answer, err := s.send(ctx, r, text)
+	if err == nil && resp.StatusCode >= http.StatusBadRequest && req.Refused != nil {
+		resp, answer, err = s.refused(ctx, r, req, resp, answer)
+	}
 	id := ""
 	if err == nil && resp.StatusCode == http.StatusCreated {
 		var made struct{ Id string } //nolint:revive // the engine's spelling
@@ -94,6 +99,19 @@ func (s *Server) createEdited(ctx context.Context, r *http.Request, req *CreateR
 		err = cerr
 	}
 	return resp, answer, err
+}
+
+// refused gives Sessions the engine's refusal of req, and sends req once more if Sessions has edited it.
+func (s *Server) refused(ctx context.Context, r *http.Request, req *CreateRequest, resp *http.Response, answer []byte) (*http.Response, []byte, error) {
+	again, err := req.Refused(ctx, errors.New(string(answer)))
+	if err != nil || !again {
+		return resp, answer, err
+	}
+	text, err := encode(req.Body)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.send(ctx, r, text)
 }
 
 // send sends a creation with the given body to the engine, and reads the answer.
@@ -124,7 +142,7 @@ func (s *Server) send(ctx context.Context, r *http.Request, text []byte) (*http.
 	return resp, answer, nil
 }
 
-// mountsSocket returns an error if the created container id mounts the proxy's socket.
+// mountsSocket returns an error if container id mounts the proxy's socket.
 func (s *Server) mountsSocket(ctx context.Context, id string) error {
 	if err := watch.RefuseMountOf(ctx, s.Engine, id, s.Socket); err != nil {
 		return &statusError{http.StatusForbidden, fmt.Errorf("the container would get the socket of the API proxy: %w", err)}
@@ -143,14 +161,17 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, id string) bool {
 	if len(text) == 0 {
 		r.Body = http.NoBody
 	}
-	if s.Sessions == nil {
-		return true
+	// The mounts are looked at again: what a name leads to may have changed since the creation.
+	if err = s.mountsSocket(r.Context(), id); errdefs.IsNotFound(err) {
+		return true // the engine has the better message
 	}
-	if err := s.Sessions.Start(r.Context(), id); err != nil {
+	if err == nil && s.Sessions != nil {
+		err = s.Sessions.Start(r.Context(), id)
+	}
+	if err != nil {
 		refuse(w, err)
-		return false
 	}
-	return true
+	return err == nil
 }
 
 // readBody returns the body of r, which has no more than limit bytes.

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
@@ -39,9 +41,19 @@ func refuse(w http.ResponseWriter, err error) {
 	if next := cli.HintOf(err); next != "" {
 		text += "\nhostexec: hint: " + next
 	}
+	text = escaped(text)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(struct { // fails if the client has left
 		Message string `json:"message"`
 	}{text})
+}
+
+// escaped returns text, which a client's request may have parts of, as it may be printed to a terminal. Its lines stay.
+func escaped(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = names.Escaped(line)
+	}
+	return strings.Join(lines, "\n")
 }

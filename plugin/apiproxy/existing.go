@@ -159,32 +159,59 @@ func narrowed(old, now state.Session) state.Session {
 	less.Commands = nil
 	for _, c := range old.Commands {
 		if i := slices.IndexFunc(now.Commands, func(n state.Command) bool { return n.Name == c.Name }); i >= 0 {
-			less.Commands = append(less.Commands, stricter(c, now.Commands[i]))
+			if c, may := stricter(c, now.Commands[i]); may {
+				less.Commands = append(less.Commands, c)
+			}
 		}
 	}
 	if len(less.Commands) == len(old.Commands) && reflect.DeepEqual(less.Commands, old.Commands) {
 		less.Commands = old.Commands
 	}
-	if old.Shell != nil && now.Shell == nil {
-		less.Shell = nil
-	} else if old.Shell != nil {
-		sh := stricter(*old.Shell, *now.Shell)
-		less.Shell = &sh
+	less.Shell = nil
+	if old.Shell != nil && now.Shell != nil {
+		if sh, may := stricter(*old.Shell, *now.Shell); may {
+			less.Shell = &sh
+		}
 	}
 	less.PassEnv = kept(old.PassEnv, now.PassEnv)
 	less.NewPrivs = old.NewPrivs && now.NewPrivs
 	return less
 }
 
-// stricter returns c with the stricter action of c and now.
-func stricter(c, now state.Command) state.Command {
+// stricter returns c with the stricter action and place of c and now. may is false if now does not allow c at all: it is
+// another program, or runs elsewhere.
+func stricter(c, now state.Command) (less state.Command, may bool) {
+	if c.Path != now.Path && !(c.Found && now.Found) { // PATH may differ between terminals
+		return c, false
+	}
+	if c.Where, may = narrowerPlace(c.Where, now.Where); !may {
+		return c, false
+	}
+	if len(c.In) > 0 || len(now.In) > 0 {
+		if c.In = kept(c.In, now.In); len(c.In) == 0 {
+			return c, false
+		}
+	}
 	was, err := policy.ParseAction(c.Action)
 	is, nerr := policy.ParseAction(now.Action)
 	if err == nil && (nerr != nil || is < was) { // the zero value denies
 		c.Action, c.Explicit = now.Action, now.Explicit
 	}
 	c.Keep = c.Keep && now.Keep
-	return c
+	return c, true
+}
+
+// narrowerPlace returns where a command may run that ran in old: there, if now is this host, which is the widest place. nil
+// leaves it to the configuration. may is false if now does not contain old, nor old now.
+func narrowerPlace(old, now *state.ContainerSpec) (place *state.ContainerSpec, may bool) {
+	wide := func(p *state.ContainerSpec) bool { return p == nil || *p == state.ContainerSpec{} }
+	switch {
+	case wide(old) && (now == nil || *now == state.ContainerSpec{Sandboxed: true}):
+		return now, true
+	case wide(now):
+		return old, true
+	}
+	return old, old != nil && *old == *now
 }
 
 // kept returns the values of old that now has, too.

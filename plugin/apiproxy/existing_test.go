@@ -4,6 +4,7 @@ package apiproxy
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/docker/docker/api/types/container"
@@ -47,6 +48,42 @@ func TestNarrowed(t *testing.T) {
 		}
 		if text != tt.want || covers(got, tt.now) != tt.covered {
 			t.Errorf("%s: %q, covered %v; want %q, %v", tt.name, text, covers(got, tt.now), tt.want, tt.covered)
+		}
+	}
+}
+
+// TestNarrowedPlace: a command that the host allows only elsewhere now, or as another program, does not stay where it was.
+func TestNarrowedPlace(t *testing.T) {
+	host, sandbox, box := &state.ContainerSpec{}, &state.ContainerSpec{Sandboxed: true}, &state.ContainerSpec{Image: "box"}
+	at := func(path string, found bool, where *state.ContainerSpec, in ...string) *state.Command {
+		return &state.Command{Name: "x", Action: "allow", Path: path, Found: found, Where: where, In: in}
+	}
+	for _, tt := range []struct {
+		name           string
+		old, now, want *state.Command
+	}{
+		{"the same", at("/a", false, sandbox), at("/a", false, sandbox), at("/a", false, sandbox)},
+		{"another program", at("/a", false, nil), at("/b", false, nil), nil},
+		{"another program of PATH", at("/a", true, nil), at("/b", true, nil), at("/a", true, nil)},
+		{"a program of PATH in place of another", at("/a", false, nil), at("/b", true, nil), nil},
+		{"a sandbox", at("/a", true, nil), at("/a", true, sandbox), at("/a", true, sandbox)},
+		{"a sandbox in place of the host", at("/a", true, host), at("/a", true, sandbox), at("/a", true, sandbox)},
+		{"no sandbox", at("/a", true, sandbox), at("/a", true, nil), at("/a", true, sandbox)},
+		{"the configuration in place of the host", at("/a", true, host), at("/a", true, nil), at("/a", true, nil)},
+		{"the host in place of the configuration", at("/a", true, nil), at("/a", true, host), at("/a", true, nil)},
+		{"a container", at("/a", true, nil), at("/a", true, box), nil},
+		{"a container in place of a sandbox", at("/a", true, sandbox), at("/a", true, box), nil},
+		{"the host in place of a container", at("", false, box), at("", false, nil), at("", false, box)},
+		{"a shell in containers", at("/a", true, nil), at("/a", true, nil, "c"), nil},
+		{"a shell in fewer containers", at("/a", true, nil, "c", "d"), at("/a", true, nil, "d"), at("/a", true, nil, "d")},
+		{"a shell on the host", at("/a", true, nil, "c"), at("/a", true, nil), nil},
+	} {
+		got := narrowed(state.Session{Commands: []state.Command{*tt.old}, Shell: tt.old}, state.Session{Commands: []state.Command{*tt.now}, Shell: tt.now})
+		switch {
+		case tt.want == nil && (len(got.Commands) > 0 || got.Shell != nil):
+			t.Errorf("%s: %+v stays", tt.name, got.Commands)
+		case tt.want != nil && (len(got.Commands) != 1 || !reflect.DeepEqual(got.Commands[0], *tt.want) || !reflect.DeepEqual(got.Shell, tt.want)):
+			t.Errorf("%s: %+v and %+v, want %+v", tt.name, got.Commands, got.Shell, *tt.want)
 		}
 	}
 }

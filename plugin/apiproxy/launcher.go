@@ -3,6 +3,7 @@
 package apiproxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,10 +11,8 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 
-	"github.com/containerd/errdefs"
 	"github.com/docker/cli/cli/command"
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
@@ -23,7 +22,8 @@ import (
 )
 
 // Launcher gives selected containers the sessions that run would give them. What a container may call comes from the
-// flags and from the host's configuration only.
+// flags and from the host's configuration only. It has more methods than other types because it serves creation,
+// start and the comparison of existing containers from the same flags.
 type Launcher struct {
 	cli       command.Cli // of the real engine
 	opts      launch.Options
@@ -32,10 +32,11 @@ type Launcher struct {
 	followers sync.WaitGroup
 	resuming  sync.Mutex // held while a watcher is started for a session that has none
 
-	mu       sync.Mutex // guards the fields below
-	notes    []string   // see Notes
-	selected int        // containers that were to get a session
-	others   int        // containers that were created beside them
+	mu       sync.Mutex        // guards the fields below
+	notes    []string          // see Notes
+	tell     func(line string) // gets notes instead, if it is not nil
+	selected int               // containers that were to get a session
+	others   int               // containers that were created beside them
 }
 
 // NewLauncher returns a Launcher. It checks the flags and the configuration as run does, and warns of the parts of the
@@ -75,6 +76,16 @@ func (l *Launcher) Notes() []string {
 	return notes
 }
 
+// TellAtOnce has tell get the lines so far, and later ones as they come. It is called by one goroutine at a time.
+func (l *Launcher) TellAtOnce(tell func(line string)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, line := range l.notes {
+		tell(line)
+	}
+	l.notes, l.tell = nil, tell
+}
+
 // count notes that a container is created, and whether it is selected.
 func (l *Launcher) count(selected bool) {
 	l.mu.Lock()
@@ -89,7 +100,12 @@ func (l *Launcher) count(selected bool) {
 func (l *Launcher) note(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.notes = append(l.notes, fmt.Sprintf(format, args...))
+	line := escaped(fmt.Sprintf(format, args...))
+	if l.tell != nil {
+		l.tell(line)
+		return
+	}
+	l.notes = append(l.notes, line)
 }
 
 // Create implements Sessions.
@@ -101,44 +117,63 @@ func (l *Launcher) Create(ctx context.Context, req *CreateRequest) (created func
 	if err != nil {
 		return nil, &statusError{http.StatusBadRequest, err}
 	}
-	labels, err := l.labels(ctx, want)
+	missing, err := l.inspectImage(ctx, &want)
 	if err != nil {
 		return nil, err
 	}
+	labels := allLabels(want)
 	p, err := l.plan(want.Config.Image, want.Config.WorkingDir != "", labels, l.config())
 	l.count(p != nil || err != nil)
-	if err != nil || p == nil {
+	if err != nil {
 		return nil, err
+	}
+	if p == nil {
+		return func(ctx context.Context, id string) error { return l.createdOther(ctx, id, labels) }, nil
 	}
 	if err := narrow(&p.Record, labels[LabelProxy]); err != nil {
 		return nil, err
+	}
+	if missing { // the client may pull it, and create the container again
+		return func(_ context.Context, id string) error {
+			if id == "" {
+				return nil
+			}
+			return launch.Unprepared(l.cli.Client(), id, want.Config.Image)
+		}, nil
 	}
 	// The watcher must not end with the client: the engine's answer decides what becomes of the session.
 	s, err := launch.Begin(context.WithoutCancel(ctx), l.cli, p)
 	if err != nil {
 		return nil, err
 	}
-	s.Tell = func(text string) { l.note("%s", text) }
+	s.Tell = func(text string) { l.note("container %s: %s", cmp.Or(want.Name, s.ID[:min(len(s.ID), 12)]), text) }
 	return l.begun(ctx, s, req, want)
 }
 
 // begun adds what session s adds to req. The returned function binds s to the container.
 func (l *Launcher) begun(ctx context.Context, s *launch.Launch, req *CreateRequest, want launch.Creation) (created func(context.Context, string) error, err error) {
 	api := l.cli.Client()
-	adds, err := s.Additions(ctx, api, want)
-	if launch.ImageMissing(err) { // the client may pull it, and create the container again
-		return func(_ context.Context, id string) error {
-			if id == "" {
-				return s.Finish()
-			}
-			return errors.Join(launch.Unprepared(api, id, want.Config.Image), s.Finish())
-		}, nil
+	text, err := encode(req.Body)
+	if err != nil {
+		return nil, errors.Join(err, s.Finish())
 	}
+	adds, err := s.Additions(ctx, api, want)
 	if err == nil {
 		err = add(req.Body, adds)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Finish())
+	}
+	req.Refused = func(ctx context.Context, refusal error) (again bool, err error) {
+		others, err := s.Refused(ctx, api, want, refusal)
+		if err != nil || others == nil {
+			return false, err
+		}
+		adds = *others
+		if req.Body, err = decode(text); err == nil {
+			err = add(req.Body, adds)
+		}
+		return true, err
 	}
 	return func(_ context.Context, id string) error {
 		if id == "" {
@@ -147,37 +182,33 @@ func (l *Launcher) begun(ctx context.Context, s *launch.Launch, req *CreateReque
 		if err := s.Created(api, id, adds.Apply(want)); err != nil {
 			return errors.Join(err, s.Finish())
 		}
-		l.noteSession(s, want.Name)
+		s.AnnounceSession()
 		return s.Finish()
 	}, nil
 }
 
-// noteSession says what the container of a session may call.
-func (l *Launcher) noteSession(s *launch.Launch, name string) {
-	may := launch.Allowed(s.Plan.Record.Proxied())
-	if name == "" {
-		name = s.ID[:min(len(s.ID), 12)]
+// inspectImage sets want.Image, unless the image is missing.
+func (l *Launcher) inspectImage(ctx context.Context, want *launch.Creation) (missing bool, err error) {
+	image, err := want.InspectImage(ctx, l.cli.Client())
+	if launch.ImageMissing(err) {
+		return true, nil
 	}
-	if len(may) == 0 {
-		l.note("warning: container %s may call no command: add --proxy COMMAND", name)
-		return
+	if err != nil {
+		return false, fmt.Errorf("look at the image: %w", err)
 	}
-	l.note("session %s: container %s may call %s", s.Plan.Record.ID, name, strings.Join(may, ", "))
+	want.Image = &image
+	return false, nil
 }
 
-// labels returns the labels that the container will have: its own, and those of its image.
-func (l *Launcher) labels(ctx context.Context, want launch.Creation) (map[string]string, error) {
-	image, err := l.cli.Client().ImageInspect(ctx, want.Config.Image)
-	if err != nil && !launch.ImageMissing(err) && !errdefs.IsNotFound(err) {
-		return nil, fmt.Errorf("look at the image: %w", err)
-	}
+// allLabels returns the labels that the container will have: its own, and those of its image.
+func allLabels(want launch.Creation) map[string]string {
 	all := map[string]string{}
-	if err == nil && image.Config != nil {
-		maps.Copy(all, image.Config.Labels)
+	if want.Image != nil && want.Image.Config != nil {
+		maps.Copy(all, want.Image.Config.Labels)
 	}
 	delete(all, state.LabelService) // an image belongs to no service: compose sets it for its containers
 	maps.Copy(all, want.Config.Labels)
-	return all, nil
+	return all
 }
 
 // plan returns what the host allows a container, or nil if it is not selected. The configuration may have changed since

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
@@ -34,32 +35,39 @@ type Socket struct {
 	*net.UnixListener
 	Path string // for DOCKER_HOST
 
-	dir  string
-	lock *flock.Flock
+	dir     string // in the state directory
+	runtime string // in the user's runtime directory, or ""
+	lock    *flock.Flock
 }
 
-// Listen makes a socket that only this user can connect to: at path or, if path is "", in the directory.
+// Listen makes a socket that only this user can connect to: at path or, if path is "", in a directory of its own, which is
+// in the user's runtime directory if there is one. The state directory is below the home directory, which containers mount.
 func Listen(store *state.Store, path string) (*Socket, error) {
 	dir := filepath.Join(store.APIProxies(), names.RandomHex(6))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of the API proxy: %w", err)
 	}
 	s := &Socket{dir: dir, lock: flock.New(filepath.Join(dir, "lock"), flock.SetPermissions(0o600))}
-	if err := s.listen(path); err != nil {
+	if err := s.listen(store, path); err != nil {
 		_ = s.Close() // the first error counts
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *Socket) listen(path string) (err error) {
+func (s *Socket) listen(store *state.Store, path string) (err error) {
 	if _, err := s.lock.TryLock(); err != nil {
 		return fmt.Errorf("lock the folder of the API proxy: %w", err)
 	}
-	if s.Path = filepath.Join(s.dir, socketName); path != "" {
-		if s.Path, err = freePath(path); err != nil {
-			return err
+	if path != "" {
+		if s.Path, err = freePath(path); err == nil {
+			err = replaceable(store, filepath.Dir(s.Path))
 		}
+	} else {
+		s.Path, err = s.privatePath()
+	}
+	if err != nil {
+		return err
 	}
 	if len(s.Path) > maxPath {
 		return cli.Hint(fmt.Errorf("the path of the socket, %s, has more than %d bytes: no client could connect", s.Path, maxPath),
@@ -68,6 +76,35 @@ func (s *Socket) listen(path string) (err error) {
 	s.UnixListener, err = socket.Bind(filepath.Dir(s.Path), filepath.Base(s.Path), 0o600)
 	return err
 }
+
+// privatePath returns the path of a socket in a directory of its own. Sweep finds the directory.
+func (s *Socket) privatePath() (string, error) {
+	dir, ok := runtimeDir()
+	if !ok {
+		return filepath.Join(s.dir, socketName), nil
+	}
+	dir = filepath.Join(dir, "hostexec-"+filepath.Base(s.dir))
+	if err := os.WriteFile(runtimeFile(s.dir), []byte(dir), 0o600); err != nil {
+		return "", fmt.Errorf("record the folder of the socket: %w", err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make the folder of the socket: %w", err)
+	}
+	s.runtime = dir
+	return filepath.Join(dir, socketName), nil
+}
+
+// removeRuntime removes the directory of a socket in the user's runtime directory. It may be gone.
+func removeRuntime(dir string) error {
+	for _, path := range []string{filepath.Join(dir, socketName), dir} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func runtimeFile(dir string) string { return filepath.Join(dir, "runtime") }
 
 // freePath returns path as an absolute path without links in its directories. There must be nothing, or the socket of a
 // proxy that was killed.
@@ -97,6 +134,30 @@ func freePath(path string) (string, error) {
 	return abs, nil
 }
 
+// replaceable returns an error if somebody else could put a socket of their own into the place of one in dir: clients would
+// take its other end for the engine, and tell it secrets.
+func replaceable(store *state.Store, dir string) error {
+	instead := "name a path in a directory that only you can write"
+	fi, err := os.Stat(dir)
+	if err == nil && fi.Mode().Perm()&0o002 != 0 && fi.Mode()&fs.ModeSticky == 0 {
+		return cli.Hint(fmt.Errorf("--listen: every user could replace a socket in %s", names.Quoted(dir)), instead)
+	}
+	written, werr := store.Written("")
+	points := make([]mount.Point, 0, len(written))
+	for _, source := range written {
+		points = append(points, mount.Point{Source: source})
+	}
+	table, terr := mount.NewTable(points, mount.Default{})
+	if err := errors.Join(err, werr, terr); err != nil {
+		return fmt.Errorf("--listen: %w", err)
+	}
+	defer table.Close()
+	if table.Writable(dir) {
+		return cli.Hint(fmt.Errorf("--listen: a container could replace a socket in %s", names.Quoted(dir)), instead)
+	}
+	return nil
+}
+
 // Host returns what clients call the proxy in DOCKER_HOST.
 func (s *Socket) Host() string { return "unix://" + s.Path }
 
@@ -105,6 +166,9 @@ func (s *Socket) Close() error {
 	var err error
 	if s.UnixListener != nil {
 		err = errors.Join(ignoreClosed(s.UnixListener.Close()), os.Remove(s.Path))
+	}
+	if s.runtime != "" {
+		err = errors.Join(err, removeRuntime(s.runtime))
 	}
 	return errors.Join(err, os.RemoveAll(s.dir), s.lock.Close())
 }
@@ -158,6 +222,11 @@ func sweep(dir string, remove func(Context) error) error {
 	if b, err := os.ReadFile(contextFile(dir)); err == nil && json.Unmarshal(b, &c) == nil && c.Name != "" {
 		if err := remove(c); err != nil {
 			return fmt.Errorf("remove context %s: %w", names.Quoted(c.Name), err)
+		}
+	}
+	if b, err := os.ReadFile(runtimeFile(dir)); err == nil {
+		if err := removeRuntime(string(b)); err != nil {
+			return fmt.Errorf("remove the folder of a socket: %w", err)
 		}
 	}
 	return os.RemoveAll(dir)

@@ -13,6 +13,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/client"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	remover "github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
@@ -26,7 +27,7 @@ import (
 // session. Its mounts are looked at again, because what they lead to may have changed.
 func (l *Launcher) Start(ctx context.Context, ref string) error {
 	recs, err := l.store.List()
-	if err != nil || len(recs) == 0 {
+	if err != nil {
 		return err
 	}
 	api := l.cli.Client()
@@ -35,7 +36,10 @@ func (l *Launcher) Start(ctx context.Context, ref string) error {
 		return nil // the engine has the better message
 	}
 	i := slices.IndexFunc(recs, func(rec state.Session) bool { return rec.Container == c.ID })
-	if i < 0 || recs[i].Service != nil {
+	if i < 0 {
+		return l.refuseState(ctx, c.ID, c.Config.Labels)
+	}
+	if recs[i].Service != nil {
 		return nil
 	}
 	rec := recs[i]
@@ -47,7 +51,7 @@ func (l *Launcher) Start(ctx context.Context, ref string) error {
 	case st == nil && l.store.Stopped(rec.ID):
 		return nil
 	}
-	if err := watchcontainer.Preflight(ctx, api, l.store, rec); err != nil {
+	if err := watchcontainer.Preflight(ctx, api, l.store, rec, c); err != nil {
 		return l.refuseStart(api, rec, c, err)
 	}
 	if st == nil {
@@ -81,11 +85,12 @@ func (l *Launcher) resume(ctx context.Context, rec state.Session) error {
 	return link.Done()
 }
 
-// refuseStart returns the error for a container that must not start. One that has never run is removed, as by run.
+// refuseStart returns the error for a container that must not start. One that has never run is removed, as by run. Others
+// are kept: they may have files that a person needs.
 func (l *Launcher) refuseStart(api client.APIClient, rec state.Session, c container.InspectResponse, err error) error {
 	err = fmt.Errorf("container %s: %w", rec.ContainerName, err)
 	if c.State.Status != container.StateCreated {
-		return err
+		return cli.Hint(err, "the container is kept, but not started: undo what its mount leads to now, or create it again with other mounts (docker cp copies its files)")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), removal)
 	defer cancel()

@@ -4,7 +4,9 @@ package apiproxy
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -62,8 +64,7 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request) {
 		return // HTTP/1 can be hijacked
 	}
 	defer conn.Close()
-	resp.Body = nil // Write writes the header only
-	if resp.Write(conn) != nil {
+	if head(conn, resp) != nil {
 		return
 	}
 	pump(conn.(halfCloser), buffered.Reader, engine, in)
@@ -74,6 +75,7 @@ func (s *Server) ask(engine net.Conn, r *http.Request) (*bufio.Reader, *http.Res
 	out := r.Clone(r.Context())
 	s.aim(out.URL)
 	out.Host = r.Host
+	out.Header.Del("Expect") // the body is here already, and 100 Continue would be taken for the answer
 	if _, has := out.Header["User-Agent"]; !has {
 		out.Header.Set("User-Agent", "") // Write would add one
 	}
@@ -85,11 +87,24 @@ func (s *Server) ask(engine net.Conn, r *http.Request) (*bufio.Reader, *http.Res
 	return in, resp, err
 }
 
-// streams reports whether the bytes after the header are the stream's.
+// streams reports whether the bytes after the header are the stream's. An answer whose end is known is none, whatever its
+// type: the next request may follow it.
 func streams(resp *http.Response) bool {
 	media := resp.Header.Get("Content-Type")
 	return resp.StatusCode == http.StatusSwitchingProtocols ||
-		resp.StatusCode == http.StatusOK && (media == "application/vnd.docker.raw-stream" || media == "application/vnd.docker.multiplexed-stream")
+		resp.StatusCode == http.StatusOK && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 &&
+			(media == "application/vnd.docker.raw-stream" || media == "application/vnd.docker.multiplexed-stream")
+}
+
+// head writes the header of a stream. Response.Write would add that the body is empty, and HTTP libraries would then not
+// read the stream.
+func head(w io.Writer, resp *http.Response) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "HTTP/1.1 %s\r\n", resp.Status)
+	_ = resp.Header.Write(&b) // a buffer takes everything
+	b.WriteString("\r\n")
+	_, err := w.Write(b.Bytes())
+	return err
 }
 
 // answer passes on an answer that is no stream, such as an error.

@@ -106,8 +106,8 @@ func raiseSignal() {
 
 // DockerKilled reports whether ctx, which Interruptible returned, ended because docker was killed.
 func DockerKilled(ctx context.Context) bool {
-	var told *Interrupted
-	return errors.As(context.Cause(ctx), &told) && told.sig == syscall.SIGKILL
+	var interrupted *Interrupted
+	return errors.As(context.Cause(ctx), &interrupted) && interrupted.sig == syscall.SIGKILL
 }
 
 // exitRun exits as docker's own main does, because docker run waits for its container in any case.

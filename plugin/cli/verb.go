@@ -62,12 +62,12 @@ func Verb(run runE) runE {
 func VerbWithSignals(run runE) runE {
 	return func(cmd *cobra.Command, args []string) error {
 		err := run(cmd, args)
-		var told *Interrupted
+		var interrupted *Interrupted
 		switch {
 		case err == nil:
 			return nil
-		case errors.As(err, &told):
-			return told.Status()
+		case errors.As(err, &interrupted):
+			return interrupted.Status()
 		}
 		return &Failure{Code: CodeVerb, Err: err}
 	}

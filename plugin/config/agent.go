@@ -92,9 +92,9 @@ func (a *Agent) readEnv(r *reader, n *yaml.Node) {
 }
 
 func (a *Agent) readContainer(r *reader, n *yaml.Node) {
-	said := maps.Clone(a.Container)
-	if said == nil {
-		said = map[string]string{}
+	merged := maps.Clone(a.Container)
+	if merged == nil {
+		merged = map[string]string{}
 	}
 	known := map[string]func(*yaml.Node){}
 	for _, key := range containerKeys {
@@ -103,11 +103,11 @@ func (a *Agent) readContainer(r *reader, n *yaml.Node) {
 			if n.Kind != yaml.ScalarNode {
 				value = "?"
 			}
-			said[key] = value
+			merged[key] = value
 		}
 	}
 	r.fieldsWithWarnings(n, "agent.container", known)
-	a.Container = said
+	a.Container = merged
 }
 
 // addDiagnostics adds the problems and warnings of r to a.

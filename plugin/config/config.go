@@ -93,6 +93,7 @@ type Config struct {
 	Notify   Notify
 	Jobs     Jobs
 	Limits   Limits
+	Git      Git                // for git-push
 	Proxies  []Proxy            // for run in this project
 	Services map[string]Service // for the containers of compose services, by name
 	Agent    Agent              // for docker hostexec agent

@@ -41,6 +41,7 @@ type document struct {
 	services map[string]Service
 	defaults policy.Settings
 	commands map[string]policy.Ruleset
+	git      Git
 	agent    *yaml.Node
 }
 
@@ -86,6 +87,7 @@ func parse(file string, text []byte, r role) *document {
 	if r != workspace {
 		known["audit"], known["notify"], known["jobs"] = d.readAudit, d.readNotify, d.readJobs
 		known["limits"] = d.readLimits
+		known["git"] = d.readGit
 		known["agent"] = func(n *yaml.Node) { d.agent = n } // this section allows no request
 		known["defaults"] = func(n *yaml.Node) { d.fields(n, "defaults", d.settings(&d.defaults)) }
 	}

@@ -16,6 +16,9 @@ import (
 func (c *Config) resolvePrograms(p *policy.Policy) {
 	p.Programs = map[string][]string{}
 	add := func(name, path string) {
+		if name == policy.GitPush { // its arguments are not git's
+			return
+		}
 		if path == "" {
 			path, _ = osenv.LookPath(name, os.Getenv("PATH"))
 		}

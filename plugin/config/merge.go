@@ -52,6 +52,7 @@ func (c *Config) merge(d *document) {
 	c.Jobs.Disk = cmp.Or(d.jobs.Disk, c.Jobs.Disk)
 	c.Limits = d.limits.over(c.Limits)
 	c.defaults = d.defaults.Over(c.defaults)
+	c.git(d)
 	c.agent(d)
 }
 

@@ -118,6 +118,8 @@ func (d *document) setPlace(key *yaml.Node, set *policy.Ruleset, where, limits p
 	switch {
 	case key.Value == policy.Shell && (where.Confined() || limits != policy.Place{}):
 		d.fail(key, "where, container: not of %s: hostexec session create --in CONTAINER has one that lives in a container", key.Value)
+	case key.Value == policy.GitPush && (where.Confined() || limits != policy.Place{}):
+		d.fail(key, "where, container: not of %s, which has a place of its own", key.Value)
 	case !where.Contained() && limits != policy.Place{}:
 		d.fail(key, "container: %s runs on the host: where: container:IMAGE says that it does not", key.Value)
 	case where.Contained() && set.SHA256 != "":

@@ -48,6 +48,12 @@ func ParseProxy(value string) (state.Command, error) {
 			return c, err
 		}
 	}
+	if name == policy.GitPush && (c.Where != nil || c.Keep) {
+		return c, errors.New("it has a place of its own, and no jobs: leave where and keep away")
+	}
+	if name == policy.GitPush {
+		c.Shim = policy.GitHelper
+	}
 	if c.Where != nil && c.Where.Image == "" && *c.Where != (state.ContainerSpec{Sandboxed: c.Where.Sandboxed}) {
 		return c, errors.New("docker_host, network and limits are a container's: where=container:IMAGE has to be there, too")
 	}

@@ -17,7 +17,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// containerProcess is one command in its container.
+// containerProcess is one command in its container. It has many fields because it follows both the program in the
+// container and, through the engine, the container.
 type containerProcess struct {
 	containers *Containers
 	api        Engine

@@ -68,20 +68,27 @@ func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.Ins
 	if err := l.copyShims(ctx, api, c, arch); err != nil {
 		return nil, err
 	}
-	<-l.Ready
-	if err = l.Err; err == nil {
-		err = l.Link.Bind(c.ID, "")
+	if err := l.bindRunning(ctx, api, c.ID); err != nil {
+		return nil, err
 	}
-	for _, w := range l.Link.Warnings() {
-		l.Notice("warning: %s", w)
-	}
-	if err != nil {
-		_, terr := removeShims(context.WithoutCancel(ctx), api, c.ID, p.Record)
-		return nil, errors.Join(err, terr)
-	}
-	l.ID = c.ID
 	l.Announce()
 	return l, nil
+}
+
+// bindRunning binds the session to the running container id. If that fails, it removes the shims again.
+func (l *Launch) bindRunning(ctx context.Context, api client.APIClient, id string) error {
+	<-l.Ready
+	err := l.Err
+	if err == nil {
+		err = l.Link.Bind(id, "")
+	}
+	l.warnOfMounts()
+	if err != nil {
+		_, rerr := removeShims(context.WithoutCancel(ctx), api, id, l.Plan.Record)
+		return errors.Join(err, rerr)
+	}
+	l.ID = id
+	return nil
 }
 
 // lockAttach waits until no other attach is running. Of two for one container, the second must see the first's

@@ -46,6 +46,11 @@ func (t rawTerminal) Write(p []byte) (int, error) {
 // Announce prints what the user should know before the container starts.
 func (l *Launch) Announce() {
 	l.warnConfig()
+	l.AnnounceSession()
+}
+
+// AnnounceSession is Announce without the warnings of the configuration, which are not this session's only.
+func (l *Launch) AnnounceSession() {
 	l.warnPrivs()
 	l.warnPort()
 	l.banner()
@@ -69,8 +74,24 @@ func (l *Launch) warnConfig() {
 	}
 }
 
+// warnOfMounts prints the warnings that the watcher has found. It warns scripts of a flag without effect, because
+// their commands run elsewhere.
+func (l *Launch) warnOfMounts() {
+	for _, w := range l.Link.Warnings() {
+		if strings.HasPrefix(w, "--workdir-host ") {
+			l.warn(w)
+		} else {
+			l.Notice("warning: %s", w)
+		}
+	}
+}
+
 // warn prints a warning for people and for scripts.
 func (l *Launch) warn(text string) {
+	if l.Tell != nil && l.CLI.Err().IsTerminal() {
+		l.Tell("warning: " + text)
+		return
+	}
 	var out io.Writer = l.CLI.Err()
 	if l.CLI.Err().IsTerminal() {
 		out = rawTerminal{out}
@@ -95,17 +116,9 @@ func (l *Launch) banner() {
 	}
 	here := slices.DeleteFunc(slices.Clone(commands), l.Plan.Elsewhere)
 	rules := l.Plan.Config.Policy(PolicyCommands(here))
-	confined := func(name string) bool { return rules.Place(name).Sandboxed }
 	if on := Allowed(here); len(on) > 0 {
-		if free := slices.DeleteFunc(slices.Clone(on), confined); len(free) > 0 {
-			l.Notice("session %s: %s on this host when the container calls", l.Plan.Record.ID, runPhrase(free))
-		}
-		if boxed := slices.DeleteFunc(slices.Clone(on), func(name string) bool { return !confined(name) }); len(boxed) > 0 {
-			l.Notice("session %s: %s in a sandbox on this host when the container calls", l.Plan.Record.ID, runPhrase(boxed))
-		}
-		if at := l.commandDirs(); at != "" {
-			l.Notice("%s", at)
-		}
+		l.bannerOfGit(on)
+		l.bannerOfHost(rules, on)
 	}
 	for _, c := range commands {
 		if c.Action != "deny" && l.Plan.Elsewhere(c) {
@@ -128,6 +141,28 @@ func (l *Launch) banner() {
 	l.proposeSandbox(rules, here)
 }
 
+// bannerOfHost prints which of the allowed commands run on this host, which of them in a sandbox, and where.
+func (l *Launch) bannerOfHost(rules *policy.Policy, allowed []string) {
+	var free, confined []string
+	for _, name := range allowed {
+		switch {
+		case rules.Place(name).Sandboxed:
+			confined = append(confined, name)
+		case name != policy.GitPush:
+			free = append(free, name)
+		}
+	}
+	if len(free) > 0 {
+		l.Notice("session %s: %s on this host when the container calls", l.Plan.Record.ID, runPhrase(free))
+	}
+	if len(confined) > 0 {
+		l.Notice("session %s: %s in a sandbox on this host when the container calls", l.Plan.Record.ID, runPhrase(confined))
+	}
+	if at := l.commandDirs(); at != "" {
+		l.Notice("%s", at)
+	}
+}
+
 // proposeSandbox names a command that always runs code of the container, and how to confine it.
 func (l *Launch) proposeSandbox(rules *policy.Policy, here []state.Command) {
 	if sandbox.Supported() != nil {
@@ -138,6 +173,14 @@ func (l *Launch) proposeSandbox(rules *policy.Policy, here []state.Command) {
 			l.Notice("hint: --proxy %s,where=sandbox keeps that code from your other files", c.Name)
 			return
 		}
+	}
+}
+
+// bannerOfGit prints how git in the container reaches remotes by way of this host, if it may.
+func (l *Launch) bannerOfGit(allowed []string) {
+	if slices.Contains(allowed, policy.GitPush) {
+		l.Notice("session %s: git in the container reaches remotes with this host's credentials after this line, typed in the repository there:", l.Plan.Record.ID)
+		l.Notice("  %s", watch.GitRemotes(l.Store, l.Plan.Record.InvokedIn, l.Plan.Config).Setup())
 	}
 }
 

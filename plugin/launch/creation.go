@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/api/types/network"
 	"github.com/docker/docker/client"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -20,6 +21,7 @@ type Creation struct {
 	Network  *network.NetworkingConfig
 	Platform *ocispec.Platform
 	Name     string
+	Image    *image.InspectResponse // nil: the engine is asked when it is needed
 }
 
 // creationTimeout is the time limit for the engine's answer after the creation was cancelled.

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/api/types/mount"
 	"github.com/docker/docker/api/types/versions"
 	"github.com/docker/docker/client"
@@ -45,25 +46,27 @@ func containerPath(ctx context.Context, api client.APIClient, want Creation) (st
 
 // imageEnv returns the environment of the container's image.
 func imageEnv(ctx context.Context, api client.APIClient, want Creation) ([]string, error) {
+	if want.Image != nil {
+		return envOf(*want.Image), nil
+	}
+	img, err := want.InspectImage(ctx, api)
+	return envOf(img), err
+}
+
+// InspectImage returns what the engine reports about the container's image.
+func (c Creation) InspectImage(ctx context.Context, api client.APIClient) (image.InspectResponse, error) {
 	var opts []client.ImageInspectOption
-	if want.Platform != nil && versions.GreaterThanOrEqualTo(api.ClientVersion(), "1.49") {
-		opts = append(opts, client.ImageInspectWithPlatform(want.Platform))
+	if c.Platform != nil && versions.GreaterThanOrEqualTo(api.ClientVersion(), "1.49") {
+		opts = append(opts, client.ImageInspectWithPlatform(c.Platform))
 	}
-	return envOf(ctx, api, want.Config.Image, opts...)
+	return api.ImageInspect(ctx, c.Config.Image, opts...)
 }
 
-// ImagePath returns the PATH that an image sets.
-func ImagePath(ctx context.Context, api client.APIClient, image string) (string, error) {
-	env, err := envOf(ctx, api, image)
-	return pathOf(env), err
-}
-
-func envOf(ctx context.Context, api client.APIClient, image string, opts ...client.ImageInspectOption) ([]string, error) {
-	img, err := api.ImageInspect(ctx, image, opts...)
-	if err != nil || img.Config == nil {
-		return nil, err
+func envOf(img image.InspectResponse) []string {
+	if img.Config == nil {
+		return nil
 	}
-	return img.Config.Env, nil
+	return img.Config.Env
 }
 
 // pathOf returns the PATH of a container's environment.

@@ -40,7 +40,8 @@ import (
 //	         then tells the watcher the container's ID and copies the links for login shells
 //	Finish   runs after docker run; the watcher stays with the container
 //
-// If a step fails or is interrupted before the container starts, nothing is left behind.
+// If a step fails or is interrupted before the container starts, nothing is left behind. Launch has more methods and
+// fields than other types because each step, also a concurrent one, must be able to undo the others.
 type Launch struct {
 	CLI   command.Cli
 	Plan  *Plan
@@ -204,10 +205,10 @@ func FillShare(store *state.Store, p *Plan, arch string) error {
 		if rec.Agent != nil {
 			c.Pass = append(c.Pass, call.StdinVariable)
 		}
-		err := inject.FillFiles(store.Home, dir, arch, c.Script(), c.Pass, rec.Names())
+		err := inject.FillFiles(store.Home, dir, arch, c.Script(), c.Pass, rec.Shims())
 		return errors.Join(err, inject.FillRules(dir, rec.RuleCommands))
 	}
-	err := inject.FillShare(store.Home, dir, arch, rec.Names())
+	err := inject.FillShare(store.Home, dir, arch, rec.Shims())
 	return errors.Join(err, inject.FillRules(dir, rec.RuleCommands))
 }
 
@@ -271,9 +272,7 @@ func (l *Launch) bindContainer(api client.APIClient, want Creation) error {
 	if err == nil {
 		err = l.Link.Bind(l.ID, l.volume)
 	}
-	for _, w := range l.Link.Warnings() {
-		l.Notice("warning: %s", w)
-	}
+	l.warnOfMounts()
 	if w := linkWarning(<-linked, l.Plan.Record.Linked()); w != "" && err == nil {
 		l.warn(w) // also in a script, whose login shells would run another program
 	}

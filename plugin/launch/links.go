@@ -62,7 +62,7 @@ func (l *Launch) copyLinks(api client.APIClient, want Creation, c container.Insp
 	if inject.Covered(targets, inject.LinkDir) {
 		return fmt.Errorf("there is a mount over %s", inject.LinkDir)
 	}
-	all := append(l.Plan.Record.Names(), inject.Shim)
+	all := append(l.Plan.Record.Shims(), inject.Shim)
 	names, err := l.linkable(ctx, api, c.Image, all, slices.ContainsFunc(targets, notTarget))
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/osenv"
+	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -48,11 +49,15 @@ func locate(c state.Command, path string) (string, error) {
 		}
 		return c.Path, nil
 	}
-	if p, ok := osenv.LookPath(c.Name, path); ok {
+	program := c.Name
+	if program == policy.GitPush {
+		program = "git"
+	}
+	if p, ok := osenv.LookPath(program, path); ok {
 		return p, nil
 	}
-	return "", cli.Hint(fmt.Errorf("command '%s' not found in PATH", c.Name),
-		fmt.Sprintf("install it on this host, or name its place: --proxy %s=/path/to/%s", c.Name, c.Name))
+	return "", cli.Hint(fmt.Errorf("command '%s' not found in PATH", program),
+		fmt.Sprintf("install it on this host, or name its place: --proxy %s=/path/to/%s", c.Name, program))
 }
 
 // needsPrivs returns why a program does not work without gaining privileges, or "".

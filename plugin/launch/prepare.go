@@ -10,7 +10,6 @@ import (
 	"github.com/docker/docker/client"
 
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
-	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // Additions returns what the session adds to want, a container that somebody else creates. The caller calls Created
@@ -21,8 +20,8 @@ func (l *Launch) Additions(ctx context.Context, api client.APIClient, want Creat
 		return Additions{}, err
 	}
 	err = l.prepare(ctx, api, want)
-	if err == nil {
-		err = l.remoteVolume(ctx, api, want)
+	if rec := l.Plan.Record; err == nil && rec.Relay && rec.Carrier != carrier.ByFiles && l.Store.Engine(rec.Engine).RemoteFiles {
+		err = l.useVolume(ctx, api, want)
 	}
 	if err != nil {
 		return Additions{}, l.cause(err)
@@ -30,33 +29,31 @@ func (l *Launch) Additions(ctx context.Context, api client.APIClient, want Creat
 	return l.additions(want, path), nil
 }
 
-// remoteVolume fills a volume in place of the share if the engine does not see this host's directories. run finds that
-// out when the engine refuses its container; here it must be known before.
-func (l *Launch) remoteVolume(ctx context.Context, api client.APIClient, want Creation) error {
-	if !l.Plan.Record.Relay || l.Plan.Record.Carrier == carrier.ByFiles {
-		return nil
+// Refused handles the engine's refusal of a container with the additions. It returns other additions for a second try,
+// or nil: the refusal stays. An error takes its place.
+func (l *Launch) Refused(ctx context.Context, api client.APIClient, want Creation, refusal error) (*Additions, error) {
+	if err := l.filled(); err != nil {
+		return nil, l.cause(err)
 	}
-	known := l.Store.Engine(l.Plan.Record.Engine)
-	remote := known.RemoteFiles
-	if known == (state.Engine{}) {
-		var err error
-		if remote, err = seesNoFiles(ctx, api, l.Store.Home, want.Config.Image); err != nil {
-			return err
-		}
+	if !sourceMissing(refusal, l.Dir) || !l.Plan.Record.Relay || l.volume != "" {
+		_ = l.explain(refusal) // which is refusal
+		return nil, l.Failed
 	}
-	if !remote {
-		return nil
+	if err := l.useVolume(ctx, api, want); err != nil {
+		return nil, err
 	}
-	if l.http.Address != "" {
-		return errRemoteHTTP
+	path, err := containerPath(ctx, api, want)
+	if err != nil {
+		return nil, err
 	}
-	return l.fillVolume(ctx, api, want)
+	adds := l.additions(want, path)
+	return &adds, nil
 }
 
 // Created binds the session to container id, which was created as want with the additions. If the watcher objects, it
 // removes the container.
 func (l *Launch) Created(api client.APIClient, id string, want Creation) error {
-	l.ID = id
+	l.ID, l.Writable = id, writableSources(want)
 	if err := l.bindContainer(api, want); err != nil {
 		l.discard(api)
 		return l.cause(err)

@@ -44,26 +44,26 @@ func (e *notRemovedError) Unwrap() error { return e.why }
 // removeShims removes the files from container id that attach copied for rec's commands. It reports whether any
 // file was left to remove. The error is a notRemovedError if files stay.
 func removeShims(ctx context.Context, api client.APIClient, id string, rec state.Session) (found bool, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, removalTimeout, errors.New("what removes them does not end in the container"))
+	ctx, cancel := context.WithTimeoutCause(ctx, removalTimeout, errors.New("the process that removes them does not end"))
 	defer cancel()
 	names := rec.Linked()
-	there, err := remainingPaths(ctx, api, id, shimPaths(names), names)
-	if err == nil && len(there) == 0 {
+	existing, err := remainingPaths(ctx, api, id, shimPaths(names), names)
+	if err == nil && len(existing) == 0 {
 		return false, nil
 	}
-	own, said := "/hostexec-leave-"+rec.ID, "" // the shim recognizes the directory by this name, which is the same in each try
+	own, messages := "/hostexec-leave-"+rec.ID, "" // the shim recognizes the directory by this name, which is the same in each try
 	if err == nil {
 		err = checkRemovable(ctx, api, id)
 	}
 	if err == nil {
-		said, err = runRemoval(ctx, api, id, own, names)
+		messages, err = runRemoval(ctx, api, id, own, names)
 	}
 	var left []string
 	if err == nil {
 		left, err = remainingPaths(ctx, api, id, append(shimPaths(names), own+"/bin/"+inject.Shim), names)
 	}
 	if err == nil && len(left) > 0 {
-		err = fmt.Errorf("the container still has %s%s", strings.Join(left, ", "), said)
+		err = fmt.Errorf("the container still has %s%s", strings.Join(left, ", "), messages)
 	}
 	byHand := fmt.Sprintf("look at what is there, and then: docker exec -u 0 %.12s rm -rf %s %s", id, inject.Target, own)
 	switch {
@@ -138,8 +138,8 @@ func remainingPaths(ctx context.Context, api client.APIClient, id string, paths,
 }
 
 // runRemoval copies the shim into the directory own and executes it. The shim removes what attach has copied, and
-// then itself. leave returns the shim's messages after a colon, in printable ASCII.
-func runRemoval(ctx context.Context, api client.APIClient, id, own string, names []string) (said string, err error) {
+// then itself. It returns the shim's messages after a colon, in printable ASCII.
+func runRemoval(ctx context.Context, api client.APIClient, id, own string, names []string) (messages string, err error) {
 	arch, err := EngineArch(ctx, api)
 	if err != nil {
 		return "", err
@@ -156,7 +156,7 @@ func runRemoval(ctx context.Context, api client.APIClient, id, own string, names
 		return "", err
 	}
 	if err := api.CopyToContainer(ctx, id, "/", archive, container.CopyToContainerOptions{}); err != nil {
-		return "", fmt.Errorf("copy what removes them: %w", err)
+		return "", fmt.Errorf("copy the shim: %w", err)
 	}
 	at, err := callcontainer.Attach(ctx, func(ctx context.Context) (types.HijackedResponse, error) {
 		return api.ContainerExecAttach(ctx, exec.ID, container.ExecAttachOptions{})
@@ -177,7 +177,7 @@ func runRemoval(ctx context.Context, api client.APIClient, id, own string, names
 	case !st.Running && st.ExitCode != 0 && (st.ExitCode != cli.CodeRun || bytes.Contains(out.Bytes(), []byte(inject.NoThread))): // the code is the engine's or the shim's
 		return "", errNoExec
 	case out.Len() > 0:
-		said = fmt.Sprintf(": %+q", bytes.TrimSpace(out.Bytes()))
+		messages = fmt.Sprintf(": %+q", bytes.TrimSpace(out.Bytes()))
 	}
-	return said, nil
+	return messages, nil
 }

@@ -26,7 +26,7 @@ func (p *Plan) ruleCommands(search string) (names []string) {
 	for _, name := range rules.Names() {
 		set := rules.Rules[name]
 		switch {
-		case name == policy.Shell, name == inject.Shim, slices.Contains(p.Record.Names(), name):
+		case name == policy.Shell, name == policy.GitPush, name == inject.Shim, slices.Contains(p.Record.Names(), name):
 		case !slices.ContainsFunc(set.Rules, func(r policy.Rule) bool { return r.Do != policy.Deny }):
 		case set.Exec != "", set.Place.Contained():
 			names = append(names, name)

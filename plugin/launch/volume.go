@@ -35,15 +35,21 @@ func (l *Launch) createContainer(ctx context.Context, api client.APIClient, want
 	if !sourceMissing(err, l.Dir) || !l.Plan.Record.Relay {
 		return resp, err
 	}
-	if l.http.Address != "" {
-		return resp, l.noteFailure(errRemoteHTTP)
-	}
-	if l.volume == "" { // docker run may create the container again after a pull
-		if err := l.fillVolume(ctx, api, want); err != nil {
-			return resp, l.noteFailure(err)
-		}
+	if err := l.useVolume(ctx, api, want); err != nil {
+		return resp, l.noteFailure(err)
 	}
 	return l.additions(want, path).Apply(want).send(ctx, api)
+}
+
+// useVolume has the additions mount a volume in place of the share.
+func (l *Launch) useVolume(ctx context.Context, api client.APIClient, want Creation) error {
+	if l.http.Address != "" {
+		return errRemoteHTTP
+	}
+	if l.volume != "" { // docker run may create the container again after a pull
+		return nil
+	}
+	return l.fillVolume(ctx, api, want)
 }
 
 var errRemoteHTTP = cli.Hint(errors.New("--http: the engine does not see this host's directories: it is elsewhere"), "leave --http away: a relay carries the calls of the commands")
@@ -61,7 +67,7 @@ func (l *Launch) fillVolume(ctx context.Context, api client.APIClient, want Crea
 	if err != nil {
 		return err
 	}
-	archive, err := inject.Archive(arch, l.Plan.Record.Names(), l.Plan.Record.RuleCommands, "")
+	archive, err := inject.Archive(arch, l.Plan.Record.Shims(), l.Plan.Record.RuleCommands, "")
 	if err != nil {
 		return err
 	}

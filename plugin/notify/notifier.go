@@ -45,8 +45,8 @@ func (n *Notifier) Notify(ctx context.Context, waiting int) error {
 		return errors.New("there is nobody to notify")
 	}
 	var errs []error
-	told := false
-	tell := func(argv []string, env ...string) {
+	succeeded := false
+	notify := func(argv []string, env ...string) {
 		if len(argv) == 0 {
 			return
 		}
@@ -56,11 +56,11 @@ func (n *Notifier) Notify(ctx context.Context, waiting int) error {
 			errs = append(errs, fmt.Errorf("%s: %w", argv[0], err))
 			return
 		}
-		told = true
+		succeeded = true
 	}
-	tell(n.Command, "HOSTEXEC_PENDING="+strconv.Itoa(waiting), "HOSTEXEC_SESSION="+n.Session)
-	tell(fillCount(n.Desktop, waiting))
-	if told {
+	notify(n.Command, "HOSTEXEC_PENDING="+strconv.Itoa(waiting), "HOSTEXEC_SESSION="+n.Session)
+	notify(fillCount(n.Desktop, waiting))
+	if succeeded {
 		return nil
 	}
 	return errors.Join(errs...)

@@ -19,7 +19,7 @@ const (
 	Gone     Outcome = "gone" // answered elsewhere, or its callers have ended
 )
 
-// maxEnded limits the settled questions that the board keeps. It keeps them so that every browser gets the
+// maxEnded limits the settled questions that pageState keeps. It keeps them so that every browser gets the
 // result of the questions that it shows.
 const maxEnded = 50
 

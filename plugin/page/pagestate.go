@@ -16,7 +16,8 @@ import (
 
 // pageState holds the state of all sessions that the page shows. Watchers report waiting questions. The page
 // polls the rest every second: running calls, grants and ended requests. It does so only while a browser
-// is connected or Page.Open is set, because a client that watches a session counts as an approver.
+// is connected or Page.Open is set, because a client that watches a session counts as an approver. It has a
+// field for each kind of thing that the page shows, all under one lock, so that a browser gets consistent lists.
 type pageState struct {
 	store  *state.Store
 	always bool
@@ -51,7 +52,7 @@ func newPageState(store *state.Store, always bool) *pageState {
 	return &pageState{store: store, always: always, watched: map[string]*sessionWatch{}, wake: make(chan struct{}, 1)}
 }
 
-// run updates the board until ctx is done. It returns after all watch goroutines have ended.
+// run updates the state until ctx is done. It returns after all watch goroutines have ended.
 func (b *pageState) run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -108,7 +109,7 @@ func (b *pageState) stopWatching() {
 	}
 }
 
-// addSession returns a new seat for a session, or nil if it has one.
+// addSession returns a new sessionWatch for a session, or nil if it has one.
 func (b *pageState) addSession(ctx context.Context, session string) (*sessionWatch, context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -153,7 +154,7 @@ func (b *pageState) setLocked(s *sessionWatch, all []control.Question) {
 
 // refresh polls running calls, grants and ended requests.
 func (b *pageState) refresh(ctx context.Context) {
-	served, err := survey(ctx, b.store)
+	served, err := sessionStates(ctx, b.store)
 	granted := grants(ctx, b.store)
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 
 // sessions answers GET /sessions.
 func (p *Page) sessions(w http.ResponseWriter, r *http.Request) {
-	list, err := survey(r.Context(), p.Store)
+	list, err := sessionStates(r.Context(), p.Store)
 	if err != nil {
 		fail(w, http.StatusBadGateway, err.Error())
 		return
@@ -25,8 +25,8 @@ func (p *Page) sessions(w http.ResponseWriter, r *http.Request) {
 // unknown is the state of a session whose watcher does not answer.
 const unknown = "unknown"
 
-// survey returns the state of all sessions that have a watcher, oldest first.
-func survey(ctx context.Context, store *state.Store) ([]control.Summary, error) {
+// sessionStates returns the state of all sessions that have a watcher, oldest first.
+func sessionStates(ctx context.Context, store *state.Store) ([]control.Summary, error) {
 	recs, err := store.List()
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (p *Page) audit(w http.ResponseWriter, _ *http.Request) {
 
 // running returns the directory of the session in which a command runs for request id.
 func (p *Page) running(ctx context.Context, id string) (dir string, ok bool) {
-	list, _ := survey(ctx, p.Store) // on an error, nothing is found
+	list, _ := sessionStates(ctx, p.Store) // on an error, nothing is found
 	for _, s := range list {
 		if slices.ContainsFunc(s.Running, func(r control.Running) bool { return r.Request == id }) {
 			return p.Store.Dir(s.ID), true

@@ -3,7 +3,7 @@
 // Package sessions finds sessions and their states. It reads their records, asks their watchers, and asks the
 // engines for their containers. It also ends watchers, and removes what agents without a watcher have left.
 //
-//	records + watchers + engines -> Survey -> Session{State, Watcher}
+//	records + watchers + engines -> States -> Session{State, Watcher}
 //
 // It starts no session: plugin/launch does.
 package sessions
@@ -52,9 +52,9 @@ type Session struct {
 // Unanswered returns why an existing watcher has not answered, or nil.
 func (s Session) Unanswered() error { return s.unanswered }
 
-// Survey finds the watcher and the container of each record. If a session's engine does not answer, the
+// States returns the sessions of recs with their states. It finds the watcher and the container of each record. If a session's engine does not answer, the
 // session's state is unknown.
-func Survey(ctx context.Context, dockerCLI command.Cli, store *state.Store, recs []state.Session) []Session {
+func States(ctx context.Context, dockerCLI command.Cli, store *state.Store, recs []state.Session) []Session {
 	engines := make(map[string]map[string]containerState) // containers by ID, by engine
 	watchers, silent := askEach(ctx, store, recs)
 	all := make([]Session, len(recs))
@@ -203,7 +203,7 @@ func Inspect(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref
 	if err != nil {
 		return Session{}, cli.Hint(err, "docker hostexec status -a")
 	}
-	return Survey(ctx, dockerCLI, store, []state.Session{rec})[0], nil
+	return States(ctx, dockerCLI, store, []state.Session{rec})[0], nil
 }
 
 // Find returns the record of the session with the name or id ref. The container may have got that name after

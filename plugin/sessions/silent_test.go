@@ -16,7 +16,7 @@ import (
 // Attack 213.
 func TestSilentWatcher(t *testing.T) {
 	sessionstest.Silent(t, func(t *testing.T, store *state.Store, recs []state.Session) {
-		for _, s := range Survey(t.Context(), nil, store, recs) {
+		for _, s := range States(t.Context(), nil, store, recs) {
 			if s.State != StateUnknown || s.Unanswered() == nil || s.Watcher != nil {
 				t.Errorf("it is %s, %v", s.State, s.Unanswered())
 			}

@@ -3,6 +3,7 @@
 package state
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,6 +28,8 @@ type Command struct {
 	Path   string `json:"path"`   // on the host, absolute
 
 	Found bool `json:"found,omitempty"` // the path was found in PATH, not given by the user
+
+	Shim string `json:"shim,omitempty"` // the name by which the container calls it; empty: Name
 
 	Explicit bool `json:"explicit,omitempty"` // the user gave the action
 
@@ -156,8 +159,17 @@ func (s *Session) Proxied() []Command {
 	return append(slices.Clone(s.Commands), *s.Shell)
 }
 
+// Shims returns the names by which the container calls the session's commands, in their order.
+func (s *Session) Shims() []string {
+	names := s.Names()
+	for i, c := range s.Commands {
+		names[i] = cmp.Or(c.Shim, c.Name)
+	}
+	return names
+}
+
 // Linked returns the names of all commands that the container can call by name.
-func (s *Session) Linked() []string { return append(s.Names(), s.RuleCommands...) }
+func (s *Session) Linked() []string { return append(s.Shims(), s.RuleCommands...) }
 
 // NewID returns a random session id.
 func NewID() string { return names.RandomHex(6) }

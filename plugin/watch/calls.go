@@ -87,6 +87,7 @@ func (c *Calls) Apply(name string, dirs *mount.Table) {
 		Elsewhere:  c.Containers.elsewhere(dirs),
 		Confined:   confined(c.record, dirs, func() int64 { return c.Server.Limits.Limit(limit.Spool).Max }),
 		Inside:     c.Containers.findExact,
+		Git:        c.gitRemotes(),
 	}
 	c.cleanEnvironLocked(sc)
 	c.Server.SetState(sc)

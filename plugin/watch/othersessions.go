@@ -112,7 +112,7 @@ func (o *OtherSessions) CheckPrograms(files []ProtectedFile, environ []string) e
 	owner := mount.Written(others.writable)
 	path, _ := executor.Path(osenv.Get(environ, "PATH"), owner)
 	for _, k := range files {
-		if k.Against != RefuseWritable {
+		if k.OnMount != RefuseWritable {
 			continue
 		}
 		if at, ok := executor.WritableDependency(k.Path, path, owner); ok {

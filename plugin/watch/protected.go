@@ -11,21 +11,21 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Objection is the reaction of hostexec to a mount that shows a protected file.
-type Objection int
+// MountAction is what hostexec does about a mount that shows a protected file.
+type MountAction int
 
-// The reactions to a mount.
+// The actions.
 const (
-	Refuse         Objection = iota // the mount, read-only or not
-	RefuseWritable                  // a mount that can be written
-	WarnWritable                    // the same, but it is the person's choice
+	Refuse         MountAction = iota // the mount, read-only or not
+	RefuseWritable                    // a mount that can be written
+	WarnWritable                      // the same, but it is the person's choice
 )
 
 // ProtectedFile is a file or directory of this host that decides which code runs on it.
 type ProtectedFile struct {
 	Path    string
 	Does    string // completes: path, which ...
-	Against Objection
+	OnMount MountAction
 	Instead string // advice, other than to mount read-only
 }
 

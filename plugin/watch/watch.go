@@ -84,14 +84,20 @@ func (w *Watcher) Run(ctx context.Context, up *os.File) error {
 	return errors.Join(err, store.Discard(id))
 }
 
-// run returns the session that it has served, or nil if there is no record of it.
-func (w *Watcher) run(ctx context.Context, link *Launcher) (*Session, error) {
+// becomeWatcher prepares this process: commands inherit no descriptors and no signal dispositions from it, and
+// their orphans become its children.
+func becomeWatcher() error {
 	if err := dir.CloexecAll(); err != nil {
-		return nil, err
+		return err
 	}
 	debug.SetMemoryLimit(collectAbove)
 	proctree.DefaultSignals()
-	if err := proctree.BecomeSubreaper(); err != nil {
+	return proctree.BecomeSubreaper()
+}
+
+// run returns the session that it has served, or nil if there is no record of it.
+func (w *Watcher) run(ctx context.Context, link *Launcher) (*Session, error) {
+	if err := becomeWatcher(); err != nil {
 		return nil, err
 	}
 	lock := flock.New(state.LockFile(w.Dir))
@@ -122,10 +128,10 @@ func (w *Watcher) run(ctx context.Context, link *Launcher) (*Session, error) {
 	s := NewSession(record, log)
 	s.Engine, s.Life = w.Engine, life
 	life.calls = s.Calls
-	who := audit.SessionInfo{Project: filepath.Base(rec.InvokedIn), Branch: branch(rec.InvokedIn), Session: rec.ID, Agent: rec.AgentName()}
+	info := audit.SessionInfo{Project: filepath.Base(rec.InvokedIn), Branch: branch(rec.InvokedIn), Session: rec.ID, Agent: rec.AgentName()}
 	options := auditing(s.Config.Load().Audit)
 	options.NoRecords = rec.Container == ""
-	entries, err := audit.Open(store.Audit(), who, options)
+	entries, err := audit.Open(store.Audit(), info, options)
 	if err != nil {
 		return s, err
 	}

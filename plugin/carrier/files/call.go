@@ -17,7 +17,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// call is one call: it translates between frames and files.
+// call is one call: it translates between frames and files. It has many fields because the caller, the host and a
+// limit can each end the call, and each has its own state.
 type call struct {
 	p       *servedDir
 	req     request
@@ -153,6 +154,9 @@ func (c *call) Output(stream wire.Kind, b []byte) error {
 func (c *call) Event(kind wire.Kind, b []byte) error {
 	switch kind {
 	case wire.KindNotice:
+		if len(b) == 0 { // the call is being ended
+			c.touchAlive()
+		}
 		err := c.err.add(b)
 		c.wakeup.Notify()
 		return err

@@ -19,7 +19,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 )
 
-// Listener serves directories of requests. It is a net.Listener whose connections are the calls.
+// Listener serves directories of requests. It is a net.Listener whose connections are the calls. It has many
+// fields: one half is the state of its loop, and the other half is what all calls share.
 type Listener struct {
 	log         *slog.Logger
 	limits      *limit.Session

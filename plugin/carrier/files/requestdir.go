@@ -26,7 +26,8 @@ type RequestDir struct {
 	Repair func() error
 }
 
-// servedDir is a RequestDir with the state of its calls.
+// servedDir is a RequestDir with the state of its calls. It has many fields because each periodic check of the
+// directory has a time of its own.
 type servedDir struct {
 	RequestDir
 	// Used by the loop only:

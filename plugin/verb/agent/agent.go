@@ -28,28 +28,27 @@ import (
 
 const agentLong = `Run one agent over stdin and stdout, on this host or in a container
 
-What it runs, and where, stands in the agent section of config.yaml, or of the file that
---config names. Its stdin, stdout and stderr are this command's, byte for byte, so that any
-client of an agent can run this in its place. In both modes the agent may call the commands
-that --proxy names: they are in its PATH.
+The agent section of config.yaml, or of the file of --config, says what runs, and where. stdin,
+stdout and stderr of this command are the agent's, byte for byte, so a client can start this
+command instead of the agent. The agent can call the commands of --proxy, which are in its PATH.
 
-Where nothing says otherwise the agent is a process of this host's, in the current
-directory, and no sandbox: it can do what you can. --mode container runs it in a container
-with a directory of its own. It ends with its client, and nothing of it stays but that
-directory, and jobs that may be kept and were started with --keep.
+By default the agent runs as a process on this host, in the current directory. That is no
+sandbox: the agent can do everything that you can. --mode container runs it in a container
+with a directory of its own. The agent ends with its client. Its directory stays, and so do
+jobs that were started with --keep, if they may be kept.
 
 EXIT STATUS
-  That of the agent, and:
-  125  hostexec or docker could not run it; stderr says what, as JSON with --json
+  The agent's exit code, and:
+  125  hostexec or docker could not run it; stderr says why, as JSON with --json
   127  its command was not found on this host`
 
-const agentExample = `  # the agent that config.yaml describes, with git of this host
+const agentExample = `  # the agent of config.yaml, which can call this host's git
   docker hostexec agent --proxy git=ask
 
-  # another one, in a container
+  # an agent in a container
   docker hostexec agent --mode container --image acp-agent:latest --proxy make
 
-  # a command, as a process, greeted before its client says anything
+  # a command as a process; hostexec sends initialize and session/new first
   docker hostexec agent --handshake -- npx @zed-industries/claude-code-acp`
 
 // agentOptions are the flags of agent that run does not have, a field for each.
@@ -95,8 +94,8 @@ func (o *agentOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.file, "config", "", "Read the agent section of this `file`, not that of config.yaml")
 	flags.StringVar(&o.mode, "mode", "", "Where the agent runs (`process|container`)")
 	flags.BoolVar(&o.handshake, "handshake", false, "Send initialize and session/new before the client's input")
-	flags.BoolVar(&o.json, "json", false, "Say as JSON why the agent did not run, or how its container failed")
-	flags.BoolVar(&o.debug, "debug", false, "Say on stderr what becomes of the agent's container")
+	flags.BoolVar(&o.json, "json", false, "On failure print one JSON object as the last line of stderr")
+	flags.BoolVar(&o.debug, "debug", false, "Report creation, start and end of the agent's container on stderr")
 	flags.StringVar(&o.image, "image", "", "The container's `image`")
 	flags.BoolVar(&o.pull, "pull", false, "Pull the image if it is not there")
 	flags.BoolVarP(&o.tty, "tty", "t", false, "Give the container a terminal, which merges stderr into stdout")
@@ -127,41 +126,49 @@ func (o *agentOptions) start(cmd *cobra.Command, dockerCLI command.Cli, args []s
 			}
 		}
 	}
-	store, err := state.Open()
+	r, err := o.newRun(dockerCLI, args)
 	if err != nil {
 		return err
+	}
+	ctx, stop := cli.Interruptible(cmd.Context(), dockerCLI, syscall.SIGHUP)
+	defer stop()
+	if r.spec.Mode == agent.InContainer {
+		return r.inContainer(ctx, cmd.Flags())
+	}
+	return r.onHost(ctx, cmd.Flags())
+}
+
+// newRun reads the configuration, and returns the planned run of an agent. args are the agent's command.
+func (o *agentOptions) newRun(dockerCLI command.Cli, args []string) (*agentRun, error) {
+	store, err := state.Open()
+	if err != nil {
+		return nil, err
 	}
 	configured, err := o.configured(store)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	spec, warnings, err := agent.New(configured, agent.Given{Mode: o.mode, Args: args, Image: o.image}, agentHost(store))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, w := range append(configured.Warnings, warnings...) {
 		o.say(dockerCLI, "warning: %s", w)
 	}
 	p, err := o.run.Plan(spec.Container.Image, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p.Record.Agent = &state.Agent{Name: spec.Name, Mode: string(spec.Mode), Keep: spec.Container.Keep}
 	if o.file != "" {
 		if p.Record.Agent.Config, err = filepath.Abs(o.file); err != nil {
-			return err
+			return nil, err
 		}
 		if err := checkNotWritable(store, p.Record.Agent.Config); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	ctx, stop := cli.Interruptible(cmd.Context(), dockerCLI, syscall.SIGHUP)
-	defer stop()
-	r := &agentRun{agentOptions: o, cli: dockerCLI, plan: p, spec: spec}
-	if spec.Mode == agent.InContainer {
-		return r.inContainer(ctx, cmd.Flags())
-	}
-	return r.onHost(ctx, cmd.Flags())
+	return &agentRun{agentOptions: o, cli: dockerCLI, plan: p, spec: spec}, nil
 }
 
 // workspaceArg takes the argument after a bare --workspace as the flag's directory. The flag's value is

@@ -34,12 +34,12 @@ func (e *endError) Unwrap() error { return e.error }
 // interruption before its start.
 func (o *agentOptions) failure(err error) error {
 	var status dockercli.StatusError
-	var told *cli.Interrupted
+	var interrupted *cli.Interrupted
 	switch {
 	case err == nil, errors.As(err, &status):
 		return err
-	case errors.As(err, &told):
-		return told.Status()
+	case errors.As(err, &interrupted):
+		return interrupted.Status()
 	}
 	f := &cli.Failure{Code: cli.CodeRun, Err: err}
 	var e *endError

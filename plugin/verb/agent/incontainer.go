@@ -181,5 +181,5 @@ func (r *agentRun) sweepBefore(ctx context.Context) error {
 	recs = slices.DeleteFunc(recs, func(rec state.Session) bool {
 		return rec.Agent == nil || rec.Agent.Keep || rec.OnHost() || rec.Engine != r.plan.Record.Engine
 	})
-	return sessions.SweepAgents(ctx, r.cli, store, sessions.Survey(ctx, r.cli, store, recs))
+	return sessions.SweepAgents(ctx, r.cli, store, sessions.States(ctx, r.cli, store, recs))
 }

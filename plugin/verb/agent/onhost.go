@@ -81,7 +81,7 @@ func (r *agentRun) process(ctx context.Context, l *launch.Launch, program string
 	share := state.ShareDir(l.Dir)
 	env, err := agent.Environ(os.Environ(), r.spec.Env, share)
 	if err == nil {
-		err = inject.FillShare(l.Store.Home, l.Dir, runtime.GOARCH, r.plan.Record.Names())
+		err = inject.FillShare(l.Store.Home, l.Dir, runtime.GOARCH, r.plan.Record.Shims())
 	}
 	if err != nil {
 		return 0, err

@@ -14,12 +14,12 @@ import (
 
 const agentRulesLong = `Print what an agent in a container should know, in Markdown
 
-It says when and how to call commands of the host, what happens when a person has to approve,
-and what each exit code means. Put it into your agent's rules file, such as CLAUDE.md or
-AGENTS.md.
+The text explains when and how to call commands of the host, what happens when a person has to
+approve, and what each exit code means. Append it to your agent's rules file, such as CLAUDE.md
+or AGENTS.md.
 
 EXIT STATUS
-  0  it was printed
+  0  the text was printed
   1  the command line is wrong`
 
 // NewRulesCommand returns the verb agent-rules.

@@ -20,18 +20,17 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-const approveLong = `Let requests run that wait for you, as docker hostexec pending shows them
+const approveLong = `Approve requests that docker hostexec pending lists
 
-The callers that wait get the answer, those that ask later ask again: unless --for, --times
-or --always makes it a grant. A grant is for exactly the same arguments, in the same
-directory, of the same session; anything else is asked about. It survives the watcher, and
-ends with the container at the latest.
+An approval holds for the callers that wait now. A later caller asks again, unless --for,
+--times or --always makes the approval a grant. A grant holds for exactly the same arguments,
+in the same directory and session. It ends with the container at the latest.
 
 REQUEST is an id, or at least its first 8 characters.
 
 EXIT STATUS
-  0  all run
-  1  at least one does not wait, any more or at all`
+  0  all requests run
+  1  at least one request does not wait`
 
 const approveExample = `  docker hostexec pending
   docker hostexec approve 3f1c9a0b
@@ -42,7 +41,7 @@ func NewApproveCommand(dockerCLI command.Cli) *cobra.Command {
 	var terms approval.Terms
 	cmd := &cobra.Command{
 		Use:               "approve [OPTIONS] REQUEST [REQUEST...]",
-		Short:             "Let requests run that wait for approval",
+		Short:             "Approve requests that wait",
 		Long:              approveLong,
 		Example:           approveExample,
 		Args:              dockercli.RequiresMinArgs(1),
@@ -65,9 +64,9 @@ func NewApproveCommand(dockerCLI command.Cli) *cobra.Command {
 		}),
 	}
 	flags := cmd.Flags()
-	flags.DurationVar(&terms.For, "for", 0, "Let the same run unasked for a `time`, such as 15m")
-	flags.IntVar(&terms.Times, "times", 0, "Let the same run so many `times`, with the calls that wait")
-	flags.BoolVar(&terms.Always, "always", false, "Let the same run unasked until the session ends")
+	flags.DurationVar(&terms.For, "for", 0, "Allow the same request without a question for a `time`, such as 15m")
+	flags.IntVar(&terms.Times, "times", 0, "Allow the same request this number of `times`; waiting calls count")
+	flags.BoolVar(&terms.Always, "always", false, "Allow the same request without a question until the session ends")
 	return cmd
 }
 

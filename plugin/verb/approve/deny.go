@@ -12,22 +12,22 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-const denyLong = `Refuse requests that wait for you
+const denyLong = `Refuse requests that docker hostexec pending lists
 
-The callers are told the reason, and exit with 126. The same request is refused unasked for
-ten seconds then, and for longer each time that it is denied. REQUEST is an id, or at least
-its first 8 characters.
+The callers get the reason, and exit with 126. For the next ten seconds the same request is
+refused without a question. After each further denial that time is longer. REQUEST is an id,
+or at least its first 8 characters.
 
 EXIT STATUS
-  0  all were refused
-  1  at least one does not wait, any more or at all`
+  0  all requests were refused
+  1  at least one request does not wait`
 
 // NewDenyCommand returns the verb deny.
 func NewDenyCommand(dockerCLI command.Cli) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:               "deny [OPTIONS] REQUEST [REQUEST...]",
-		Short:             "Refuse requests that wait for approval",
+		Short:             "Refuse requests that wait",
 		Long:              denyLong,
 		Example:           "  docker hostexec deny -m 'push to a branch, not to main' 3f1c9a0b",
 		Args:              dockercli.RequiresMinArgs(1),
@@ -43,6 +43,6 @@ func NewDenyCommand(dockerCLI command.Cli) *cobra.Command {
 			}, printer(dockerCLI))
 		}),
 	}
-	cmd.Flags().StringVarP(&reason, "message", "m", "", "Why, for the caller and the audit log")
+	cmd.Flags().StringVarP(&reason, "message", "m", "", "The reason, for the caller and the audit log")
 	return cmd
 }

@@ -24,17 +24,17 @@ import (
 
 const pendingLong = `List requests that wait for your approval, or answer them one by one
 
-With --watch, each request is shown whole, one argument to a line, and a key answers it:
-y lets it run once, a lets it run each time until the session ends, n and Enter refuse it,
-r refuses it with a reason, q leaves.
+--watch shows each request completely, one argument per line, and you answer it with a key:
+y approves it once, a approves it until the session ends, n and Enter refuse it, r refuses it
+with a reason, q quits.
 
-A request that would ask is refused at once if nobody can be asked, unless approval.wait is
-always. You can be asked here with --watch, on the page of docker hostexec ui while it is
-open, on the terminal on which the session was started, and by a notifier that works.
+If nobody can be asked, a request is refused at once, unless approval.wait is always. You can
+be asked by --watch, by an open page of docker hostexec ui, on the terminal that started the
+session, and by a notifier that works.
 
 EXIT STATUS
-  0  requests were listed, if there were any
-  1  they could not be`
+  0  the requests were listed
+  1  they could not be listed`
 
 const pendingExample = `  docker hostexec pending --watch
   docker hostexec pending --filter command=git --format '{{.ID}} {{.Command}}'`
@@ -76,7 +76,7 @@ func NewPendingCommand(dockerCLI command.Cli) *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "Only show request IDs")
 	flags.BoolVar(&opts.noTrunc, "no-trunc", false, "Do not truncate output")
-	flags.BoolVarP(&opts.watch, "watch", "w", false, "Show each request as it comes, and answer it by a key")
+	flags.BoolVarP(&opts.watch, "watch", "w", false, "Show each request when it arrives, and answer it with a key")
 	cli.FormatFlag(cmd, &opts.format, cli.Columns(newPendingRow().Header))
 	cli.FilterFlag(cmd, &opts.filters, "f", "requests", questionCriteria, sessions.FilterValues)
 	return cmd

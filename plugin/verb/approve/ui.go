@@ -19,24 +19,24 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-const uiLong = `Serve a page in the browser on which you answer what containers ask
+const uiLong = `Serve a page in the browser on which you answer requests of containers
 
-There is one page for all your sessions, on 127.0.0.1, port 9999 or the next that is free.
-It is served until ^C; when one is served already, its address is printed and opened.
-Whoever has the address can answer for you: it is good until the page ends. The browser is
-started with a file that redirects it there, and that only you can read; a browser that cannot
-read it, or took longer than 30 seconds to start, needs the address. Over ssh, forward the same
-port: ssh -L 9999:127.0.0.1:9999 HOST. On a terminal it says when a request waits
-and no browser is there; so there is somebody to ask from the start.
+There is one page for all your sessions, on 127.0.0.1, port 9999 or the next free port. It is
+served until ^C. If the page is served already, its address is printed and opened. Everybody
+who has the address can answer for you until the page ends. On a terminal, a message says when
+a request waits and no browser is open.
 
-Where there is a desktop, run and resume start it in the background for a session in which
-something can be asked: it opens a browser with the first question, and ends five minutes
-after the last session and the last browser. notify.desktop: false in config.yaml keeps run
-and resume from that.
+The browser is started with a private file that redirects it to the page. If the browser cannot
+read the file, or takes longer than 30 seconds to start, open the printed address. Over ssh,
+forward the same port: ssh -L 9999:127.0.0.1:9999 HOST.
+
+On a desktop, run and resume start the page in the background if calls of the session can ask.
+It opens a browser at the first question, and ends five minutes after the last session and the
+last browser. notify.desktop: false in config.yaml prevents that.
 
 EXIT STATUS
-  0  the page was served, or opened
-  1  it could not be`
+  0  the page was served or opened
+  1  it could not be served`
 
 // idleTimeout is the time after which a page in the background ends if there is no session.
 const idleTimeout = 5 * time.Minute
@@ -67,7 +67,7 @@ func NewUICommand(dockerCLI command.Cli) *cobra.Command {
 			return serveUI(ctx, dockerCLI, store, opts)
 		}),
 	}
-	cmd.Flags().BoolVar(&opts.noOpen, "no-open", false, "Print the address only, and open no browser")
+	cmd.Flags().BoolVar(&opts.noOpen, "no-open", false, "Print the address, but open no browser")
 	cmd.Flags().BoolVar(&opts.background, "background", false, "End when there is no session, and open a browser when something is asked")
 	_ = cmd.Flags().MarkHidden("background") // the flag exists
 	return cmd

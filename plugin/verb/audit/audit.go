@@ -22,26 +22,26 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-const auditLong = `Show what was asked, decided and run, of all sessions
+const auditLong = `Show the requests, decisions and commands of all sessions
 
 EVENT is one of
   REQUEST       a person was asked
-  AUTO_APPROVE  it was allowed without asking, by the rule that is shown
+  AUTO_APPROVE  the rule that is shown allowed it without a question
   APPROVE       a person allowed it
   DENY          a rule or a person refused it
   TIMEOUT       nobody answered in time
   CANCEL        the caller left before anybody answered
   START         it was about to run
   COMPLETE      it has ended
-  REFUSALS      so many were refused that each had no record; the last one is shown
+  REFUSALS      the number of refusals without a record of their own; the last one is shown
 
-Of a REQUEST its beginning is shown, which is enough for --filter request= and for replay.
-Times are local; --raw shows the records themselves, which have UTC. What a container
-named is shown in printable ASCII, quoted where it is not.
+REQUEST is shortened; its beginning is enough for --filter request= and for replay. Times are
+local; --raw shows the lines of the log, which have UTC. Texts of containers are shown in
+printable ASCII, and quoted if they contain other characters.
 
 EXIT STATUS
-  0  records were shown, if there were any
-  1  they could not be`
+  0  the records were shown
+  1  they could not be shown`
 
 const auditExample = `  docker hostexec audit -f
   docker hostexec audit --since 15m --filter event=DENY --filter container=web
@@ -59,7 +59,7 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts auditOptions
 	cmd := &cobra.Command{
 		Use:               "audit [OPTIONS]",
-		Short:             "Show what was asked, decided and run",
+		Short:             "Show the log of requests, decisions and commands",
 		Long:              auditLong,
 		Example:           auditExample,
 		Args:              cli.NoArgs,
@@ -73,7 +73,7 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
 		}),
 	}
 	flags := cmd.Flags()
-	flags.BoolVarP(&opts.follow, "follow", "f", false, "Go on showing what is added")
+	flags.BoolVarP(&opts.follow, "follow", "f", false, "Also show new records")
 	flags.BoolVar(&opts.raw, "raw", false, "Show the lines of the log as they are")
 	flags.StringVar(&opts.since, "since", "", "Only show records since a `time` (15m, 2026-01-31, 2026-01-31T12:00:00Z)")
 	flags.StringVarP(&opts.tail, "tail", "n", "all", "`Number` of records to show from the end")

@@ -19,18 +19,18 @@ import (
 
 const auditVerifyLong = `Check that the audit log is as it was written
 
-Every record has a hash of its own and names the record before it of its session. So it
-shows when a record was altered, removed, reordered, duplicated or truncated, and where.
-With no FILE it is the log with all files that were put aside. Name FILEs the oldest first.
+Each record contains its own hash and that of the session's previous record. So verify finds
+records that were altered, removed, reordered, duplicated or truncated. Without FILE it checks
+the log and its rotated files. Give the oldest FILE first.
 
-It cannot show that the last records of a session were removed, all of them from some
-record on; nor that somebody who may write the log, as any command that runs as you may,
-wrote a session's records anew from some record to its end; nor what was removed from the
-beginning where full files are removed anyway. Copies elsewhere can.
+It cannot find that all records of a session after some point were removed, or were rewritten
+by somebody who can write the log. Every command that runs as you can write it. If full files
+are removed (audit.keep), it cannot find what else was removed from the beginning. Copies on
+another machine can show all of this.
 
 EXIT STATUS
-  0  nothing is wrong
-  1  something is, or the log cannot be read`
+  0  no faults were found
+  1  faults were found, or the log cannot be read`
 
 func newAuditVerifyCommand(dockerCLI command.Cli) *cobra.Command {
 	return &cobra.Command{

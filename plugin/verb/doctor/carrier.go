@@ -99,14 +99,14 @@ func proveCarrier(ctx context.Context, globalArgs []string, carrier, image strin
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // run removes its container
 	cmd.WaitDelay = checkTimeout
 	out, err := cmd.CombinedOutput()
-	said := strings.TrimSpace(string(out))
+	output := strings.TrimSpace(string(out))
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
-		return fmt.Errorf("a call in a container of %s: %w\n%s", image, err, said)
-	case !strings.HasSuffix(said, entry.Version):
-		return fmt.Errorf("a call in a container of %s answered %s, want %s", image, names.Quoted(said), entry.Version)
+		return fmt.Errorf("a call in a container of %s: %w\n%s", image, err, output)
+	case !strings.HasSuffix(output, entry.Version):
+		return fmt.Errorf("a call in a container of %s answered %s, want %s", image, names.Quoted(output), entry.Version)
 	}
 	return nil
 }

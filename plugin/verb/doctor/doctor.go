@@ -20,24 +20,24 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-const doctorLong = `Look at all that sessions depend on, and say what is found, what it means, and what to type
+const doctorLong = `Check everything that sessions need, and print what was found, what it means, and how to fix it
 
-Nothing is changed: tests on disk are made in a directory that goes again. An engine that does
-not answer within ten seconds is one that fails, and the other probes go on without it.
+doctor changes nothing: tests on disk use a temporary directory. If the engine does not answer
+within ten seconds, its probe fails, and the other probes continue.
 
---image has a container of IMAGE call a command of this host, as docker hostexec run does it,
-which shows the carrier for certain. No other container is started.
+With --image, a container of IMAGE calls a command of this host, as with docker hostexec run.
+This shows for certain how calls reach the host. No other container is started.
 
 EXIT STATUS
   0  no probe fails; warnings do not count
-  1  at least one does`
+  1  at least one probe fails`
 
 // NewCommand returns the verb doctor.
 func NewCommand(dockerCLI command.Cli) *cobra.Command {
 	var format, image string
 	cmd := &cobra.Command{
 		Use:   "doctor [OPTIONS]",
-		Short: "Find out what is wrong, and what to do about it",
+		Short: "Find problems, and how to fix them",
 		Long:  doctorLong,
 		Example: `  docker hostexec doctor
   docker hostexec doctor --format '{{.Status}} {{.Probe}}'
@@ -56,7 +56,7 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
 		}),
 	}
 	cli.FormatFlag(cmd, &format, cli.Columns(newFindingRow().Header))
-	cmd.Flags().StringVar(&image, "image", "", "Prove the carrier with a container of this `image`")
+	cmd.Flags().StringVar(&image, "image", "", "Test calls from a container of this `image`")
 	return cmd
 }
 

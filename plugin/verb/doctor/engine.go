@@ -142,10 +142,10 @@ func (e *engineFacts) events(ctx context.Context) finding {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	now := time.Now().Unix()
-	told, ended := e.api.Events(ctx, apievents.ListOptions{Since: fmt.Sprint(now - 1), Until: fmt.Sprint(now)})
+	events, ended := e.api.Events(ctx, apievents.ListOptions{Since: fmt.Sprint(now - 1), Until: fmt.Sprint(now)})
 	for {
 		select {
-		case <-told:
+		case <-events:
 		case err := <-ended:
 			if err == nil || errors.Is(err, io.EOF) {
 				return finding{Status: isOK, Found: "the engine tells of its containers", Means: "a session goes by its container's new name as soon as that is renamed"}

@@ -112,7 +112,7 @@ func (d *doctor) staleState(ctx context.Context) finding {
 	var left leftovers
 	more, answered := sessions.Rebuilt(ctx, d.cli, d.store, recs)
 	recs = append(recs, more...)
-	all := sessions.Survey(ctx, d.cli, d.store, recs)
+	all := sessions.States(ctx, d.cli, d.store, recs)
 	served := 0
 	for _, s := range all {
 		if s.Watcher != nil {

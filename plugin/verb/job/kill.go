@@ -20,15 +20,15 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-const killLong = `End jobs and calls, and all that they started
+const killLong = `End jobs and calls, with all processes that they have started
 
-Processes are asked to end, and killed after 5 seconds. With --signal nothing is ended: the
-job's command gets that signal. A call gets signals from its caller only. If a call or job
-has ended, the processes that it left running are ended.
+The processes get TERM, and KILL after 5 seconds. With --signal only the job's command gets
+that signal, and nothing is ended. Calls get signals from their callers only. If a call or job
+has ended already, kill ends the processes that it left running.
 
 EXIT STATUS
-  0  all jobs have ended and all calls have begun to end, or all jobs got their signal
-  1  at least one was not found, or had ended and left nothing`
+  0  all jobs have ended, and all calls are ending; or all jobs got the signal
+  1  at least one was not found, or had ended and left no processes`
 
 // NewKillCommand returns the verb kill.
 func NewKillCommand(dockerCLI command.Cli) *cobra.Command {

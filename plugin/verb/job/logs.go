@@ -22,18 +22,18 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-const logsLong = `Show what a session's watcher has to tell, or what a job wrote
+const logsLong = `Show the messages of a session's watcher, or the output of a job
 
-These are the watcher's own messages. The output of commands went to who called them; that
-of a job, a command that goes on without its caller, is shown with --job: each stream on
-its own, byte for byte, but for what a terminal would take for commands. JOB is its id or
-the beginning of that, of any session unless one is named.
+The log of a watcher does not contain the output of commands, which their callers get. At
+least the newest two megabytes are kept.
 
-Of the watcher's messages the newest are kept, two megabytes at least.
+--job shows the output of a job, byte for byte, with stdout and stderr separate. On a terminal,
+control sequences are escaped. JOB is an id or its beginning. Name a session if jobs of several
+sessions have the same beginning.
 
 EXIT STATUS
   0  the log was shown
-  1  it could not be`
+  1  it could not be shown`
 
 type logsOptions struct {
 	follow        bool
@@ -67,11 +67,11 @@ func NewLogsCommand(dockerCLI command.Cli) *cobra.Command {
 			return showLog(cmd.Context(), names.ASCIIWriter(dockerCLI.Out()), state.LogFile(store.Dir(rec.ID)), opts)
 		}),
 	}
-	cmd.Flags().BoolVarP(&opts.follow, "follow", "f", false, "Go on showing what is added")
+	cmd.Flags().BoolVarP(&opts.follow, "follow", "f", false, "Also show new lines")
 	cmd.Flags().StringVarP(&opts.tail, "tail", "n", "all", "`Number` of lines to show from the end")
-	cmd.Flags().StringVar(&opts.job, "job", "", "Show what `JOB` wrote")
+	cmd.Flags().StringVar(&opts.job, "job", "", "Show the output of `JOB`")
 	cmd.Flags().BoolVar(&opts.combined, "combined", false, "With --job, write both streams to stdout")
-	cmd.Flags().BoolVar(&opts.raw, "raw", false, "With --job, write the combined log as it is, each line behind what says whose it is")
+	cmd.Flags().BoolVar(&opts.raw, "raw", false, "With --job, write the combined log with the prefix of each line")
 	cmd.MarkFlagsMutuallyExclusive("job", "tail")
 	_ = cmd.RegisterFlagCompletionFunc("job", completeJobs) // the flag exists
 	return cmd

@@ -25,19 +25,21 @@ import (
 
 const psLong = `List calls and jobs that run on this host, of all sessions or of those named
 
-A job is a call whose command goes on without its caller: hostexec -d in a container. One that
-is kept (--keep) goes on without its container, too. What is left is processes that a call or a
-job started and that did not end with it: they end with the session, or by kill.
-STATUS is running, or for a job with --all
+A job (hostexec -d in a container) continues without its caller. A kept job (--keep) continues
+without its container, too. KIND left means processes that a call or job has left running: they
+end with the session, or by docker hostexec kill.
+
+STATUS is running or, for a job with --all, one of
   completed  it exited with 0
-  failed     with another code, by a signal, or of its timeout
-  killed     by a person, hostexec kill, or the end of its session
-  error      by hostexec, because its output had to be cut
-Of a long command the beginning is shown, and all of it with --no-trunc.
+  failed     it exited with another code, by a signal, or at its timeout
+  killed     a person, hostexec kill, or the end of its session ended it
+  error      hostexec ended it, because its output was too long
+
+Long commands are shortened, unless --no-trunc is given.
 
 EXIT STATUS
-  0  they were listed, if there were any
-  1  at least one session could not be asked`
+  0  the calls and jobs were listed
+  1  at least one session did not answer`
 
 type psOptions struct {
 	all, quiet, noTrunc bool
@@ -50,7 +52,7 @@ func NewPsCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts psOptions
 	cmd := &cobra.Command{
 		Use:               "ps [OPTIONS] [SESSION|CONTAINER...]",
-		Short:             "List calls and jobs that run on this host",
+		Short:             "List calls and jobs",
 		Long:              psLong,
 		Example:           "  docker hostexec ps -a --format '{{.ID}} {{.Status}} {{.Command}}'",
 		ValidArgsFunction: sessions.Complete,

@@ -22,20 +22,19 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-const replayLong = `Show what a recorded command wrote, as fast as it wrote it
+const replayLong = `Show the output of a recorded command, at the speed at which it was written
 
-A rule of the policy says which commands are recorded (record: true). REQUEST is the
-request's id, as docker hostexec audit shows it, or its beginning.
+Commands of rules with record: true are recorded. REQUEST is the request's id, as docker
+hostexec audit shows it, or its beginning.
 
-What a command wrote may tell a terminal to do things. So only printable ASCII, tabs and
-line ends are shown as they are, all else is shown as an escape. With --raw everything is
-written as it was recorded, colours and cursor movements too, wherever output leads to: use
-it for commands whose output you would have on your terminal. The recording itself is an
-asciicast, in recordings/ of the state directory.
+Only printable ASCII, tabs and line ends are shown unchanged. Everything else is escaped,
+because output can contain control sequences for your terminal. --raw writes everything as
+recorded, with colours and cursor movements: use it only for output that you trust. The
+recording is an asciicast, in recordings/ of the state directory.
 
 EXIT STATUS
-  0  it was shown
-  1  it could not be`
+  0  the recording was shown
+  1  it could not be shown`
 
 type replayOptions struct {
 	speed   float64
@@ -48,7 +47,7 @@ func NewReplayCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts replayOptions
 	cmd := &cobra.Command{
 		Use:               "replay [OPTIONS] REQUEST",
-		Short:             "Show what a recorded command wrote",
+		Short:             "Show the output of a recorded command",
 		Long:              replayLong,
 		Example:           "  docker hostexec replay --speed 4 5f0c1a2b3c4d5e6f",
 		Args:              dockercli.ExactArgs(1),
@@ -62,9 +61,9 @@ func NewReplayCommand(dockerCLI command.Cli) *cobra.Command {
 		}),
 	}
 	flags := cmd.Flags()
-	flags.Float64Var(&opts.speed, "speed", 1, "How many times as fast as it was")
+	flags.Float64Var(&opts.speed, "speed", 1, "Speed, as a multiple of the original")
 	flags.BoolVar(&opts.noDelay, "no-delay", false, "Show everything at once")
-	flags.BoolVar(&opts.raw, "raw", false, "Write the output as it was, escapes too")
+	flags.BoolVar(&opts.raw, "raw", false, "Write the output unchanged, with control sequences")
 	cmd.MarkFlagsMutuallyExclusive("speed", "no-delay")
 	return cmd
 }

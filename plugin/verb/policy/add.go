@@ -21,20 +21,20 @@ import (
 
 const policyAddLong = `Add a rule for one command with exactly these arguments
 
-With --project the rule goes to the file of this directory's project, else to config.yaml, for
-all projects. It holds from the next request on. Comments in the file stay. The rule's name is
-printed, for policy rm. Rules that match more than one list of arguments are written by hand:
-docker hostexec policy init shows some.
+The rule is added to config.yaml, for all projects, or with --project to the file of this
+directory's project. Comments in the file stay. The rule holds from the next request on. Its
+name is printed, for policy rm. To match more than one list of arguments, write the rule by
+hand: docker hostexec policy init shows examples.
 
-The first rule of a command narrows plain --proxy COMMAND: what no rule matches is denied. So
-on a terminal you are asked whether the first rule is for this project only.
+The first rule of a command narrows plain --proxy COMMAND: calls that no rule matches are then
+denied. So on a terminal you are asked whether the first rule is for this project only.
 
-A command such as make runs what stands in files, which the container may have written. To
-have that unasked, --accept-code says that you know. What is not known to be harmless counts
-as such a command, unless --effects says what it does: read, write, network.
+A command such as make runs code from files, which the container may have written. For such a
+command give --ask, or --accept-code to allow it without a question. For a command that is not
+known to be harmless, give one of these, or --effects: read, write, network.
 
 EXIT STATUS
-  0  the rule is there
+  0  the rule was added, or exists already
   1  it could not be added`
 
 func newPolicyAddCommand(dockerCLI command.Cli) *cobra.Command {
@@ -65,12 +65,12 @@ func newPolicyAddCommand(dockerCLI command.Cli) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SetInterspersed(false)
-	flags.BoolVar(&ask, "ask", false, "Ask each time")
-	flags.BoolVar(&deny, "deny", false, "Refuse it, whatever else allows it")
-	flags.BoolVar(&code, "accept-code", false, "Allow it although it runs code that the container may have written")
-	flags.StringSliceVar(&effects, "effects", nil, "What it does: read, write, network, code (`LIST`)")
+	flags.BoolVar(&ask, "ask", false, "Add a rule that asks each time")
+	flags.BoolVar(&deny, "deny", false, "Add a rule that denies, whatever other rules allow")
+	flags.BoolVar(&code, "accept-code", false, "Allow the command although it may run code of the container")
+	flags.StringSliceVar(&effects, "effects", nil, "Effects of the command: read, write, network, code (`LIST`)")
 	_ = cmd.RegisterFlagCompletionFunc("effects", cobra.FixedCompletions([]string{"read", "write", "network", "code"}, cobra.ShellCompDirectiveNoFileComp))
-	flags.BoolVar(&project, "project", false, "For this directory's project only")
+	flags.BoolVar(&project, "project", false, "Add the rule for this directory's project only")
 	return cmd
 }
 

@@ -19,24 +19,29 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-const policyCheckLong = `Say what is wrong with the configuration of the current directory
+const policyCheckLong = `Find errors in the configuration of the current directory
 
-That is what cannot be read, rules that fail their own tests or never decide, patterns that
-match more than they seem to, rules that allow paths outside of the workspace without
-anywhere: true or commands without effects, programs that others could replace, commands
-that no rule about arguments makes safe, and settings of the agent section that docker
-hostexec agent would refuse. Entries of PATH, variables, and words in the configuration are
-warned of if they name files below the current directory, or below what the container of a
-session can write. A warning is worth a thought; anything else is wrong.
+check reports
+  - files and values that cannot be read
+  - rules that fail their own tests, or never decide
+  - patterns that match more than they seem to
+  - rules that allow paths outside of the workspace without anywhere: true
+  - rules that allow a command without effects, and commands that no rule can make safe
+  - programs that other users could replace
+  - settings of the agent section that docker hostexec agent would refuse
+  - entries of PATH, variables, and words of the configuration that name files which a
+    container can write
+
+Warnings do not count as errors.
 
 EXIT STATUS
-  0  nothing is wrong
-  1  something is`
+  0  there are no errors
+  1  there are errors`
 
 func newPolicyCheckCommand(dockerCLI command.Cli, checkAgent func(*state.Store, config.Agent) []policy.Problem) *cobra.Command {
 	return &cobra.Command{
 		Use:               "check",
-		Short:             "Say what is wrong with the configuration",
+		Short:             "Find errors in the configuration",
 		Long:              policyCheckLong,
 		Example:           "  docker hostexec policy check",
 		Args:              cli.NoArgs,

@@ -21,15 +21,15 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-const policyExplainLong = `Say what would become of a request, which rule decides, and why each other one does not
+const policyExplainLong = `Show how a request would be decided, by which rule, and why the other rules do not match
 
-Without --session it is decided by the configuration of the current directory and its
-default proxies alone; with it, by that of the session, whose --proxy flags count too.
-Nothing is run, and nobody is asked.
+explain uses the configuration of the current directory and its default proxies. With
+--session it uses the session's configuration and --proxy flags. Nothing runs, and nobody is
+asked.
 
 EXIT STATUS
-  0  the request was explained, whatever becomes of it
-  1  it could not be`
+  0  the decision was shown, also if it is a denial
+  1  the request could not be decided`
 
 const policyExplainExample = `  docker hostexec policy explain -- git push origin main
   docker hostexec policy explain --session web -- make test`
@@ -38,7 +38,7 @@ func newPolicyExplainCommand(dockerCLI command.Cli) *cobra.Command {
 	var session string
 	cmd := &cobra.Command{
 		Use:               "explain [OPTIONS] [--] COMMAND [ARG...]",
-		Short:             "Say what would become of a request, and why",
+		Short:             "Show how a request would be decided, and why",
 		Long:              policyExplainLong,
 		Example:           policyExplainExample,
 		Args:              dockercli.RequiresMinArgs(1),

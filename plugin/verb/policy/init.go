@@ -16,21 +16,21 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/config"
 )
 
-const policyInitLong = `Show a configuration to begin with, or write it
+const policyInitLong = `Show or write a preset: an example configuration
 
-Without a name the presets are listed. One is printed, with its program where this host has
-it; --write puts it into config.yaml, or with --project into the file of this directory's
-project, unless that says something of the same already.
+Without PRESET, init lists the presets. With PRESET, it prints that preset, with the path of
+the program on this host. --write adds the preset to config.yaml or, with --project, to the
+file of this directory's project. It does not replace existing keys.
 
 EXIT STATUS
-  0  it was shown or written
+  0  the preset was shown or written
   1  there is no such preset, or it could not be written`
 
 func newPolicyInitCommand(dockerCLI command.Cli) *cobra.Command {
 	var write, project bool
 	cmd := &cobra.Command{
 		Use:     "init [OPTIONS] [PRESET]",
-		Short:   "Show a configuration to begin with, or write it",
+		Short:   "Show or write an example configuration",
 		Long:    policyInitLong,
 		Example: "  docker hostexec policy init\n  docker hostexec policy init git\n  docker hostexec policy init --write git",
 		Args:    dockercli.RequiresMaxArgs(1),
@@ -57,8 +57,8 @@ func newPolicyInitCommand(dockerCLI command.Cli) *cobra.Command {
 		}),
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&write, "write", false, "Write it, instead of showing it")
-	flags.BoolVar(&project, "project", false, "With --write: for this directory's project only")
+	flags.BoolVar(&write, "write", false, "Write the preset instead of printing it")
+	flags.BoolVar(&project, "project", false, "With --write: write it for this directory's project only")
 	return cmd
 }
 

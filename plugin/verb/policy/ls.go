@@ -20,16 +20,18 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-const policyLsLong = `List the rules, lists and default proxies that hold in the current directory, and grants
+const policyLsLong = `List the rules, patterns and default proxies of the current directory, and all grants
 
-Grants are what docker hostexec approve --for, --times and --always have made, of all
-sessions: exactly the same call runs unasked. RULE is what policy explain, the audit log and
-refusals call it. MATCHES shows arguments as they are typed, /patterns/, [options], PATH for
-one below a mount, +(what is inserted), and (anywhere) where patterns may name any path.
+A grant is an approval with --for, --times or --always: exactly the same call runs without a
+question. Grants of all sessions are listed.
+
+RULE is the name in policy explain, the audit log and refusals. MATCHES shows the arguments:
+plain words, /patterns/, [options], PATH for a path below a mount, +(arguments that the host
+inserts), and (anywhere) if patterns may match paths outside of the workspace.
 
 EXIT STATUS
-  0  they were listed, if there are any
-  1  they could not be, or the configuration is broken`
+  0  the rules and grants were listed
+  1  they could not be listed, or the configuration is broken`
 
 func newPolicyLsCommand(dockerCLI command.Cli) *cobra.Command {
 	var quiet, noTrunc bool
@@ -37,7 +39,7 @@ func newPolicyLsCommand(dockerCLI command.Cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "ls [OPTIONS]",
 		Aliases:           []string{"list"},
-		Short:             "List rules and lists",
+		Short:             "List rules, patterns and grants",
 		Long:              policyLsLong,
 		Example:           "  docker hostexec policy ls\n  docker hostexec policy ls --format '{{.Rule}} {{.Where}}'\n  docker hostexec policy ls --format '{{.Rule}} {{.Image}} {{.DockerHost}} {{.Keep}}'",
 		Args:              cli.NoArgs,

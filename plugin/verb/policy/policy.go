@@ -17,22 +17,24 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-const policyLong = `See, check and change what containers may request
+const policyLong = `Show, check and change what containers may request
 
-It stands in config.yaml in the state directory ($DOCKER_CONFIG/hostexec), for one project
-in projects/NAME.yaml there, NAME being that of the project's directory, and, once it is
-trusted, in .hostexec.yaml of the workspace. The project and the workspace are those of the
-current directory.
+The policy has three files:
+  config.yaml         in the state directory ($DOCKER_CONFIG/hostexec): for all projects
+  projects/NAME.yaml  in the state directory: for the project in a directory called NAME
+  .hostexec.yaml      in the workspace: has no effect until docker hostexec trust accepts it
+
+The current directory determines the project and the workspace.
 
 EXIT STATUS
-  0  done
-  1  not done`
+  0  it succeeded
+  1  it failed`
 
 // NewCommand returns the verb policy. checkAgent returns the problems of the agent section.
 func NewCommand(dockerCLI command.Cli, checkAgent func(*state.Store, config.Agent) []policy.Problem) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "policy",
-		Short:   "See, check and change what containers may request",
+		Short:   "Show, check and change what containers may request",
 		Long:    policyLong,
 		Example: "  docker hostexec policy init --write git\n  docker hostexec policy explain -- git push origin main",
 		Args:    cli.NoArgs,

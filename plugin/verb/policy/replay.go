@@ -27,15 +27,15 @@ import (
 
 const policyReplayLong = `Show which past requests would be decided differently now
 
-Every request of the audit log is decided again, by the configuration as it stands or, with
---config, by a file that is to take the place of config.yaml. What --proxy said in a session
-is taken from its record, or from the log where the session is gone. A request counts once
-for each line that is shown; one that a person decided was asked. What the log has not all
-of, long or redacted commands, is passed over, and counted.
+replay decides each request of the audit log again, by the current configuration or, with
+--config, by a new file in place of config.yaml. The --proxy flags of a session come from its
+record, or from the log if the session was removed. A request that a person answered counts as
+one that asked. Equal requests are shown in one line, with their number. Commands that are cut
+or redacted in the log are only counted.
 
 EXIT STATUS
-  0  they were shown, if there are any
-  1  they could not be, or the configuration is broken`
+  0  the differences were shown
+  1  they could not be shown, or the configuration is broken`
 
 func newPolicyReplayCommand(dockerCLI command.Cli) *cobra.Command {
 	var since, file string
@@ -65,8 +65,8 @@ func newPolicyReplayCommand(dockerCLI command.Cli) *cobra.Command {
 			return errors.Join(r.show(names.ASCIIWriter(dockerCLI.Out()), dockerCLI.Err()), r.broken)
 		}),
 	}
-	cmd.Flags().StringVar(&since, "since", "", "Only requests since a `time` (15m, 2026-01-31, 2026-01-31T12:00:00Z)")
-	cmd.Flags().StringVar(&file, "config", "", "Decide by this `file` in place of config.yaml")
+	cmd.Flags().StringVar(&since, "since", "", "Decide requests since a `time` only (15m, 2026-01-31, 2026-01-31T12:00:00Z)")
+	cmd.Flags().StringVar(&file, "config", "", "Use this `file` in place of config.yaml")
 	return cmd
 }
 
@@ -143,11 +143,11 @@ func (r *redecision) learn(e audit.Entry) {
 		}
 		r.sessions[e.Session] = p
 	}
-	said, ok := strings.CutPrefix(e.Rule, "--proxy ")
+	value, ok := strings.CutPrefix(e.Rule, "--proxy ")
 	if p.known || !ok {
 		return
 	}
-	name, action, explicit := strings.Cut(said, "=")
+	name, action, explicit := strings.Cut(value, "=")
 	c := policy.Command{Name: name, Action: policy.Allow, Explicit: explicit}
 	if explicit {
 		c.Action, _ = policy.ParseAction(action) // an invalid action denies

@@ -20,17 +20,17 @@ import (
 
 const policyRmLong = `Remove rules and revoke grants, named as docker hostexec policy ls shows them
 
-Rules are looked for in the file of this directory's project first, then in config.yaml.
+rm searches for a rule in the file of this directory's project, and then in config.yaml.
 
 EXIT STATUS
-  0  all are gone
+  0  all were removed
   1  at least one was not found, or could not be removed`
 
 func newPolicyRmCommand(dockerCLI command.Cli) *cobra.Command {
 	return &cobra.Command{
 		Use:               "rm RULE [RULE...]",
 		Aliases:           []string{"remove"},
-		Short:             "Remove rules, revoke grants",
+		Short:             "Remove rules and revoke grants",
 		Long:              policyRmLong,
 		Example:           "  docker hostexec policy rm git/push\n  docker hostexec policy rm grant/9f3c2a71",
 		Args:              dockercli.RequiresMinArgs(1),

@@ -13,9 +13,9 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
-const policyTestLong = `Run the tests that rules carry: what each has to match (test.yes), and what not (test.no)
+const policyTestLong = `Run the tests of rules: arguments that they must match (test.yes) or must not (test.no)
 
-A rule that fails one of them breaks the configuration, and all requests are denied.
+A rule that fails one of its tests breaks the configuration: then all requests are denied.
 
 EXIT STATUS
   0  all pass
@@ -25,7 +25,7 @@ func newPolicyTestCommand(dockerCLI command.Cli) *cobra.Command {
 	var verbose bool
 	cmd := &cobra.Command{
 		Use:               "test [OPTIONS]",
-		Short:             "Run the tests that rules carry",
+		Short:             "Run the tests of rules",
 		Long:              policyTestLong,
 		Example:           "  docker hostexec policy test -v",
 		Args:              cli.NoArgs,
@@ -54,6 +54,6 @@ func newPolicyTestCommand(dockerCLI command.Cli) *cobra.Command {
 			return configError(c)
 		}),
 	}
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "Show those that pass, too")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "Also show tests that pass")
 	return cmd
 }

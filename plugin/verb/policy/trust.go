@@ -18,23 +18,23 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-const trustLong = `Have what a workspace proposes count: its .hostexec.yaml
+const trustLong = `Accept the configuration that a workspace proposes: its .hostexec.yaml
 
-The file is shown first, and what policy check would say of it. It is trusted as it stands:
-whoever changes or moves it, a container too, takes the trust away, and it counts for
-nothing until it is trusted again. It can add rules, patterns, default proxies, and what
-services get (docker hostexec with); it cannot change what the host has configured.
+trust first shows the file, and the findings of policy check. The file is trusted with its
+current path and content. If anybody changes or moves it, it has no effect until you trust it
+again. It can add rules, patterns, default proxies, and services (docker hostexec with). It
+cannot change the host's configuration.
 
 EXIT STATUS
-  0  it is trusted, or with --revoke it is not any more
-  1  there is none, it is broken, or you said no`
+  0  the file is trusted; with --revoke: it is not trusted
+  1  there is no such file, it is broken, or you did not confirm`
 
 // NewTrustCommand returns the verb trust.
 func NewTrustCommand(dockerCLI command.Cli) *cobra.Command {
 	var revoke, force bool
 	cmd := &cobra.Command{
 		Use:     "trust [OPTIONS] [DIRECTORY]",
-		Short:   "Have what a workspace proposes count",
+		Short:   "Accept the configuration that a workspace proposes",
 		Long:    trustLong,
 		Example: "  docker hostexec trust\n  docker hostexec trust --revoke ~/src/app",
 		Args:    dockercli.RequiresMaxArgs(1),

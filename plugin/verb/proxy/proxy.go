@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,27 +34,26 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-const proxyLong = `Run commands of this host for whoever can write to a directory
+const proxyLong = `Run commands of this host for programs that can write to a directory
 
-No engine is needed, and no socket: a request is a file, and so are the answers, so that
-any container that has the directory mounted read-write can call, whatever it runs on. The
-client is a script that is put there, for a POSIX shell; any other program that keeps to
-the protocol of docs/files.md does as well. Commands run as you, in the directory where
-this was started.
+No engine and no socket are needed: requests and answers are files. Every container that has
+the directory mounted read-write can call. The client is a script for POSIX shells; other
+programs can use the protocol of docs/files.md. Commands run as you, in the directory where
+you start the proxy.
 
-The directories are made for you alone, mode 0700: root in a container can call, and a user
-of a container that has your user id. Other users of this host cannot. --any-user opens them
-to every user id, in containers and on this host.
+The directories have mode 0700. So only root in a container, and users of containers with your
+user id, can call; other users of this host cannot. With --any-user, every user id can call, in
+containers and on this host.
 
-Requests lie in .hostexec/proxy/CMD, one directory for each command, with the client CMD
-and its CMD.pid in it, or all in --dir. It ends with ^C or TERM: requests are refused then,
-and calls in flight have --shutdown-grace to end; a second one, or the death of this process
-or of docker by KILL, ends them at once. Client and PID file are removed.
+Each command has a directory .hostexec/proxy/CMD with its requests, its client CMD and the file
+CMD.pid. With --dir, all commands use one directory. ^C or TERM ends the proxy: it refuses new
+requests, and running calls have --shutdown-grace to end. A second ^C, or KILL, ends them at
+once. The client and the PID file are removed.
 
 EXIT STATUS
-  0    it was told to end
-  1    another proxy serves that command there
-  125  it could not begin, or the command line is wrong; a line on stderr says why`
+  0    the proxy was ended by a signal
+  1    another proxy serves the command in that directory
+  125  the proxy could not start, or the command line is wrong; a line on stderr says why`
 
 const proxyExample = `  docker hostexec proxy make
   docker run --rm -v "$PWD:/w" -w /w debian .hostexec/proxy/make/make build
@@ -76,7 +76,7 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts proxyOptions
 	cmd := &cobra.Command{
 		Use:               "proxy [OPTIONS] CMD[=allow|ask|deny|/path] [CMD...]",
-		Short:             "Run commands for whoever can write to a directory, without an engine",
+		Short:             "Run commands for programs that can write to a directory, without an engine",
 		Long:              proxyLong,
 		Example:           proxyExample,
 		Args:              dockercli.RequiresMinArgs(1),
@@ -97,10 +97,10 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&opts.dir, "dir", "", "`Directory` in which the requests of all the commands lie")
+	flags.StringVar(&opts.dir, "dir", "", "`Directory` for the requests of all commands")
 	flags.BoolVar(&opts.global, "global", false, "Use ~/.hostexec/proxy in place of ./.hostexec/proxy")
-	flags.BoolVar(&opts.anyUser, "any-user", false, "Let processes of every user id call, those of other users of this host too")
-	flags.DurationVar(&opts.grace, "shutdown-grace", 30*time.Second, "`Time` that calls in flight have when it is told to end")
+	flags.BoolVar(&opts.anyUser, "any-user", false, "Let users with every user id call, on this host too")
+	flags.DurationVar(&opts.grace, "shutdown-grace", 30*time.Second, "`Time` for running calls to end after ^C or TERM")
 	flags.StringArrayVar(&opts.passEnv, "pass-env", nil, "Pass this variable of the caller on to commands (`NAME`)")
 	flags.BoolVar(&opts.newPrivs, "allow-new-privs", false, "Let commands gain privileges (setuid, file capabilities, snaps)")
 	return cmd
@@ -121,24 +121,9 @@ func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, arg
 	}
 	ctx, stop := cli.Interruptible(ctx, dockerCLI)
 	defer stop()
-	p.Record.ID = state.NewID()
-	link, err := watch.Start(store.Dir(p.Record.ID), p.Record.GlobalArgs)
+	link, err := startWatcher(ctx, store, p)
 	if err != nil {
 		return err
-	}
-	if err = store.Create(&p.Record); err == nil {
-		// Commands that run in containers of their own need the shim in the share.
-		err = inject.FillShare(store.Home, store.Dir(p.Record.ID), runtime.GOARCH, nil)
-	}
-	if err == nil {
-		err = link.Recorded()
-	}
-	if err == nil {
-		err = link.Ready(ctx)
-	}
-	if err != nil {
-		_ = link.Close() // its error would be the same
-		return explainProxy(p.Record, errors.Join(err, store.Discard(p.Record.ID)))
 	}
 	announceProxy(dockerCLI, opts, p, link.Warnings())
 	launch.StartPage(store, p.Record, p.Config)
@@ -161,9 +146,36 @@ func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, arg
 	return err
 }
 
+// startWatcher creates the session of p and starts its watcher. It returns when the watcher answers calls.
+func startWatcher(ctx context.Context, store *state.Store, p *launch.Plan) (*watch.Link, error) {
+	p.Record.ID = state.NewID()
+	link, err := watch.Start(store.Dir(p.Record.ID), p.Record.GlobalArgs)
+	if err != nil {
+		return nil, err
+	}
+	if err = store.Create(&p.Record); err == nil {
+		// Commands that run in containers of their own need the shim in the share.
+		err = inject.FillShare(store.Home, store.Dir(p.Record.ID), runtime.GOARCH, nil)
+	}
+	if err == nil {
+		err = link.Recorded()
+	}
+	if err == nil {
+		err = link.Ready(ctx)
+	}
+	if err != nil {
+		_ = link.Close() // its error would be the same
+		return nil, explainProxy(p.Record, errors.Join(err, store.Discard(p.Record.ID)))
+	}
+	return link, nil
+}
+
 // plan returns the checked result of the flags. Nothing has been created yet.
 func (o *proxyOptions) plan(args, globalArgs []string) (*launch.Plan, error) {
 	commands, err := launch.ParseProxies(args)
+	if err == nil && slices.ContainsFunc(commands, func(c state.Command) bool { return c.Name == policy.GitPush }) {
+		err = fmt.Errorf("%s is not there over files: docker hostexec run and attach have it", policy.GitPush)
+	}
 	if err != nil {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "--proxy "))
 	}

@@ -25,17 +25,17 @@ import (
 
 const attachLong = `Let a container that runs already call commands of this host
 
-The shims are copied into it, at /run/hostexec, with links in /usr/local/bin where nothing of
-those names is, and a relay in it carries the calls: it needs no restart, be it a
-service of compose or a dev container. What attach put there goes again when it is
-interrupted, or with docker hostexec detach.
+attach copies the shims into the container, to /run/hostexec. It links them in /usr/local/bin
+where no such name exists, and starts a relay that carries the calls. The container is not
+restarted. ^C, or docker hostexec detach, ends the calls and removes these files.
 
-A container with a read-only root file system cannot be attached, nor one with a mount over
-/run, or a /run that others than root can write: make it with docker hostexec run.
+Some containers cannot be attached: those with a read-only root file system, with a mount over
+/run, or with a /run that users other than root can write. Create them with docker hostexec run.
 
 EXIT STATUS
-  0    it was attached; without --detach: and has been detached again, or has stopped
-  125  it could not be; a line on stderr says why`
+  0    with --detach: the container is attached
+       without: it was attached, and was detached or has stopped
+  125  it could not be attached; a line on stderr says why`
 
 // NewAttachCommand returns the verb attach.
 func NewAttachCommand(dockerCLI command.Cli) *cobra.Command {
@@ -47,7 +47,7 @@ func NewAttachCommand(dockerCLI command.Cli) *cobra.Command {
 		Long:  attachLong,
 		Example: `  docker hostexec attach --proxy make web
 
-  # and have the terminal back
+  # return at once
   docker hostexec attach --detach --proxy make --proxy git=ask web`,
 		Args:              dockercli.ExactArgs(1),
 		ValidArgsFunction: cli.CompleteFirst(completeContainers(dockerCLI)),
@@ -59,7 +59,7 @@ func NewAttachCommand(dockerCLI command.Cli) *cobra.Command {
 		},
 	}
 	opts.AddCommonFlags(cmd.Flags())
-	cmd.Flags().BoolVarP(&detach, "detach", "d", false, "Do not wait: print the session, and leave it attached")
+	cmd.Flags().BoolVarP(&detach, "detach", "d", false, "Print the session and return; the container stays attached")
 	return cmd
 }
 

@@ -15,14 +15,13 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-const detachLong = `Undo attach: calls of the container end, and what attach put into it is removed
+const detachLong = `Undo attach: end the container's calls, and remove the files that attach copied into it
 
-The container must run. What else is in the directories stays. A container whose root has
-removed or replaced it has no session any more either: attach puts it there anew.
+The container must run. Other files in these directories stay.
 
 EXIT STATUS
   0  nothing of attach is left
-  1  it is not attached, or something is left; a line on stderr says what`
+  1  the container is not attached, or files are left; a line on stderr says which`
 
 // NewDetachCommand returns the verb detach.
 func NewDetachCommand(dockerCLI command.Cli) *cobra.Command {

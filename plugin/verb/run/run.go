@@ -22,31 +22,35 @@ import (
 
 const runLong = `Create and run a new container that can call commands of this host
 
-It is docker run, with every flag of docker run, and what --proxy names: a program in the
-container that calls such a command has it run here, on this host, as you, in the
-directory that the container has mounted from here. Arguments, input, output, terminal,
-signals and exit status are those of a local command. Nothing else can be called.
+This is docker run, with all its flags, and with --proxy. If a program in the container calls a
+command of --proxy, the command runs on this host, as you, in the directory of this host that
+is mounted where the program calls it. Arguments, input, output, terminal, signals and exit
+status are those of a local command. The container can call no other commands, except for those
+that rules of the configuration allow.
 
 A command that runs code which the container can write (make, npm, git, ...) lets the
-container run anything as you. Proxy to containers that you trust that far. Entries of PATH
-that the container can write (a venv, node_modules/.bin), and variables that name code there,
-are left out of what commands have.
+container run anything as you. Confine it with where=sandbox, or proxy it only to containers
+that you trust with that. Commands get no entries of PATH that the container can write (a venv,
+node_modules/.bin), and no variables that name code there.
 
-Calls reach the host by a socket, or, where none crosses into the container, by a relay in
-it; --carrier auto finds out which. --http answers calls over HTTP besides: POST /request at
-HOSTEXEC_URL, with the token in /run/hostexec/token.
+Calls reach the host by a socket. If sockets do not cross into the container, they use a relay;
+--carrier auto determines which. With --http the container can also call over HTTP: POST
+/request at HOSTEXEC_URL, with the token in /run/hostexec/token.
 
 EXIT STATUS
-  That of the container, as with docker run, and:
-  125  hostexec or docker could not do it; a line on stderr says what
+  The container's exit code, as with docker run, and:
+  125  hostexec or docker failed; a line on stderr says why
   126  the container's command could not be invoked
   127  the container's command was not found`
 
-const runExample = `  # make of this host, in the current directory, from a shell in the container
+const runExample = `  # a shell in the container that can call this host's make in the current directory
   docker hostexec run --rm -it --proxy make --workspace debian bash
 
-  # a command of another place, and one that is refused with a reason
+  # a program at another path, and a command that is refused
   docker hostexec run --rm --proxy gcc=/opt/gcc/bin/gcc --proxy git=deny --workspace debian make
+
+  # pushes of the container's git, with this host's credentials (docs/git.md)
+  docker hostexec run --rm -it --proxy git-push --workspace my-agent bash
 
   # calls over HTTP, at the gateway of the container's network
   docker hostexec run --rm -it --http --proxy make --workspace debian bash`
@@ -97,10 +101,10 @@ func runSession(cmd *cobra.Command, args []string, inner *interposedCLI, p *laun
 	ctx, stop := cli.Interruptible(cmd.Context(), inner.Cli)
 	defer stop()
 	cmd.SetContext(ctx)
-	var told *cli.Interrupted
+	var interrupted *cli.Interrupted
 	l, err := launch.Begin(ctx, inner.Cli, p)
-	if err != nil && errors.As(context.Cause(ctx), &told) {
-		return told.Status()
+	if err != nil && errors.As(context.Cause(ctx), &interrupted) {
+		return interrupted.Status()
 	}
 	if err != nil {
 		return cli.FailRun(err)
@@ -114,8 +118,8 @@ func runSession(cmd *cobra.Command, args []string, inner *interposedCLI, p *laun
 	}
 	ferr := l.Finish()
 	switch {
-	case l.ID == "" && errors.As(l.Interrupted(), &told):
-		return told.Status()
+	case l.ID == "" && errors.As(l.Interrupted(), &interrupted):
+		return interrupted.Status()
 	case l.Failed != nil:
 		return cli.FailRun(l.Failed)
 	case err != nil:

@@ -17,24 +17,24 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
-const serviceLong = `Have sessions come back at login: a service that resumes them
+const serviceLong = `Install a service that resumes sessions at login
 
-A reboot, or the end of a login, ends the watchers. Containers with a restart policy run again
-then, and their calls fail until docker hostexec resume. The service does that by itself: it
-is docker hostexec resume --all --watch, as a systemd user unit on Linux and as a launchd
-agent on macOS. A session that docker hostexec stop has ended is left alone.`
+A reboot or a logout ends the watchers. Containers with a restart policy then run again, but
+their calls fail until docker hostexec resume. The service runs docker hostexec resume --all
+--watch, as a systemd user unit on Linux and as a launchd agent on macOS. It does not resume
+sessions that docker hostexec stop has ended.`
 
 const serviceStatus = `
 
 EXIT STATUS
-  0  it is done, or there was nothing to do
-  1  it is not; a line on stderr says why`
+  0  it succeeded, or there was nothing to do
+  1  it failed; a line on stderr says why`
 
 // NewCommand returns the verb service.
 func NewCommand(dockerCLI command.Cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "service",
-		Short:   "Have sessions come back at login",
+		Short:   "Resume sessions at login",
 		Long:    serviceLong + serviceStatus,
 		Example: "  docker hostexec service install",
 		Args:    cli.NoArgs,
@@ -52,9 +52,9 @@ func newServiceInstallCommand(dockerCLI command.Cli) *cobra.Command {
 		Short: "Write the unit or the agent",
 		Long: `Write the systemd user unit, or the launchd agent, that resumes sessions
 
-It begins with the next login; what is printed on stderr begins it now. The engine that docker
-uses now, HOSTEXEC_HOME, DOCKER_CONFIG and PATH are written into it, as they are: containers'
-calls find their commands by that PATH. What was installed before is replaced.` + serviceStatus,
+The service starts at the next login. The command that is printed on stderr starts it now. The
+file contains the engine that docker uses now, HOSTEXEC_HOME, DOCKER_CONFIG and PATH. Commands
+are searched for in that PATH. An installed service is replaced.` + serviceStatus,
 		Example: `  docker hostexec service install
   docker hostexec service install --print --manager launchd`,
 		Args:              cli.NoArgs,
@@ -79,7 +79,7 @@ calls find their commands by that PATH. What was installed before is replaced.` 
 			return install(dockerCLI, m, text)
 		}),
 	}
-	cmd.Flags().BoolVar(&show, "print", false, "Print the file, and write nothing")
+	cmd.Flags().BoolVar(&show, "print", false, "Print the file instead of writing it")
 	managerFlag(cmd, &kind)
 	return cmd
 }
@@ -91,7 +91,7 @@ func newServiceUninstallCommand(dockerCLI command.Cli) *cobra.Command {
 		Short: "Remove the unit or the agent",
 		Long: `Remove what docker hostexec service install has written
 
-Sessions go on. If the service runs it does so until it is stopped, by what is printed on stderr.` + serviceStatus,
+Sessions continue. If the service runs, the command that is printed on stderr stops it.` + serviceStatus,
 		Example:           "  docker hostexec service uninstall",
 		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -187,6 +187,6 @@ func managerOf(kind string) (serviceManager, error) {
 }
 
 func managerFlag(cmd *cobra.Command, kind *string) {
-	cmd.Flags().StringVar(kind, "manager", "", "Which manager of services it is for: `systemd|launchd` (default: this system's)")
+	cmd.Flags().StringVar(kind, "manager", "", "The service manager: `systemd|launchd` (default: this system's)")
 	_ = cmd.RegisterFlagCompletionFunc("manager", cobra.FixedCompletions([]string{"systemd", "launchd"}, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -22,7 +22,7 @@ const serviceStatusLong = `Show whether the service is installed, starts at logi
 
 EXIT STATUS
   0  it is installed
-  1  it is not installed, or that is not known`
+  1  it is not installed, or its state is unknown`
 
 func newServiceStatusCommand(dockerCLI command.Cli) *cobra.Command {
 	var kind string
@@ -88,11 +88,11 @@ func (m serviceManager) runs(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	err := exec.CommandContext(ctx, m.statusCommand[0], m.statusCommand[1:]...).Run()
-	var said *exec.ExitError
+	var exit *exec.ExitError
 	switch {
 	case err == nil:
 		return "yes"
-	case errors.As(err, &said) && ctx.Err() == nil:
+	case errors.As(err, &exit) && ctx.Err() == nil:
 		return "no"
 	}
 	return "not known: " + names.Escaped(err.Error())

@@ -16,9 +16,10 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 )
 
-const inspectLong = `Show all there is to know of sessions, as a JSON array
+const inspectLong = `Show all details of sessions, as a JSON array
 
-A session is named by its ID, its container's name, or the beginning of either's ID.
+Name a session by its ID, its container's ID, the beginning of one of them, or the container's
+name.
 
 EXIT STATUS
   0  all were shown

@@ -25,15 +25,20 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-const pruneLong = `Remove what is left on disk of sessions whose containers were removed, the containers of
-agents and of single commands whose watcher is gone, volumes of shims that no container
-has, locks of proxies that have ended, and sockets and contexts of killed with. Commands that still run because watcher and
-keeper of their session were killed at once are ended.
+const pruneLong = `Remove what ended sessions have left behind
 
-A container that its agent's auto_remove says to keep stays, and so does the audit log.
+prune removes
+  - the files of sessions whose containers were removed
+  - containers of agents, and of single commands (where=container), without a watcher
+  - volumes of shims that no container uses
+  - locks of proxies that have ended
+  - sockets and docker contexts of docker hostexec with that were killed
+
+It also ends commands that still run because the watcher and the keeper of their session were
+killed at once. It keeps the audit log, and containers of agents with auto_remove: false.
 
 EXIT STATUS
-  0  nothing of them is left
+  0  everything was removed
   1  something could not be removed`
 
 // NewPruneCommand returns the verb prune. sweep are removals of other verbs' leftovers.
@@ -72,7 +77,7 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, sweep []fu
 	}
 	rebuilt, answered := sessions.Rebuilt(ctx, dockerCLI, store, recs)
 	recs = append(recs, rebuilt...)
-	all := sessions.Survey(ctx, dockerCLI, store, recs)
+	all := sessions.States(ctx, dockerCLI, store, recs)
 	errs := []error{sessions.SweepLost(store), inject.Sweep(store.Home), sessions.SweepAgents(ctx, dockerCLI, store, all), sweepEngines(ctx, dockerCLI, store, all), store.Proxies().Sweep()}
 	if answered { // otherwise an unknown container may mount such a directory
 		errs = append(errs, sweepRecordless(store, recs, dockerCLI.Out()))
@@ -130,7 +135,7 @@ func sweepEngines(ctx context.Context, dockerCLI command.Cli, store *state.Store
 		if known {
 			return !serves
 		}
-		_, err := os.Stat(store.Dir(id)) // the session may be newer than the survey
+		_, err := os.Stat(store.Dir(id)) // the session may be newer than the list of sessions
 		return errors.Is(err, fs.ErrNotExist)
 	}
 	hosts, err := store.CallEngines()

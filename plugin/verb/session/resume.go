@@ -18,19 +18,18 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-const resumeLong = `Answer the calls of a container again whose session was stopped or lost
+const resumeLong = `Answer a container's calls again after its session was stopped or lost
 
-The container must run (docker hostexec start starts one that does not). It gets the commands
-that docker hostexec run named, no others. Commands that a lost session has left running are
-ended first.
+The container must run; docker hostexec start starts a stopped one. It can call the same
+commands as before. Commands that the lost session has left running are ended first.
 
---all resumes every session that was lost, as after a reboot, but not those that docker
-hostexec stop has ended, nor those of agents, whose callers have gone. --watch goes on
-doing so, until it is told to end: docker hostexec service install has that done at login.
+--all resumes all sessions that were lost, for example by a reboot. It does not resume agents,
+and sessions that docker hostexec stop has ended. --watch repeats this until it is ended by a
+signal; docker hostexec service install runs it at login.
 
 EXIT STATUS
-  0  calls are answered; with --watch: it was told to end
-  1  they are not; a line on stderr says why`
+  0  calls are answered; with --watch: a signal has ended it
+  1  calls are not answered; a line on stderr says why`
 
 type resumeOptions struct{ all, watch bool }
 
@@ -70,7 +69,7 @@ func NewResumeCommand(dockerCLI command.Cli) *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVarP(&opts.all, "all", "a", false, "Resume all sessions that were lost")
-	cmd.Flags().BoolVar(&opts.watch, "watch", false, "Go on doing so (with --all)")
+	cmd.Flags().BoolVar(&opts.watch, "watch", false, "With --all: repeat until a signal")
 	return cmd
 }
 

@@ -26,7 +26,7 @@ func TestResumable(t *testing.T) {
 // Attack 213.
 func TestResumeOfSilentWatcher(t *testing.T) {
 	sessionstest.Silent(t, func(t *testing.T, store *state.Store, recs []state.Session) {
-		for _, s := range sessions.Survey(t.Context(), nil, store, recs) {
+		for _, s := range sessions.States(t.Context(), nil, store, recs) {
 			if err := resumable(s); err == nil || strings.Contains(err.Error(), "engine") {
 				t.Errorf("resume says %v", err)
 			}

@@ -33,7 +33,7 @@ func lostSessions(store *state.Store) ([]state.Session, error) {
 func resumeAll(ctx context.Context, dockerCLI command.Cli, store *state.Store) error {
 	recs, err := lostSessions(store)
 	errs := []error{err}
-	for _, s := range sessions.Survey(ctx, dockerCLI, store, recs) {
+	for _, s := range sessions.States(ctx, dockerCLI, store, recs) {
 		switch s.State {
 		case sessions.StateUnknown:
 			errs = append(errs, resumable(s))
@@ -100,7 +100,7 @@ func keepResuming(ctx context.Context, dockerCLI command.Cli, store *state.Store
 // lostIDs returns the IDs of the sessions that can be resumed.
 func lostIDs(ctx context.Context, dockerCLI command.Cli, store *state.Store) (ids string, err error) {
 	recs, err := lostSessions(store)
-	for _, s := range sessions.Survey(ctx, dockerCLI, store, recs) {
+	for _, s := range sessions.States(ctx, dockerCLI, store, recs) {
 		if s.State == sessions.StateLost {
 			ids += s.ID + "\n"
 		}

@@ -19,13 +19,13 @@ import (
 
 const startLong = `Start stopped containers, and answer their calls again
 
-Unlike docker start, it starts the session's watcher before the container, so that calls are
-answered from the container's first instruction on. A container that runs already goes on;
-if its calls are not answered, they are from then on.
+Unlike docker start, this starts the session's watcher before the container, so that calls are
+answered from the container's first instruction on. If a container runs already, only its
+watcher is started.
 
 EXIT STATUS
-  0  all run, and their calls are answered
-  1  at least one does not; a line on stderr says why`
+  0  all containers run, and their calls are answered
+  1  at least one does not run, or its calls are not answered; a line on stderr says why`
 
 // NewStartCommand returns the verb start.
 func NewStartCommand(dockerCLI command.Cli) *cobra.Command {

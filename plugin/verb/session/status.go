@@ -19,30 +19,30 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 )
 
-const statusLong = `List sessions: containers that call commands of this host, and proxies, which have a
+const statusLong = `List sessions: containers that can call commands of this host, and proxies, which have a
 directory in place of a container
 
 STATE is one of
-  running    the container runs and its calls are answered
-  waiting    the container is not there yet, or down for the moment
-  keeping    the container, or agent, is over, and jobs that are kept go on: docker hostexec ps
-  lost       the container runs but nobody answers: docker hostexec resume
-  stopped    the same, because docker hostexec stop has ended the session
-  suspended  the watcher was suspended by a signal, and nobody answers: kill -CONT its PID
+  running    the container runs, and its calls are answered
+  waiting    the container does not exist yet, or is being restarted
+  keeping    the container or agent has ended, and kept jobs continue: docker hostexec ps
+  lost       the container runs, but its watcher has died: docker hostexec resume
+  stopped    the container runs, but docker hostexec stop has ended the session
+  suspended  a signal has suspended the watcher: kill -CONT its PID
   exited     the container has stopped (with --all)
   gone       the container was removed (with --all): docker hostexec prune
-  unknown    a watcher is there and does not answer, or there is none and the engine does not
+  unknown    the watcher does not answer; or there is none, and the engine does not answer
 
-WARNINGS is how many things make the session dangerous: a container that is privileged, or has
-the engine's socket, namespaces or capabilities of the host's, commands that run code which it
-can write. docker hostexec inspect shows them all.
+WARNINGS is the number of reasons why the session is dangerous: for example a privileged
+container, or commands that run code which the container can write. docker hostexec inspect
+shows the reasons.
 
-The table has the columns that fit the terminal. --format can show others: Running, Shells and
-Version, for example.
+The table has the columns that fit the terminal. --format can show others, such as Running,
+Shells and Version.
 
 EXIT STATUS
-  0  sessions were listed, if there were any
-  1  they could not be, or a watcher does not answer`
+  0  the sessions were listed
+  1  they could not be listed, or a watcher does not answer`
 
 const statusExample = `  docker hostexec status
   docker hostexec status --filter state=lost --format '{{.ID}} {{.Container}}'`
@@ -93,7 +93,7 @@ func runStatus(ctx context.Context, dockerCLI command.Cli, opts statusOptions) e
 	}
 	var shown []sessions.Session
 	var errs []error
-	for _, s := range sessions.Survey(ctx, dockerCLI, store, recs) {
+	for _, s := range sessions.States(ctx, dockerCLI, store, recs) {
 		errs = append(errs, s.Unanswered())
 		live := s.State != sessions.StateExited && s.State != sessions.StateGone
 		if (live || opts.all || keep.Has("state")) && keep.Match(s) {

@@ -23,11 +23,11 @@ import (
 
 const stopLong = `End sessions: their host commands end, and further calls fail
 
-The container keeps running unless --container is given. A session that was stopped can
-be resumed. An agent ends with its session, and docker hostexec agent exits with its code.
+The container keeps running unless --container is given. A stopped session can be resumed. An
+agent ends with its session, and docker hostexec agent exits with the agent's code.
 
-All that is ended gets TERM first, and KILL after --time. Without --time a container and an
-agent have 10 seconds, and host commands 5.
+Processes get TERM, and KILL after --time. Without --time, containers and agents have 10
+seconds, and host commands 5.
 
 EXIT STATUS
   0  all have ended

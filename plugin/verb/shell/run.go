@@ -64,14 +64,14 @@ func sayBusy(dockerCLI command.Cli, name string) {
 
 // shellError returns err, which a watcher has answered for the shell name, with the shell and what to type next.
 func shellError(session, name string, err error) error {
-	told := fmt.Errorf("shell %s: %w", names.Quoted(name), err)
+	named := fmt.Errorf("shell %s: %w", names.Quoted(name), err)
 	switch err.Error() { // it came as a text
 	case shell.ErrNotReady.Error():
-		return cli.Hint(told, "docker hostexec shell create "+session+" "+name)
+		return cli.Hint(named, "docker hostexec shell create "+session+" "+name)
 	case shell.ErrExists.Error(), shell.ErrName.Error():
-		return cli.Hint(told, "docker hostexec shell ls "+session)
+		return cli.Hint(named, "docker hostexec shell ls "+session)
 	}
-	return told
+	return named
 }
 
 // runInShell runs c with this process's streams, and returns its exit code as an error.
@@ -109,10 +109,10 @@ func runInShell(ctx context.Context, dockerCLI command.Cli, session, name string
 		}
 		return err
 	})
-	var told *cli.Interrupted
-	if err != nil && errors.As(context.Cause(ctx), &told) {
-		v.Ended(told.Code(), told.Caller())
-		return told.Status()
+	var interrupted *cli.Interrupted
+	if err != nil && errors.As(context.Cause(ctx), &interrupted) {
+		v.Ended(interrupted.Code(), interrupted.Caller())
+		return interrupted.Status()
 	}
 	if err != nil {
 		v.Ended(cli.CodeRun, err.Error())

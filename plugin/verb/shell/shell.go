@@ -22,17 +22,17 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-const shellLong = `Use the shells of a session, whose directory, variables and functions stay
+const shellLong = `Use a session's shells, which keep their directory, variables and functions
 
-They are those that the container sees as hostexec session: bash on this host, or, with
-create --in, in any running container that has a bash. What you run
-in them is written down as approved by you; what the container runs is decided by policy.
+The container uses the same shells with hostexec session. A shell is a bash on this host or,
+with create --in, in a running container that has bash. The audit log records your commands as
+approved by you. The policy decides on commands of the container.
 
 EXIT STATUS
-  0 to 255  exec and start: the command's own
-  124       exec and start: the timeout
-  125       exec and start: the shell is not ready, or has ended; or the command line is wrong
-  1         the others: it failed`
+  0 to 255  exec and start: the exit code of the command
+  124       exec and start: the timeout was over
+  125       exec and start: the shell is not ready or has ended; or the command line is wrong
+  1         other verbs: they failed`
 
 // NewCommand returns the verb shell.
 func NewCommand(dockerCLI command.Cli) *cobra.Command {
@@ -70,7 +70,7 @@ func dialIn(store *state.Store, ref string) (*control.Client, error) {
 func newShellCreateCommand(dockerCLI command.Cli) *cobra.Command {
 	var o control.ShellOptions
 	cmd := &cobra.Command{
-		Use: "create [OPTIONS] SESSION|CONTAINER NAME", Short: "Make a shell", Args: dockercli.ExactArgs(2), ValidArgsFunction: cli.CompleteFirst(sessions.Complete),
+		Use: "create [OPTIONS] SESSION|CONTAINER NAME", Short: "Create a shell", Args: dockercli.ExactArgs(2), ValidArgsFunction: cli.CompleteFirst(sessions.Complete),
 		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			c, err := dialSession(args[0])
 			if err != nil {
@@ -86,9 +86,9 @@ func newShellCreateCommand(dockerCLI command.Cli) *cobra.Command {
 			return nil
 		}),
 	}
-	cmd.Flags().StringArrayVarP(&o.Env, "env", "e", nil, "A variable of the shell (`NAME=VALUE`)")
-	cmd.Flags().StringVar(&o.Dir, "cwd", "", "Where it starts, a `directory` of this host, or of the container; HOME if there is none")
-	cmd.Flags().StringVar(&o.In, "in", "", "Have it live in a running `container`, by name or id, and not on this host")
+	cmd.Flags().StringArrayVarP(&o.Env, "env", "e", nil, "Set a variable of the shell (`NAME=VALUE`)")
+	cmd.Flags().StringVar(&o.Dir, "cwd", "", "Start in this `directory` of the host or container; default: HOME")
+	cmd.Flags().StringVar(&o.In, "in", "", "Create it in a running `container` (name or id) instead of on this host")
 	return cmd
 }
 
@@ -109,7 +109,7 @@ func placeShell(dockerCLI command.Cli, o *control.ShellOptions) (err error) {
 
 func newShellRmCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "rm SESSION|CONTAINER NAME", Short: "End a shell and all that it runs", Args: dockercli.ExactArgs(2), ValidArgsFunction: completeShells,
+		Use: "rm SESSION|CONTAINER NAME", Short: "End a shell and its processes", Args: dockercli.ExactArgs(2), ValidArgsFunction: completeShells,
 		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			c, err := dialSession(args[0])
 			if err != nil {
@@ -126,7 +126,7 @@ func newShellRunCommand(dockerCLI command.Cli, start bool) *cobra.Command {
 	var timeout time.Duration
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "exec [OPTIONS] SESSION|CONTAINER NAME -- TEXT...", Short: "Run bash text in a shell; what it changes stays",
+		Use: "exec [OPTIONS] SESSION|CONTAINER NAME -- TEXT...", Short: "Run bash text in a shell, which keeps the changes",
 		Args: dockercli.RequiresMinArgs(3), ValidArgsFunction: completeShells,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if timeout < 0 {
@@ -143,16 +143,16 @@ func newShellRunCommand(dockerCLI command.Cli, start bool) *cobra.Command {
 		},
 	}
 	if start {
-		cmd.Use, cmd.Short = strings.Replace(cmd.Use, "exec", "start", 1), "Run bash text in a copy of a shell, which it holds up for nobody"
+		cmd.Use, cmd.Short = strings.Replace(cmd.Use, "exec", "start", 1), "Run bash text in a copy of a shell, without waiting for the shell"
 	}
-	cmd.Flags().StringArrayVarP(&c.Env, "env", "e", nil, "A variable for this text alone (`NAME=VALUE`)")
-	cmd.Flags().StringVar(&c.Dir, "cwd", "", "A `directory` for this text alone")
+	cmd.Flags().StringArrayVarP(&c.Env, "env", "e", nil, "Set a variable for this text only (`NAME=VALUE`)")
+	cmd.Flags().StringVar(&c.Dir, "cwd", "", "Run this text in this `directory`")
 	told := "Print one JSON object at the end: command, stdout, stderr, exit_code, duration, timestamp"
 	if start {
 		told = "Print a line of JSON for each event: start, stdout and stderr, complete"
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, told)
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "End the text, and not the shell, after this `time`")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "End the text, but not the shell, after this `time`")
 	return cmd
 }
 

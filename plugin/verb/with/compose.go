@@ -11,14 +11,14 @@ import (
 
 const composeLong = `Run docker compose with services whose containers can call commands of this host
 
-It is short for docker hostexec with [OPTIONS] -- docker compose ARGS. The containers of the
-services that --service names get what docker hostexec run gives its container. Without
---service and --label, these are the containers with the label io.hostexec.proxy, and those of
-the services in the configuration (services:).
+This is short for docker hostexec with [OPTIONS] -- docker compose ARGS. The containers of the
+services that --service names can call the commands of --proxy. Without --service and --label,
+hostexec selects the containers with the label io.hostexec.proxy, and those of the services in
+your configuration (services:).
 
 EXIT STATUS
-  That of docker compose, and:
-  125  hostexec could not do it; a line on stderr says what
+  The exit code of docker compose, and:
+  125  hostexec failed; a line on stderr says why
   127  docker was not found`
 
 const composeExample = `  docker hostexec compose --proxy make --service web -- up -d

@@ -22,36 +22,36 @@ import (
 
 const withLong = `Run a client of the engine, whose containers can call commands of this host
 
-COMMAND is any client of the engine's API: docker itself, docker compose, tilt, act, a test
-that uses testcontainers. It gets DOCKER_HOST, which names a private socket. Behind the
-socket, the containers that are selected get what docker hostexec run gives its container;
-everything else reaches the engine unchanged. A session stays with its container when
-COMMAND has ended.
+COMMAND is any client of the engine's API: docker itself, docker compose, tilt, act, or a test
+that uses testcontainers. hostexec sets DOCKER_HOST to a private socket for it. The selected
+containers that COMMAND creates can call the commands of --proxy, as in docker hostexec run. All
+other requests reach the engine unchanged. A session stays with its container after COMMAND
+has ended.
 
-Selected are the containers with the label io.hostexec.proxy, and those of the services in
-your configuration (services:); with --service, those of the services named, and with
---label, those with such a label; with --all, all. The label can name commands, separated by
-commas: the container gets these, of what the flags and the configuration allow. It cannot
-get others.
+--service selects the containers of a service of docker compose, --label those with a label,
+and --all selects all. Without these flags, hostexec selects the containers with the label
+io.hostexec.proxy, and those of the services in your configuration (services:). The value of
+that label can name commands, separated by commas: the container then gets only these, if the
+flags and the configuration allow them.
 
-COMMAND must use DOCKER_HOST: -H or --context in it goes past the proxy. Build steps, tasks
-of a swarm and containers of Podman's own API (/libpod/) get no session. No container may
-mount the socket.
+COMMAND must use DOCKER_HOST: if it has -H or --context, it bypasses the proxy. Build steps,
+tasks of a swarm, and containers of Podman's own API (/libpod/) get no session. No container
+may mount the socket.
 
 EXIT STATUS
-  That of COMMAND, 128 and the number of the signal that ended it, and:
-  125  hostexec could not do it; a line on stderr says what
+  The exit code of COMMAND, or 128 plus the number of the signal that ended it, and:
+  125  hostexec failed; a line on stderr says why
   126  COMMAND could not be invoked
   127  COMMAND was not found`
 
-const withExample = `  # make of this host, for the service web
+const withExample = `  # the service web can call this host's make
   docker hostexec with --proxy make --service web -- docker compose up
 
   # tests that start containers
   docker hostexec with --proxy git=ask --all -- go test ./...
 
-  # for clients that are started elsewhere, until ^C
-  docker hostexec with --proxy make --all --listen /tmp/me.sock
+  # serve clients that are started elsewhere, until ^C
+  docker hostexec with --proxy make --all --listen ~/.docker/me.sock
   docker hostexec with --proxy make --all --context hostexec`
 
 // options are the flags of with.
@@ -149,20 +149,30 @@ func run(docker context.Context, dockerCLI command.Cli, opts *options, args []st
 		}()
 	}
 	server := &apiproxy.Server{Engine: dockerCLI.Client(), Sessions: launcher, Socket: sock.Path}
-	ctx, stop := context.WithCancel(context.WithoutCancel(docker))
-	served := make(chan error, 1)
-	// ends when stop is called; run waits for it.
-	go func() { served <- server.Serve(ctx, sock.UnixListener) }()
-	if len(args) > 0 {
-		err = become(docker, path, args, environ(sock.Host(), dockerCLI.DockerEndpoint().Host, cli.GlobalArgs(dockerCLI)))
-	} else {
+	err = serveDuring(docker, server, sock, func() error {
+		if len(args) > 0 {
+			return become(docker, path, args, environ(sock.Host(), dockerCLI.DockerEndpoint().Host, cli.GlobalArgs(dockerCLI)))
+		}
 		announce(dockerCLI, opts, sock.Host())
+		if dockerCLI.Err().IsTerminal() {
+			launcher.TellAtOnce(func(line string) { cli.Say(dockerCLI.Err(), "%s", line) })
+		}
 		waitForSignal(docker)
-	}
-	stop()
-	err = errors.Join(err, <-served)
+		return nil
+	})
 	report(dockerCLI, launcher)
 	return err
+}
+
+// serveDuring serves on sock until client returns, also after docker's context has ended.
+func serveDuring(docker context.Context, server *apiproxy.Server, sock *apiproxy.Socket, client func() error) error {
+	ctx, stop := context.WithCancel(context.WithoutCancel(docker))
+	served := make(chan error, 1)
+	// ends when stop is called; serveDuring waits for it.
+	go func() { served <- server.Serve(ctx, sock.UnixListener) }()
+	err := client()
+	stop()
+	return errors.Join(err, <-served)
 }
 
 // announce prints how clients find the proxy.

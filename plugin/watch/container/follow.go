@@ -53,6 +53,12 @@ func (m *Mode) Follow(ctx context.Context, link *watch.Launcher) (err error) {
 		m.s.Go(func() { m.requests.watch(ctx, api, id) })
 	}
 	looked := m.admission.checkAtStart(ctx, api, id)
+	return m.followRuns(ctx, api, id, began, exit, looked)
+}
+
+// followRuns follows the container through all its runs. The first one began at the given time; exit is its end.
+// looked ends the check of the first run's mounts.
+func (m *Mode) followRuns(ctx context.Context, api watch.Engine, id, began string, exit *exitWait, looked func()) error {
 	for {
 		err := wait(ctx, api, id, began, exit, m.s.Log)
 		looked()
@@ -168,7 +174,7 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 		exit.drop()
 		exit = nil // it is over already: the wait finds that
 	}
-	link.Bound(list, where(m.s.Calls.Dirs()))
+	link.Bound(append(list, unusedFlag(m.s.Calls.Dirs())...), where(m.s.Calls.Dirs()))
 	return c.State.StartedAt, exit, nil
 }
 

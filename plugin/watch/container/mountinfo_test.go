@@ -20,7 +20,7 @@ func TestPlaceOf(t *testing.T) {
 	requests := mount.Place{Dev: "8:1", Root: home + "/sessions/1/proxy"}
 	l := &protectedView{stateDir: home, at: mount.Location{Path: home, Place: mount.Place{Dev: "8:1", Root: home}}}
 	l.kept = []protectedRoute{{
-		watch.ProtectedFile{Path: "/usr/bin/tool", Does: "--proxy tool runs", Against: watch.RefuseWritable, Instead: "proxy another"},
+		watch.ProtectedFile{Path: "/usr/bin/tool", Does: "--proxy tool runs", OnMount: watch.RefuseWritable, Instead: "proxy another"},
 		mount.Route{{Path: "/usr/bin/tool", Place: mount.Place{Dev: "254:0", Root: "/usr/bin/tool"}}, {Path: "/usr/bin", Place: mount.Place{Dev: "254:0", Root: "/usr/bin"}}},
 	}}
 	for _, tt := range []struct{ line, says string }{

@@ -57,14 +57,6 @@ func (mc *mountCheck) protected() []watch.ProtectedFile {
 	return watch.ProtectedFiles(mc.record, mc.config, mc.notifier)
 }
 
-// Check returns the objections and warnings that the watcher of rec's session would have for a container like
-// c, before it exists. It uses only the mounts and the host configuration of c.
-func Check(store *state.Store, rec state.Session, c container.InspectResponse) (notes []string, err error) {
-	mc := newMountCheck(store, rec)
-	notes = slices.Concat(mc.warnings(c), mc.adapt(c), mc.config.Supplied(mc.owner(c)))
-	return notes, mc.refuseNew(c)
-}
-
 // newMountCheck returns the check of a watcher of rec's session.
 func newMountCheck(store *state.Store, rec state.Session) *mountCheck {
 	log := slog.New(slog.DiscardHandler)
@@ -73,11 +65,10 @@ func newMountCheck(store *state.Store, rec state.Session) *mountCheck {
 	return &mountCheck{record: record, config: config, sessions: sessions, notifier: watch.NewNotifier(rec, watch.Notify(config.Load().Notify), sessions, log)}
 }
 
-// Preflight returns the objection that the watcher of rec's session would have to its container, if that
-// started now.
-func Preflight(ctx context.Context, api watch.Engine, store *state.Store, rec state.Session) error {
-	c, err := inspect(ctx, api, rec.Container)
-	if err != nil {
+// Preflight returns the objection that the watcher of rec's session would have to its container c, if that started now.
+func Preflight(ctx context.Context, api watch.Engine, store *state.Store, rec state.Session, c container.InspectResponse) error {
+	c.Mounts = slices.Clone(c.Mounts)
+	if err := showHostFiles(ctx, api, &c); err != nil {
 		return err
 	}
 	return newMountCheck(store, rec).refuse(c)

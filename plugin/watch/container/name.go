@@ -30,10 +30,10 @@ func (n nameFollower) follow(ctx context.Context, api watch.Engine, id string) {
 	filter := filters.NewArgs(filters.Arg("container", id), filters.Arg("event", string(events.ActionRename)), filters.Arg("event", string(events.ActionStart)))
 	wanted := events.ListOptions{Since: "0", Filters: filter} // events during the subscription are delivered, too
 	for wait := watch.EnginePoll; ; wait = min(2*wait, engineSilence) {
-		told, failed := api.Events(ctx, wanted)
+		renames, failed := api.Events(ctx, wanted)
 		for over := false; !over; {
 			select {
-			case event := <-told:
+			case event := <-renames:
 				if event.Action == events.ActionStart {
 					n.started()
 				} else {

@@ -3,6 +3,7 @@
 package container
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,7 +23,11 @@ type protectedView struct {
 	files    []string              // one in each directory of the state
 	kept     []protectedRoute      // refused, except for the state directory
 	notes    []watch.ProtectedFile // warned about
+	move     string                // how a person moves stateDir to a directory; "": by HOSTEXEC_HOME
 }
+
+// moved says how a person moves the state directory to a directory.
+func (l *protectedView) moved() string { return cmp.Or(l.move, "set HOSTEXEC_HOME to a directory") }
 
 type protectedRoute struct {
 	watch.ProtectedFile
@@ -42,7 +47,7 @@ func viewOf(all []watch.ProtectedFile, session string) (*protectedView, error) {
 	}
 	l := &protectedView{view: v, files: []string{state.LockFile(session)}}
 	for _, p := range all {
-		switch p.Against {
+		switch p.OnMount {
 		case watch.Refuse:
 			l.stateDir, l.at, l.files = p.Path, v.Locate(p.Path), append(l.files, firstFiles(p.Path)...)
 		case watch.RefuseWritable:
@@ -59,14 +64,14 @@ func viewOf(all []watch.ProtectedFile, session string) (*protectedView, error) {
 func (l *protectedView) source(source string, writable, recursive bool) error {
 	at := l.view.Locate(source)
 	if holdsDisk(at.Path, l.stateDir) {
-		return fmt.Errorf("%s is the disk that hostexec's own state in %s is on: mount something narrower, or set HOSTEXEC_HOME to a directory on another one", source, l.stateDir)
+		return fmt.Errorf("%s is the disk that hostexec's own state in %s is on: mount something narrower, or %s on another one", source, l.stateDir, l.moved())
 	}
 	if l.showsState(at) {
 		alias := ""
 		if !names.Within(at.Path, l.at.Path) && !names.Within(l.at.Path, at.Path) {
 			alias = ", which has another name there"
 		}
-		return fmt.Errorf("the mount of %s covers hostexec's own state in %s%s: mount something narrower, or set HOSTEXEC_HOME to a directory outside of it", source, l.stateDir, alias)
+		return fmt.Errorf("the mount of %s covers hostexec's own state in %s%s: mount something narrower, or %s outside of it", source, l.stateDir, alias, l.moved())
 	}
 	if writable {
 		for _, k := range l.kept {

@@ -5,6 +5,7 @@ package container
 import (
 	"context"
 	"fmt"
+	"os"
 
 	apimount "github.com/docker/docker/api/types/mount"
 
@@ -12,14 +13,14 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// RefuseMountOf returns an error if container id mounts file, which is hostexec's own, or a directory that contains it,
-// under any name.
-func RefuseMountOf(ctx context.Context, api watch.Engine, id, file string) error {
+// RefuseMountOf returns an error if container id mounts one of private, which are hostexec's own files and directories, a
+// part of it, or a directory that contains it, under any name.
+func RefuseMountOf(ctx context.Context, api watch.Engine, id string, private ...string) error {
 	c, err := inspect(ctx, api, id)
 	if err != nil {
-		return fmt.Errorf("look at the mounts of the new container: %w", err)
+		return fmt.Errorf("look at the mounts of the container: %w", err)
 	}
-	var l *protectedView
+	var all []*protectedView
 	for _, m := range c.Mounts {
 		if m.Type != apimount.TypeBind {
 			continue
@@ -27,16 +28,32 @@ func RefuseMountOf(ctx context.Context, api watch.Engine, id, file string) error
 		if m.Source == "" {
 			return fmt.Errorf("what volume %s shows is not understood, for there is a backslash in its options: mount something else", m.Name)
 		}
-		if l == nil {
-			v, err := mount.ReadView()
-			if err != nil {
+		if all == nil {
+			if all, err = viewsOf(private); err != nil {
 				return err
 			}
-			l = &protectedView{view: v, stateDir: file, at: v.Locate(file), files: []string{file}}
 		}
-		if err := l.source(m.Source, m.RW, recursive(c, m.Destination)); err != nil {
-			return err
+		for _, l := range all {
+			if err := l.source(m.Source, m.RW, recursive(c, m.Destination)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// viewsOf identifies private files and directories.
+func viewsOf(private []string) (all []*protectedView, err error) {
+	v, err := mount.ReadView()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range private {
+		l := &protectedView{view: v, stateDir: p, at: v.Locate(p), files: append(firstFiles(p), p)}
+		if fi, err := os.Lstat(p); err == nil && !fi.IsDir() {
+			l.move = "move the socket (XDG_RUNTIME_DIR, --listen) to a directory"
+		}
+		all = append(all, l)
+	}
+	return all, nil
 }

@@ -63,14 +63,14 @@ func (m *Mode) followService(ctx context.Context, link *watch.Launcher) error {
 // nextContainer waits for a container that runs. It returns an error if none is expected.
 func (m *Mode) nextContainer(ctx context.Context, api watch.Engine) (c container.InspectResponse, err error) {
 	m.s.Life.Down.Store(true)
-	said := ""
+	logged := ""
 	for over := time.Now().Add(restartDelay); ; {
 		c, stopped, err := m.findRunning(ctx, api)
 		switch {
 		case err != nil: // the engine is away: what it does with the containers comes after
 			over = time.Now().Add(restartDelay)
-			if text := err.Error(); text != said && !errors.Is(err, errRestarting) {
-				said = text
+			if text := err.Error(); text != logged && !errors.Is(err, errRestarting) {
+				logged = text
 				m.s.Log.Warn("look for containers", "error", err)
 			}
 		case c.ContainerJSONBase != nil:
@@ -169,7 +169,8 @@ func (m *Mode) admit(ctx context.Context, api watch.Engine, c container.InspectR
 	}
 	m.updateWarnings(c, found)
 	m.came()
-	link.Bound(append(list, m.s.Config.Supplied(m.s.Calls.Dirs())...), where(m.s.Calls.Dirs()))
+	list = append(list, m.s.Config.Supplied(m.s.Calls.Dirs())...)
+	link.Bound(append(list, unusedFlag(m.s.Calls.Dirs())...), where(m.s.Calls.Dirs()))
 	m.s.Life.Down.Store(false)
 	m.admission.containerKnown.open()
 	return nil

@@ -26,13 +26,13 @@ func (m *Mode) followOthers(ctx context.Context, api watch.Engine) error {
 	made.Add("event", string(events.ActionCreate))
 	made.Add("event", string(events.ActionStart))
 	for wait := watch.EnginePoll; ; wait = min(2*wait, engineSilence) {
-		told, failed := api.Events(ctx, events.ListOptions{Since: "0", Filters: made}) // as in keepName
+		changes, failed := api.Events(ctx, events.ListOptions{Since: "0", Filters: made}) // as in keepName
 		if err := m.checkOthers(ctx, api); err != nil {
 			return err
 		}
 		for over := false; !over; {
 			select {
-			case <-told:
+			case <-changes:
 				if err := m.checkOthers(ctx, api); err != nil {
 					return err
 				}

@@ -58,12 +58,6 @@ func showHostFiles(ctx context.Context, api watch.Engine, c *container.InspectRe
 	return nil
 }
 
-// Mounts returns the mounts of container ref, as the watcher checks them.
-func Mounts(ctx context.Context, api watch.Engine, ref string) ([]container.MountPoint, error) {
-	c, err := inspect(ctx, api, ref)
-	return c.Mounts, err
-}
-
 // wait returns when the run of container id that began at that time has ended, or ctx is done. It continues
 // after restarts of the engine. exit is a wait that was registered before that run was inspected, or nil.
 func wait(ctx context.Context, api watch.Engine, id, began string, exit *exitWait, log *slog.Logger) error {

@@ -40,16 +40,20 @@ func (mc *mountCheck) warnings(c container.InspectResponse) []string {
 	return list
 }
 
-// warnings returns the settings that weaken the container's isolation.
-func warnings(c container.InspectResponse) (list []string) {
-	h := c.HostConfig
-	if h == nil {
+// warnings returns the settings and mounts that weaken the container's isolation.
+func warnings(c container.InspectResponse) []string {
+	if c.HostConfig == nil {
 		return nil
 	}
+	return append(isolationWarnings(c.HostConfig, c.Mounts), mountWarnings(c.Mounts)...)
+}
+
+// isolationWarnings returns the settings that weaken the container's isolation, and its view of /proc.
+func isolationWarnings(h *container.HostConfig, mounts []container.MountPoint) (list []string) {
 	if h.Privileged {
 		list = append(list, "the container is privileged: it can take over this host without hostexec")
 	}
-	if h.PidMode.IsHost() || slices.ContainsFunc(c.Mounts, func(m container.MountPoint) bool {
+	if h.PidMode.IsHost() || slices.ContainsFunc(mounts, func(m container.MountPoint) bool {
 		return m.Type == apimount.TypeBind && mount.Resolved(m.Source) == "/proc"
 	}) {
 		list = append(list, "the container sees the host's processes (--pid host, or a mount of /proc): it can signal and inspect those of its own uid")
@@ -73,7 +77,12 @@ func warnings(c container.InspectResponse) (list []string) {
 	if len(h.Devices) > 0 {
 		list = append(list, "the container has devices of the host's (--device): what is behind them is its own")
 	}
-	for _, m := range c.Mounts {
+	return list
+}
+
+// mountWarnings returns the mounts that weaken the container's isolation.
+func mountWarnings(mounts []container.MountPoint) (list []string) {
+	for _, m := range mounts {
 		switch {
 		case m.Type == apimount.TypeVolume:
 		case callcontainer.EngineIn(m.Source):

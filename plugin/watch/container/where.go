@@ -7,9 +7,8 @@ import (
 	"path"
 	"strings"
 
-	"github.com/docker/docker/api/types/container"
-
 	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -23,16 +22,12 @@ func defaultDir(rec state.Session, workdir string) mount.Default {
 	return mount.Default{Source: rec.InvokedIn, Target: workdir}
 }
 
-// Where returns the directories of this host in which the commands of rec's session will run, when its
-// container has the mounts of c. workdir is the container's working directory, or empty if only its image has
-// it. It returns nothing if a directory cannot be held.
-func Where(rec state.Session, c container.InspectResponse, workdir string) string {
-	t, err := table(c, defaultDir(rec, workdir), !rec.RemoteFiles, nil)
-	if err != nil {
-		return ""
+// unusedFlag returns a warning if --workdir-host has no effect, or nothing.
+func unusedFlag(t *mount.Table) []string {
+	if t.Unused() == "" {
+		return nil
 	}
-	defer t.Close()
-	return where(t)
+	return []string{"--workdir-host " + names.Quoted(t.Unused()) + " has no effect, because directories of this host are mounted: commands run in these"}
 }
 
 // where returns the directories of this host in which commands run, as text for people.

@@ -54,7 +54,7 @@ func (mc *mountCheck) dependable(c container.InspectResponse, all []watch.Protec
 	for _, k := range all {
 		at, ok := executor.WritableDependency(k.Path, path, owner)
 		switch {
-		case !ok || k.Against != watch.RefuseWritable:
+		case !ok || k.OnMount != watch.RefuseWritable:
 		case at == k.Path:
 			return fmt.Errorf("the container could change %s, which %s: mount what it is in read-only, or %s", at, k.Does, k.Instead)
 		default:

@@ -80,7 +80,7 @@ func (d *requestDirs) renew(commands []string) (files.RequestDir, error) {
 	if !d.base.Named() {
 		return files.RequestDir{}, fmt.Errorf("%s was moved or replaced: start docker hostexec proxy again", d.record.Proxy.Base)
 	}
-	defer func(told []string) { d.notes = told }(d.notes) // no client uses them any more
+	defer func(notes []string) { d.notes = notes }(d.notes) // no client uses them any more
 	p, err := d.openLocked(commands)
 	if err != nil {
 		return p, err

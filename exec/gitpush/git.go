@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gitpush
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/sandbox"
+)
+
+// noFiles says that git inherits no descriptor.
+var noFiles = [3]int{-1, -1, -1}
+
+// fixed are the settings of each git: no hooks, no background work, and no other repositories.
+var fixed = []string{
+	"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.alternateRefsCommand=", "-c", "gc.auto=0",
+	"-c", "maintenance.auto=false", "-c", "submodule.recurse=false", "-c", "fetch.recurseSubmodules=false",
+	"-c", "push.recurseSubmodules=no", "-c", "push.followTags=false", "-c", "protocol.allow=never",
+}
+
+// userVariables are the variables of git that tell how the user reaches remotes. No other variable
+// of git is passed on.
+var userVariables = []string{"GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"}
+
+// networkEnv is the environment of git that reaches the remote, as the user's own git would.
+func (c *Call) networkEnv(gitDir string) []string {
+	env := slices.DeleteFunc(slices.Clone(c.Env), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return strings.HasPrefix(name, "GIT_") && !slices.Contains(userVariables, name) && !strings.HasPrefix(name, "GIT_SSL_")
+	})
+	return append(env, "GIT_DIR="+gitDir, "GIT_TERMINAL_PROMPT=0", "SSH_ASKPASS_REQUIRE=never", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
+}
+
+// maxAlloc is the maximum size of what git allocates at once for an object of the container.
+const maxAlloc = "256m"
+
+// confinedEnv is the environment of git that reads what the container sent. It has no configuration
+// but the mirror's.
+func (c *Call) confinedEnv(gitDir, quarantine string) []string {
+	env := []string{
+		"PATH=/usr/bin:/bin", "LC_ALL=C", "HOME=/nonexistent", "GIT_DIR=" + gitDir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
+		"GIT_ATTR_NOSYSTEM=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat", "GIT_ALLOC_LIMIT=" + maxAlloc,
+	}
+	return append(env, quarantineEnv(gitDir, quarantine)...)
+}
+
+// quarantineEnv has git write objects into the quarantine, and read those of the mirror, too.
+func quarantineEnv(gitDir, quarantine string) []string {
+	if quarantine == "" {
+		return nil
+	}
+	return []string{"GIT_OBJECT_DIRECTORY=" + quarantine, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + filepath.Join(gitDir, "objects")}
+}
+
+// protocols permits the protocol of the remote's URL, and those that the user's url.insteadOf may make of it.
+func protocols(remoteURL string) []string {
+	args := []string{"-c", "protocol.https.allow=always", "-c", "protocol.ssh.allow=always"}
+	if p, _ := checkURL(remoteURL); p != "" && p != "https" && p != "ssh" {
+		args = append(args, "-c", "protocol."+p+".allow=always")
+	}
+	return args
+}
+
+// network runs git with the credentials of the host. gitDir is the mirror, or empty.
+func (c *Call) network(ctx context.Context, gitDir, quarantine string, out, complain io.Writer, args ...string) (executor.Status, error) {
+	env := append(c.networkEnv(gitDir), quarantineEnv(gitDir, quarantine)...)
+	return c.git(ctx, executor.Command{Env: env, Args: slices.Concat(fixed, protocols(c.Remote.URL), args)}, gitDir,
+		executor.Streams{FD: noFiles, Out: out, Err: complain})
+}
+
+// confined runs git on data of the container. It can read the mirror, write the quarantine, and reach no network.
+func (s *service) confined(ctx context.Context, quarantine string, streams executor.Streams, args ...string) (executor.Status, error) {
+	c := executor.Command{Env: s.confinedEnv(s.mirror.dir, quarantine), Args: slices.Concat(fixed, args)}
+	if sandbox.Supported() == nil && s.systemGit() {
+		spec := sandbox.Spec{Paths: append(slices.Clone(sandbox.System), sandbox.Path{Name: s.mirror.dir, Access: sandbox.Read})}
+		if quarantine != "" {
+			spec.Paths = append(spec.Paths, sandbox.Path{Name: quarantine, Access: sandbox.Write})
+		}
+		box, err := sandbox.Prepare(spec)
+		if err != nil {
+			return executor.Status{}, err
+		}
+		defer box.Close()
+		c.Sandbox = box
+	}
+	return s.git(ctx, c, s.mirror.dir, streams)
+}
+
+// systemGit reports whether git is one of the programs of the system, which a sandbox can read.
+func (c *Call) systemGit() bool {
+	at, err := filepath.EvalSymlinks(c.Git)
+	return err == nil && slices.ContainsFunc(sandbox.System, func(p sandbox.Path) bool {
+		return p.Access == sandbox.Execute && names.Within(at, p.Name)
+	})
+}
+
+// git runs git in a directory.
+func (c *Call) git(ctx context.Context, cmd executor.Command, at string, s executor.Streams) (executor.Status, error) {
+	d, err := dir.Open(at)
+	if err != nil {
+		return executor.Status{}, err
+	}
+	defer d.Close()
+	cmd.ID, cmd.Path, cmd.Dir, cmd.Args = c.ID, c.Git, d.FD(), append([]string{"git"}, cmd.Args...)
+	if s.Started == nil {
+		s.Started = func(int) {}
+	}
+	return c.Run(ctx, cmd, s)
+}
+
+// errTooMuch means that git printed more than anybody reads.
+var errTooMuch = errors.New("git prints too much")
+
+// maxOutput limits what is read of git's output, in bytes.
+const maxOutput = 32 << 20
+
+// text keeps what is written to it, up to a limit.
+type text struct {
+	bytes.Buffer
+	max int
+}
+
+func (t *text) Write(b []byte) (int, error) {
+	if t.Len()+len(b) > t.max {
+		return 0, errTooMuch
+	}
+	return t.Buffer.Write(b)
+}
+
+// read returns the output of a confined git. Its error has what git complained about.
+func (s *service) read(ctx context.Context, quarantine string, in string, args ...string) (string, error) {
+	out, complain := text{max: maxOutput}, beginning{}
+	streams := executor.Streams{FD: noFiles, Out: &out, Err: &complain}
+	if in != "" {
+		streams.In = io.NopCloser(strings.NewReader(in))
+	}
+	st, err := s.confined(ctx, quarantine, streams, args...)
+	return out.String(), complain.error(st, err)
+}
+
+// maxComplaint is how much of git's stderr is kept, in bytes.
+const maxComplaint = 2 << 10
+
+// beginning keeps the first bytes that are written to it.
+type beginning []byte
+
+func (b *beginning) Write(p []byte) (int, error) {
+	*b = append(*b, p[:min(len(p), maxComplaint-len(*b))]...)
+	return len(p), nil
+}
+
+// error returns why git failed, or nil.
+func (b beginning) error(st executor.Status, err error) error {
+	if err != nil || st.Code == 0 {
+		return err
+	}
+	for line := range strings.Lines(string(b)) {
+		for _, kind := range []string{"fatal: ", "error: "} {
+			if reason, ok := strings.CutPrefix(strings.TrimSpace(line), kind); ok {
+				return errors.New(reason)
+			}
+		}
+	}
+	if first, _, _ := strings.Cut(strings.TrimSpace(string(b)), "\n"); first != "" {
+		return errors.New(first)
+	}
+	return fmt.Errorf("git exits with %d", st.Code)
+}
+
+// removeAll removes a directory of this package's own. What cannot be removed stays.
+func removeAll(path string) { _ = os.RemoveAll(path) }
+
+// incoming is how the name of a quarantine begins. The id of its watcher's process follows.
+const incoming = "incoming-"
+
+// newQuarantine makes a directory for objects of the container. It removes those of watchers that were killed.
+func newQuarantine(at string) (string, error) {
+	left, err := filepath.Glob(filepath.Join(at, incoming+"*"))
+	if err != nil {
+		return "", err
+	}
+	for _, path := range left {
+		pid, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), incoming), "-")
+		if n, err := strconv.Atoi(pid); err == nil && !processExists(n) {
+			removeAll(path)
+		}
+	}
+	return os.MkdirTemp(at, incoming+strconv.Itoa(os.Getpid())+"-")
+}
+
+// processExists reports whether there is a process with this id.
+func processExists(pid int) bool {
+	p, err := os.FindProcess(pid)
+	return err == nil && !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}

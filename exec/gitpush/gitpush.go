@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package gitpush answers the git of a container that reads or writes a remote repository of the host.
+//
+//	container's git --pack--> quarantine --approved--> git push, with the host's credentials --> remote
+//	                <--pack-- mirror <---------------- git fetch ---------------------------------'
+//
+// The container's git has its own repository. It speaks the pack protocol (gitprotocol-pack(5)) to
+// this package, through the remote helper git-remote-hostexec (gitremote-helpers(7)). The mirror is
+// a bare repository of the host, with the branches and tags of one remote and nothing of a
+// container. What a container sends stays in a quarantine, which is removed after the call. Git
+// that reads it has no configuration, no network, and a sandbox where the system has one. The
+// package never opens a repository of the workspace. It does not decide what may be pushed.
+package gitpush
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/names"
+)
+
+// Runner runs the host's git.
+type Runner interface {
+	Run(context.Context, executor.Command, executor.Streams) (executor.Status, error)
+}
+
+// Authorize has one update decided and recorded. If the update may be pushed, Authorize returns the
+// function that records its end. Otherwise the error says why, in words for the caller.
+type Authorize func(ctx context.Context, u Update) (ended func(code int), err error)
+
+// Call is one call of the remote helper. It has many fields because they are its parameters.
+type Call struct {
+	Runner
+	ID        string // of the request
+	Git       string // the host's git, absolute
+	Env       []string
+	Remote    Remote
+	Dir       string // private: has the mirrors
+	MaxPack   int64  // bytes of what is received; 0: DefaultMaxPack
+	Authorize Authorize
+}
+
+// DefaultMaxPack is the default limit for what a push may send, in bytes.
+const DefaultMaxPack = 512 << 20
+
+// exitFatal is the exit code of git, and of its remote helpers, if they could not do their work.
+const exitFatal = 128
+
+// Serve speaks to the container's git by in and out until that has ended, and returns the exit code of the helper. What went
+// wrong is written to complain. An error means that ctx has ended.
+func (c *Call) Serve(ctx context.Context, in io.ReadCloser, out, complain io.Writer) (code int, err error) {
+	s := &service{Call: c, in: in, out: out, complain: complain}
+	service, err := readCommands(in, out)
+	if err == nil {
+		switch service {
+		case "":
+		case uploadPack:
+			err = s.upload(ctx)
+		case receivePack:
+			err = s.receive(ctx)
+		default:
+			err = fmt.Errorf("%s is not served", names.Quoted(service))
+		}
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return exitFatal, cause
+	}
+	if err != nil && !errors.Is(err, errReported) {
+		fmt.Fprintf(complain, "hostexec: %s: %s\n", c.Remote.Name, names.Plain(err.Error()))
+	}
+	if err != nil {
+		return exitFatal, nil
+	}
+	return 0, nil
+}
+
+// service is a Call with its streams.
+type service struct {
+	*Call
+	in       io.ReadCloser
+	out      io.Writer
+	complain io.Writer
+	mirror   *mirror
+}
+
+// errReported means that the caller has been told what failed.
+var errReported = errors.New("it was reported")
+
+// connect makes the mirror equal to the remote, and tells the container's git that the connection is there.
+func (s *service) connect(ctx context.Context) (err error) {
+	if s.mirror, err = s.openMirror(ctx); err != nil {
+		return err
+	}
+	_, err = io.WriteString(s.out, "\n")
+	return err
+}
+
+// upload sends objects of the mirror.
+func (s *service) upload(ctx context.Context) error {
+	if err := s.connect(ctx); err != nil {
+		return err
+	}
+	st, err := s.confined(ctx, "", executor.Streams{FD: noFiles, In: s.in, Out: s.out, Err: s.complain},
+		"-c", "uploadpack.allowFilter=true", "-c", "uploadpack.allowAnySHA1InWant=true", "upload-pack", "--strict", s.mirror.dir)
+	if err == nil && st.Code != 0 {
+		err = errReported // by git
+	}
+	return err
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gitpush
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/docker-hostexec/hostexec/exec/executor"
+)
+
+// mirror is a bare repository of the host with the branches and tags of one remote. Its objects are never
+// removed, so that readers need no lock.
+type mirror struct {
+	dir    string
+	hash   string            // sha1 or sha256
+	refs   []ref             // of the remote, as git sorts them
+	byName map[string]string // id of each ref
+}
+
+type ref struct{ id, name string }
+
+// lockPoll is how often the lock of a mirror is tried.
+const lockPoll = 50 * time.Millisecond
+
+// openMirror makes the mirror of the remote, or makes it equal to the remote. Sessions with the same
+// remote have the same mirror.
+func (s *service) openMirror(ctx context.Context) (*mirror, error) {
+	sum := sha256.Sum256([]byte(s.Remote.URL))
+	at := filepath.Join(s.Dir, hex.EncodeToString(sum[:8])+".git")
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	lock := flock.New(at + ".lock")
+	if ok, err := lock.TryLockContext(ctx, lockPoll); err != nil || !ok {
+		return nil, fmt.Errorf("lock the copy of the remote: %w", errors.Join(err, context.Cause(ctx)))
+	}
+	defer lock.Close()
+	m := &mirror{dir: at}
+	err := s.initMirror(ctx, m)
+	if err == nil {
+		err = s.fetch(ctx, m)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// initMirror makes the repository of m if it is not there, or has no branch: then its format of objects may not
+// be the remote's.
+func (s *service) initMirror(ctx context.Context, m *mirror) error {
+	if err := s.readRefs(ctx, m); err == nil && len(m.refs) > 0 && m.knowsHead() {
+		return nil
+	}
+	out, complain := text{max: maxOutput}, beginning{}
+	st, err := s.network(ctx, s.Dir, "", &out, &complain, "ls-remote", "--symref", "--", s.Remote.URL, "HEAD", "refs/heads/*")
+	if err := complain.error(st, err); err != nil {
+		return err
+	}
+	head, hash := parseRemote(out.Bytes())
+	if len(m.refs) == 0 || m.hash != hash {
+		removeAll(m.dir)
+		if err := s.run(ctx, m, s.Dir, "init", "--quiet", "--bare", "--template=", "--object-format="+hash, m.dir); err != nil {
+			return err
+		}
+		m.hash = hash
+	}
+	if head == "" {
+		return nil
+	}
+	return s.run(ctx, m, m.dir, "symbolic-ref", "HEAD", head)
+}
+
+// run runs git on m, in the directory at, without the user's configuration.
+func (s *service) run(ctx context.Context, m *mirror, at string, args ...string) error {
+	var complain beginning
+	c := executor.Command{Env: s.confinedEnv(m.dir, ""), Args: append(fixed[:len(fixed):len(fixed)], args...)}
+	st, err := s.git(ctx, c, at, executor.Streams{FD: noFiles, Err: &complain})
+	return complain.error(st, err)
+}
+
+// parseRemote returns the branch of the remote's HEAD, or "", and the format of its objects.
+func parseRemote(list []byte) (head, hash string) {
+	hash = "sha1"
+	for line := range bytes.Lines(list) {
+		what, name, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), "\t")
+		if to, ok := strings.CutPrefix(what, "ref: "); ok && name == "HEAD" && strings.HasPrefix(to, branches) {
+			head = to
+		} else if len(what) == 64 {
+			hash = "sha256"
+		}
+	}
+	return head, hash
+}
+
+// fetch makes the refs of m those of the remote.
+func (s *service) fetch(ctx context.Context, m *mirror) error {
+	var complain beginning
+	st, err := s.network(ctx, m.dir, "", nil, &complain, "fetch", "--quiet", "--prune", "--no-tags", "--force", "--no-write-fetch-head", "--no-auto-maintenance",
+		"--no-recurse-submodules", "--", s.Remote.URL, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
+	if err := complain.error(st, err); err != nil {
+		return err
+	}
+	return s.readRefs(ctx, m)
+}
+
+// readRefs reads the refs of m.
+func (s *service) readRefs(ctx context.Context, m *mirror) error {
+	m.refs, m.byName = nil, map[string]string{}
+	if _, err := os.Stat(filepath.Join(m.dir, "HEAD")); err != nil {
+		return err
+	}
+	list := &service{Call: s.Call, mirror: m}
+	out, err := list.read(ctx, "", "", "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(out) {
+		id, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		m.refs = append(m.refs, ref{id, name})
+		m.byName[name] = id
+	}
+	if m.hash = "sha1"; len(m.refs) > 0 && len(m.refs[0].id) == 64 {
+		m.hash = "sha256"
+	}
+	return nil
+}
+
+// knowsHead reports whether the branch of HEAD exists.
+func (m *mirror) knowsHead() bool {
+	b, err := os.ReadFile(filepath.Join(m.dir, "HEAD"))
+	name, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "ref: ")
+	return err == nil && ok && m.byName[name] != ""
+}
+
+// zero returns the id that stands for no object.
+func (m *mirror) zero() string {
+	if m.hash == "sha256" {
+		return strings.Repeat("0", 64)
+	}
+	return strings.Repeat("0", 40)
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gitpush
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/names"
+)
+
+// maxUpdates limits the refs of one push: a person may be asked about each.
+const maxUpdates = 32
+
+// push is what a container's git sends to receive-pack.
+type push struct {
+	commands []command
+	band     bool // the answer goes out in bands
+	status   bool // the answer has the result of each ref
+}
+
+// receive receives a push, and passes on what may be pushed.
+func (s *service) receive(ctx context.Context) error {
+	if err := s.connect(ctx); err != nil {
+		return err
+	}
+	if _, err := s.out.Write(s.mirror.advertisement()); err != nil {
+		return err
+	}
+	p, err := readPush(s.in, s.mirror.hash)
+	if err != nil || len(p.commands) == 0 { // nothing to do, or a dry run
+		return err
+	}
+	quarantine, err := newQuarantine(s.Dir)
+	if err != nil {
+		return err
+	}
+	defer removeAll(quarantine)
+	report := appendPkt(nil, "unpack ok\n")
+	results := s.results(ctx, p, quarantine)
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if bad := results[unpacked]; bad != nil {
+		report = appendPkt(nil, "unpack %s\n", names.Plain(bad.Error()))
+	}
+	for _, c := range p.commands {
+		if err := results[c.ref]; err != nil {
+			report = appendPkt(report, "ng %s %s\n", c.ref, names.Plain(err.Error()))
+		} else {
+			report = appendPkt(report, "ok %s\n", c.ref)
+		}
+	}
+	return s.report(p, append(report, flushPkt...))
+}
+
+// report sends how the push ended.
+func (s *service) report(p push, report []byte) (err error) {
+	switch {
+	case p.status && p.band:
+		if _, err = (band{s.out, bandData}).Write(report); err == nil {
+			_, err = io.WriteString(s.out, flushPkt)
+		}
+	case p.status:
+		_, err = s.out.Write(report)
+	}
+	return err
+}
+
+// advertisement tells the container's git what the remote has, and what can be done.
+func (m *mirror) advertisement() (b []byte) {
+	abilities := "\x00report-status delete-refs side-band-64k quiet ofs-delta object-format=" + m.hash + " agent=hostexec"
+	for _, r := range m.refs {
+		b = appendPkt(b, "%s %s%s\n", r.id, r.name, abilities)
+		abilities = ""
+	}
+	if len(m.refs) == 0 {
+		b = appendPkt(b, "%s capabilities^{}%s\n", m.zero(), abilities)
+	}
+	return append(b, flushPkt...)
+}
+
+// readPush reads the commands of a push, and nothing of the pack.
+func readPush(in io.Reader, hash string) (p push, err error) {
+	limited := &io.LimitedReader{R: in, N: maxCommandBytes}
+	for {
+		line, err := readPkt(limited)
+		switch {
+		case errors.Is(err, io.EOF) && len(p.commands) == 0: // git only looked
+			return p, nil
+		case err != nil:
+			return p, fmt.Errorf("read the updates: %w", err)
+		case line == nil:
+			return p, p.check(hash)
+		}
+		text, abilities, first := strings.Cut(strings.TrimSuffix(string(line), "\n"), "\x00")
+		if strings.HasPrefix(text, "shallow ") { // the mirror has what lies behind, or the push lacks objects
+			continue
+		}
+		if first {
+			words := strings.Fields(abilities)
+			p.band, p.status = slices.Contains(words, "side-band-64k"), slices.Contains(words, "report-status")
+		}
+		c, err := parseCommand(text, hash)
+		if err != nil {
+			return p, err
+		}
+		if len(p.commands) == maxUpdates {
+			return p, fmt.Errorf("a push of more than %d branches and tags: push them by name, in parts", maxUpdates)
+		}
+		p.commands = append(p.commands, c)
+	}
+}
+
+// check refuses a ref that is named twice.
+func (p push) check(string) error {
+	seen := map[string]bool{}
+	for _, c := range p.commands {
+		if seen[c.ref] || c.ref == unpacked {
+			return errPkt
+		}
+		seen[c.ref] = true
+	}
+	return nil
+}
+
+// unpacked is the key of the result of receiving the pack.
+const unpacked = ""
+
+// results receives the pack, and has each update decided and pushed. It returns why what failed, by ref.
+func (s *service) results(ctx context.Context, p push, quarantine string) map[string]error {
+	results := map[string]error{}
+	all := func(err error) map[string]error {
+		for _, c := range p.commands {
+			results[c.ref] = err
+		}
+		return results
+	}
+	if slices.ContainsFunc(p.commands, func(c command) bool { return c.new != s.mirror.zero() }) {
+		if err := s.unpack(ctx, quarantine); err != nil {
+			results[unpacked] = err
+			return all(errors.New("unpacker error"))
+		}
+	}
+	progress := io.Discard
+	if p.band {
+		progress = band{s.out, bandProgress}
+	}
+	for _, c := range p.commands {
+		if context.Cause(ctx) == nil {
+			results[c.ref] = s.apply(ctx, c, quarantine, progress)
+		}
+	}
+	return results
+}
+
+// unpack receives a pack into the quarantine, and checks its objects.
+func (s *service) unpack(ctx context.Context, quarantine string) error {
+	limit := s.MaxPack
+	if limit <= 0 {
+		limit = DefaultMaxPack
+	}
+	var complain beginning
+	st, err := s.confined(ctx, quarantine, executor.Streams{FD: noFiles, In: s.in, Err: &complain},
+		"-c", "core.bigFileThreshold=32m", "-c", "pack.threads=1", "index-pack", "--stdin", "--strict", "--fix-thin", "--max-input-size="+strconv.FormatInt(limit, 10))
+	return complain.error(st, err)
+}
+
+// apply has one update decided, and pushes it. It returns why it was not pushed.
+func (s *service) apply(ctx context.Context, c command, quarantine string, progress io.Writer) error {
+	u, err := s.mirror.update(s.Remote, c)
+	if err == nil {
+		err = s.inspect(ctx, &u, quarantine)
+	}
+	if err != nil {
+		return err
+	}
+	ended, err := s.Authorize(ctx, u)
+	if err != nil {
+		return fmt.Errorf("hostexec: %w", err)
+	}
+	out, complain := text{max: maxOutput}, beginning{}
+	st, err := s.network(ctx, s.mirror.dir, quarantine, &out, io.MultiWriter(remoteLines{progress}, &complain), u.Args[1:]...)
+	ended(st.Code)
+	if err != nil {
+		return err
+	}
+	if out.Len() == 0 && st.Code != 0 {
+		return fmt.Errorf("%s: %w", s.Remote.Name, complain.error(st, nil))
+	}
+	return u.result(out.String())
+}
+
+// remoteLines passes on what the remote says. The container's git adds "remote: " again.
+type remoteLines struct{ to io.Writer }
+
+func (r remoteLines) Write(b []byte) (int, error) {
+	for line := range bytes.Lines(b) {
+		if text, ok := bytes.CutPrefix(line, []byte("remote: ")); ok {
+			if _, err := r.to.Write(text); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return len(b), nil
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apiproxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	remover "github.com/docker-hostexec/hostexec/plugin/container"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+	watchcontainer "github.com/docker-hostexec/hostexec/plugin/watch/container"
+)
+
+// createdOther removes container id, which was not selected, if it mounts a part of the state directory.
+func (l *Launcher) createdOther(ctx context.Context, id string, labels map[string]string) error {
+	if id == "" {
+		return nil
+	}
+	err := l.refuseState(ctx, id, labels)
+	if err != nil {
+		err = errors.Join(err, remover.Remove(ctx, l.cli.Client(), id))
+	}
+	return err
+}
+
+// refuseState returns an error if container id, which has no session of a Launcher, mounts a part of the state directory:
+// by the share of a session, which a container may borrow from another one, it could call what that one may call. A
+// container may mount the share of its own session, which a client such as docker hostexec run has made.
+func (l *Launcher) refuseState(ctx context.Context, id string, labels map[string]string) error {
+	api := l.cli.Client()
+	rec, err := l.store.Load(labels[state.Label])
+	if err == nil && (rec.Service != nil || rec.Container == "" || rec.Container == id) {
+		rec.Container = id
+		c, ierr := api.ContainerInspect(ctx, id)
+		if err = ierr; err == nil {
+			err = watchcontainer.Preflight(ctx, api, l.store, rec, c)
+		}
+	} else {
+		err = watchcontainer.RefuseMountOf(ctx, api, id, l.store.Home)
+	}
+	if err != nil {
+		return fmt.Errorf("a container that is not selected: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+)
+
+// GitDir returns the directory with the copies of git remotes.
+func (s *Store) GitDir() string { return filepath.Join(s.Home, "git") }
+
+// gitRemotes is the file of the remotes that a person has added for a project.
+type gitRemotes struct {
+	Project string            `json:"project"` // the directory where sessions were started
+	Remotes map[string]string `json:"remotes"` // URLs by name
+}
+
+func (s *Store) gitRemotesFile(project string) string {
+	sum := sha256.Sum256([]byte(project))
+	return filepath.Join(s.GitDir(), "added", hex.EncodeToString(sum[:8])+".json")
+}
+
+// GitRemotes returns the URLs of the remotes that a person has added for a project, by name. A
+// file that cannot be read has none.
+func (s *Store) GitRemotes(project string) map[string]string {
+	f, err := openPlain(s.gitRemotesFile(project))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	var read gitRemotes
+	if json.NewDecoder(f).Decode(&read) != nil || read.Project != project {
+		return nil
+	}
+	return read.Remotes
+}
+
+// AddGitRemote keeps a remote that a person has added for a project.
+func (s *Store) AddGitRemote(project, name, url string) error {
+	file := s.gitRemotesFile(project)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	all := gitRemotes{Project: project, Remotes: map[string]string{name: url}}
+	for n, u := range s.GitRemotes(project) {
+		if n == name && u != url {
+			return fmt.Errorf("the remote %s is another one: %w", n, fs.ErrExist)
+		}
+		all.Remotes[n] = u
+	}
+	b, err := json.MarshalIndent(all, "", "  ")
+	return errors.Join(err, dir.Replace(file, append(b, '\n'), 0o600))
+}
