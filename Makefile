@@ -137,7 +137,8 @@ engine:
 
 # COMMAND:PACKAGE: programs that the tests run, and the Debian package of each. The race detector needs
 # a C compiler; images are made from busybox; calls are measured against ssh.
-TOOLS := git:git less:less ps:procps busybox:busybox-static bindfs:bindfs gcc:gcc /usr/include/stdio.h:libc6-dev \
+TOOLS := git:git make:make g++:g++ perl:perl rsync:rsync cmake:cmake ninja:ninja-build autoconf:autoconf patch:patch \
+	/usr/bin/python3:python3 less:less ps:procps busybox:busybox-static bindfs:bindfs gcc:gcc /usr/include/stdio.h:libc6-dev \
 	ssh:openssh-client /usr/sbin/sshd:openssh-server podman:podman runc:runc chromium:chromium \
 	/usr/share/fonts/truetype/liberation:fonts-liberation
 

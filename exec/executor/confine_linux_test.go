@@ -107,6 +107,8 @@ func TestConfinedWorks(t *testing.T) {
 		{"(sleep 0.01; echo child) & wait; kill -0 $$ && echo own", "child\nown\n"},
 		{"printf '#!/bin/sh\\necho built\\n' >tool; chmod +x tool; ./tool", "built\n"},
 		{"chown $(id -u):$(id -g) canary && echo owned", "owned\n"},
+		{"mkdir -m 700 p; exec 5<p; chmod 750 /proc/self/fd/5; stat -c %a p; chmod 700 /proc/self/fd/77 2>/dev/null || echo none", "750\nnone\n"},
+		{"mkdir t; ln -s x t/l; chmod 711 t; tar -cf t.tar t; mkdir -p v; tar -xpf t.tar -C v && stat -c %a v/t", "711\n"},
 		{"tar -cf x.tar canary && mkdir -p u && tar -xpf x.tar -C u && cat u/canary", "alive\n"},
 	} {
 		if st, out := c.run(t, s, tt.script); st.Code != 0 || out != tt.want {

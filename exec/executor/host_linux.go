@@ -61,8 +61,24 @@ func (h *Host) close() error {
 	}
 	h.mu.Unlock()
 	h.pumps.Wait()
-	h.supervised.Wait()
+	h.waitSupervised(h.grace())
 	return errors.Join(err, h.parent.Close(), unix.Close(h.null))
+}
+
+// waitSupervised waits until the calls of confined commands are answered. A file system that does not react holds one
+// of them: it is given up after grace.
+func (h *Host) waitSupervised(grace time.Duration) {
+	done := make(chan struct{})
+	// ends with the last answer; a hanging file system keeps it.
+	go func() {
+		h.supervised.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(grace):
+		h.log.Error("a file system does not react: the mode, owner or times of a file may still change")
+	}
 }
 
 func (h *Host) grace() time.Duration { return cmp.Or(h.Grace, proctree.DefaultGrace) }

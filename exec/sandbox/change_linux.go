@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
+	"strings"
 	"syscall"
 	"unsafe"
 
@@ -113,7 +114,20 @@ func (c *caller) at(dir, path, flags uint64, do func(file int) error) (ch change
 		return ch, err
 	}
 	ch.self = ch.path == "" && flags&unix.AT_EMPTY_PATH != 0
+	if fd, ok := ownDescriptor(ch.path); ok && !ch.link {
+		ch.dir, ch.self = fd, true
+	}
 	return ch, nil
+}
+
+// ownDescriptor returns N for /proc/self/fd/N: before fchmodat2(2), C libraries changed modes by this path.
+func ownDescriptor(path string) (fd int, ok bool) {
+	digits, ok := strings.CutPrefix(path, "/proc/self/fd/")
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(digits, 10, 31)
+	return int(n), err == nil
 }
 
 func chmod(mode uint64) func(int) error {

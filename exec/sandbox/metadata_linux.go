@@ -9,7 +9,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -21,7 +20,6 @@ import (
 type Metadata struct {
 	calls *os.File // the kernel's reports (seccomp_unotify(2))
 	roots []int    // the granted directories, opened with O_PATH
-	close sync.Once
 }
 
 func newMetadata(fd int, roots []int) (*Metadata, error) {
@@ -34,6 +32,7 @@ func newMetadata(fd int, roots []int) (*Metadata, error) {
 		root, err := unix.FcntlInt(uintptr(r), unix.F_DUPFD_CLOEXEC, 0)
 		if err != nil {
 			m.Close()
+			m.closeRoots()
 			return nil, os.NewSyscallError("fcntl", err)
 		}
 		m.roots = append(m.roots, root)
@@ -41,20 +40,20 @@ func newMetadata(fd int, roots []int) (*Metadata, error) {
 	return m, nil
 }
 
-// Close ends Serve. Calls that still arrive then fail with ENOSYS.
-func (m *Metadata) Close() error {
-	err := os.ErrClosed
-	m.close.Do(func() {
-		err = m.calls.Close()
-		for _, fd := range m.roots {
-			unix.Close(fd)
-		}
-	})
-	return err
+// Close ends Serve. Calls that still arrive then fail with ENOSYS. A call that is being answered is answered first.
+func (m *Metadata) Close() error { return m.calls.Close() }
+
+// closeRoots closes the granted directories. While a call is answered, their numbers must not be reused.
+func (m *Metadata) closeRoots() {
+	for _, fd := range m.roots {
+		unix.Close(fd)
+	}
+	m.roots = nil
 }
 
-// Serve answers calls until the last confined process has ended, or until Close.
+// Serve answers calls until the last confined process has ended, or until Close. Call it once.
 func (m *Metadata) Serve() error {
+	defer m.closeRoots()
 	conn, err := m.calls.SyscallConn()
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/exec/policy"
@@ -84,7 +85,7 @@ func (c *Calls) Apply(name string, dirs *mount.Table) {
 
 		Recordings: c.record.Store.Recordings(),
 		Elsewhere:  c.Containers.elsewhere(dirs),
-		Confined:   confined(c.record, dirs),
+		Confined:   confined(c.record, dirs, func() int64 { return c.Server.Limits.Limit(limit.Spool).Max }),
 		Inside:     c.Containers.findExact,
 		Git:        c.gitRemotes(),
 	}

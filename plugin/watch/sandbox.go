@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/names"
@@ -27,7 +28,9 @@ var plainVariables = []string{
 }
 
 // confined returns what puts commands of rec's session into a sandbox. The container has the directories dirs.
-func confined(rec *Record, dirs *mount.Table) func(policy.Verdict, []string) (*sandbox.Sandbox, []string, error) {
+// space returns the size of the largest cache that is copied.
+func confined(rec *Record, dirs *mount.Table, space func() int64) func(policy.Verdict, []string) (*sandbox.Sandbox, []string, error) {
+	var copying sync.Mutex
 	return func(v policy.Verdict, environ []string) (*sandbox.Sandbox, []string, error) {
 		if err := sandbox.Supported(); err != nil {
 			return nil, nil, fmt.Errorf("%w: where=container:IMAGE works on every system", err)
@@ -51,7 +54,10 @@ func confined(rec *Record, dirs *mount.Table) func(policy.Verdict, []string) (*s
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := linkHome(private.Home, home, v.Sandbox); err != nil {
+		copying.Lock()
+		err = linkHome(private.Home, home, v.Sandbox, space())
+		copying.Unlock()
+		if err != nil {
 			return nil, nil, err
 		}
 		paths = append(paths, sandbox.Path{Name: private.Home, Access: sandbox.Write}, sandbox.Path{Name: private.Tmp, Access: sandbox.Write})
@@ -144,7 +150,7 @@ func sandboxEnviron(environ []string, private state.SandboxDirs, v policy.Verdic
 // linkHome creates links in the private home of the sandbox for paths of the home that the configuration opens,
 // and copies the caches there. Sandboxed programs can write the private home, so linkHome follows no link in
 // it.
-func linkHome(private, home string, s policy.Sandbox) error {
+func linkHome(private, home string, s policy.Sandbox, space int64) error {
 	root, err := os.OpenRoot(private)
 	if err != nil {
 		return err
@@ -159,7 +165,7 @@ func linkHome(private, home string, s policy.Sandbox) error {
 	}
 	for _, name := range s.Cache {
 		if rest, ok := below(name, home); ok {
-			if err := copyOnce(root, rest, name); err != nil {
+			if err := copyOnce(root, rest, name, space); err != nil {
 				return fmt.Errorf("copy the cache %s: %w", strconv.QuoteToASCII(name), err)
 			}
 		}
@@ -182,23 +188,4 @@ func link(root *os.Root, rest, to string) error {
 		return err
 	}
 	return nil
-}
-
-// copyOnce copies the directory called from to rest in root, unless something is there already.
-func copyOnce(root *os.Root, rest, from string) error {
-	if _, err := root.Lstat(rest); err == nil {
-		return nil
-	}
-	if err := root.MkdirAll(rest, 0o700); err != nil {
-		return err
-	}
-	if _, err := os.Stat(from); errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	to, err := root.OpenRoot(rest)
-	if err != nil {
-		return err
-	}
-	defer to.Close()
-	return copyTree(to, os.DirFS(from))
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/docker-hostexec/hostexec/exec/sandbox"
@@ -43,5 +44,41 @@ func TestReadFor(t *testing.T) {
 	path := filepath.Join(home, ".cargo/bin") + ":/usr/bin:" + filepath.Join(home, "linked") + ":/srv"
 	if got, want := readablePath(path, paths), "/usr/bin:"+filepath.Join(home, "linked"); got != want {
 		t.Errorf("PATH %q, want %q", got, want)
+	}
+}
+
+// TestCopyOnce copies a cache once, as a whole or not at all, and none that is too large.
+func TestCopyOnce(t *testing.T) {
+	from, private := t.TempDir(), t.TempDir()
+	if err := os.MkdirAll(filepath.Join(from, "a/b"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(from, "a/b/c"), make([]byte, 1000), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := copyOnce(root, "x/cache", from, 999); err == nil || !strings.Contains(err.Error(), "limits.spool") {
+		t.Errorf("a large cache: %v", err)
+	}
+	if list, err := os.ReadDir(filepath.Join(private, "x")); err != nil || len(list) > 0 {
+		t.Errorf("left of a large cache: %v, %v", list, err)
+	}
+	if err := os.Mkdir(filepath.Join(private, "x/cache.hostexec"), 0o700); err != nil { // of a copy that was killed
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := copyOnce(root, "x/cache", from, 1000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(private, "x/cache/a/b/c")); err != nil || len(text) != 1000 {
+		t.Errorf("the copy has %d bytes, %v", len(text), err)
+	}
+	if err := copyOnce(root, "none", filepath.Join(from, "none"), 1); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package e2e
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestIntegrationSandboxTerminal types at a terminal of a command in a sandbox.
+func TestIntegrationSandboxTerminal(t *testing.T) {
+	for _, h := range dockerUsers(t) {
+		t.Run(h.Name, func(t *testing.T) {
+			h = newHost(t, h.cred != nil)
+			if !sandboxed(t, h) {
+				return
+			}
+			probe := probePath(t)
+			h.Write(t, h.State, "config.yaml", "version: 1\ncommands:\n  sp:\n    where: sandbox\n    sandbox: {read: ["+probe+"]}\n", 0o600)
+			useTerminal(t, h.Holding(t, "--proxy", "sp="+probe, "--proxy", "ssh=/bin/sh,where=sandbox"), "s")
+		})
+	}
+}
+
+// TestIntegrationSandboxJob confines jobs, kept ones, and the processes that they leave.
+//
+// Attack 239.
+func TestIntegrationSandboxJob(t *testing.T) {
+	h := newHost(t, false)
+	if !sandboxed(t, h) {
+		return
+	}
+	secret := h.Write(t, h.Home, "secret", "of the host\n", 0o600)
+	c := h.Holding(t, "--proxy", "ssh=/bin/sh,where=sandbox,keep")
+	script := "cat " + secret + "; setsid sh -c 'cat " + secret + "; echo left; exec sleep 1000' & chmod 700 . && echo begun; exec sleep 1000"
+	for _, flag := range [][]string{nil, {"--keep"}} {
+		id, p := c.Job(t, append(flag, "ssh", "-c", script)...)
+		log := func() string { return c.Exec(t, "hostexec", "logs", id).Out }
+		eventually(t, patience, "it has begun", func() bool {
+			return strings.Contains(log(), "begun") && strings.Contains(log(), "left")
+		})
+		want(t, "it reads the secret", strings.Contains(log(), "of the host"), false)
+		for _, pid := range append(children(t, p.PID), p.PID) {
+			want(t, "a process is confined", status(pid, "Seccomp"), "2")
+		}
+		want(t, "kill", c.Exec(t, "hostexec", "kill", id).Code, 0)
+		want(t, "it is gone", p.Gone(0), true)
+	}
+	r := c.Exec(t, "ssh", "-c", "setsid sleep 1000 >/dev/null 2>&1 & echo $!")
+	left := hold(t, atoi(t, strings.TrimSpace(r.Out)))
+	h.Must(t, "rm", "-f", c.ID)
+	left.Ends(t, grace)
+}
+
+// TestIntegrationAttackSandboxPrograms has code of the workspace run by programs other than make, and reach for the
+// host's servers.
+//
+// Attack 239.
+func TestIntegrationAttackSandboxPrograms(t *testing.T) {
+	h := newHost(t, false)
+	if !sandboxed(t, h) {
+		return
+	}
+	secret := h.Write(t, h.Home, "secret", "of the host\n", 0o600)
+	page, err := net.Listen("tcp", "127.0.0.1:0") // as the page listens
+	check(t, err)
+	defer page.Close()
+	other := h.Holding(t, "--proxy", "htrue=/bin/true")
+	c := h.Holding(t, "--proxy", "sbash=/bin/bash,where=sandbox")
+	for name, text := range map[string]string{
+		"conftest.py": "print(open('" + secret + "').read())\n",
+		"build.pl":    "open(F,'<','" + secret + "') or exit 1; print <F>;\n", // as build.rs
+		"gen.go":      "package gen\n\n//go:generate cat " + secret + "\n",
+		"configure":   "#!/bin/sh\ncat " + secret + "\n",
+	} {
+		h.Write(t, h.Work, name, text, 0o777)
+	}
+	h.Write(t, h.Work, "go.mod", "module x\n", 0o666)
+	at := strings.Replace(page.Addr().String(), ":", "/", 1)
+	for _, attack := range []string{
+		"/usr/bin/python3 -c 'import conftest'", "perl build.pl", find(t, "go") + " generate ./...", "./configure",
+		"git -c core.fsmonitor='cat " + secret + " >&2; false' -c alias.x='!cat " + secret + "' x",
+		"systemd-run --user --wait true", "busctl --user list", "echo >/dev/tcp/" + at, "echo >/dev/udp/127.0.0.1/53",
+		"ls " + filepath.Join(h.State, "sessions", other.Session), "cat " + filepath.Join(h.State, "sessions", other.Session, "control"),
+		"/usr/bin/python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"" + filepath.Join(h.State, "sessions", other.Session, "share", "hostexec.sock") + "\")'",
+		"/usr/bin/python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"\\0x\")'",
+		"sudo -n true", "su -c true nobody", "mount -t tmpfs none .", "cat /proc/" + itoa(h.Watcher(t, c.Session).PID) + "/environ",
+		"kill -STOP " + itoa(h.Watcher(t, c.Session).PID), "head -c 1 /proc/" + itoa(h.Watcher(t, other.Session).PID) + "/mem",
+	} {
+		r := c.Exec(t, "sbash", "-c", attack)
+		if r.Code == 0 || strings.Contains(r.Out+r.Err, "of the host") {
+			t.Errorf("%s: %v", attack, r)
+		}
+	}
+	text, err := os.ReadFile(secret)
+	check(t, err)
+	want(t, "the secret", string(text), "of the host\n")
+}
