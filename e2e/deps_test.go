@@ -77,7 +77,7 @@ var allowedImports = map[string]string{
 	"plugin/sessions/sessionstest": "plugin/state",
 	"plugin/launch": "plugin/carrier plugin/carrier/files plugin/carrier/http plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
 		"plugin/notify plugin/page plugin/sessions plugin/state plugin/watch plugin/watch/container exec/call exec/dir exec/mount exec/executor " +
-		"exec/policy exec/names exec/osenv exec/sandbox exec/limit",
+		"exec/policy exec/names exec/osenv exec/sandbox",
 
 	"plugin/apiproxy": "plugin/carrier/socket plugin/cli plugin/config plugin/container plugin/control plugin/launch plugin/sessions plugin/state " +
 		"plugin/watch plugin/watch/container exec/names exec/policy",
