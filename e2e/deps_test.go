@@ -64,7 +64,7 @@ var allowedImports = map[string]string{
 	"plugin/container": "exec/executor exec/dir exec/mount shim/wire shim/initproc",
 	"plugin/control":   "plugin/state exec/proctree exec/policy exec/approval exec/audit exec/job exec/shell exec/names",
 	"plugin/page":      "plugin/state plugin/control exec/approval exec/audit exec/names exec/osenv",
-	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/carrier/files plugin/carrier/http plugin/carrier/relay plugin/carrier/socket plugin/control plugin/container plugin/notify exec/call exec/verb exec/proctree exec/names exec/osenv exec/sandbox",
+	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/carrier/files plugin/carrier/http plugin/carrier/relay plugin/carrier/socket plugin/control plugin/container plugin/notify exec/call exec/verb exec/proctree exec/names exec/osenv exec/sandbox exec/limit",
 	"plugin/watch/container": "plugin/watch plugin/state plugin/config plugin/carrier plugin/carrier/relay plugin/container plugin/notify plugin/volume " +
 		"exec/audit exec/executor exec/limit exec/mount exec/names exec/osenv",
 	"plugin/watch/process":   "plugin/watch exec/executor exec/mount",
