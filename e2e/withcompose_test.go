@@ -106,6 +106,8 @@ func TestIntegrationWithProposal(t *testing.T) {
 
 // TestIntegrationAttackWithProvider has a compose file make compose call hostexec, with flags that the host did not give:
 // they are not read.
+//
+// Attack 259.
 func TestIntegrationAttackWithProvider(t *testing.T) {
 	t.Parallel()
 	p := project(t, "compose", "web", "db")

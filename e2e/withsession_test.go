@@ -143,6 +143,8 @@ func TestIntegrationAttackWithMounts(t *testing.T) {
 
 // TestIntegrationAttackWithOthers lets containers that are not selected ask for what belongs to hostexec: the
 // share of another container's session, by which they could make its calls, and the state directory.
+//
+// Attack 254.
 func TestIntegrationAttackWithOthers(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, false)

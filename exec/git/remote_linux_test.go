@@ -106,6 +106,8 @@ func TestRemotes(t *testing.T) {
 
 // TestRemotesWithLineBreaks writes addresses that look like those of other remotes, in the configuration and, as if it
 // was changed since, in the list of remotes.
+//
+// Attack 260.
 func TestRemotesWithLineBreaks(t *testing.T) {
 	for _, key := range []string{"url", "pushurl"} {
 		for _, value := range []string{`https://evil.example/x\norigin\thttps://good.example/a.git`, `https://evil.example/x (fetch)\norigin\thttps://good.example/a.git`} {
@@ -131,6 +133,8 @@ func TestRemotesWithLineBreaks(t *testing.T) {
 
 // TestRemotesOfHostileRepository asks about repositories that a container has prepared: no program of theirs runs
 // before a person has answered, and a pipe in place of a file delays nobody.
+//
+// Attack 261.
 func TestRemotesOfHostileRepository(t *testing.T) {
 	ran := filepath.Join(t.TempDir(), "ran")
 	program := filepath.Join(t.TempDir(), "program")

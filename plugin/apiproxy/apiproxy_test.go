@@ -223,7 +223,7 @@ func TestCreateOverHTTP2(t *testing.T) {
 
 // TestRefused checks answers of the proxy's own: they have the engine's format, and the engine gets nothing.
 //
-// Attacks 246, 247.
+// Attacks 246, 247, 257.
 func TestRefused(t *testing.T) {
 	m := newMarker()
 	proxy, _ := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -432,6 +432,8 @@ func TestStreamOfLibrary(t *testing.T) {
 
 // TestNextRequestRead has an engine answer a request for an upgrade by an ordinary answer of the type of a stream. The next
 // request on the connection is not passed on unread.
+//
+// Attack 258.
 func TestNextRequestRead(t *testing.T) {
 	m := newMarker()
 	proxy, _ := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

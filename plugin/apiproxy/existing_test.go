@@ -53,6 +53,8 @@ func TestNarrowed(t *testing.T) {
 }
 
 // TestNarrowedPlace: a command that the host allows only elsewhere now, or as another program, does not stay where it was.
+//
+// Attack 255.
 func TestNarrowedPlace(t *testing.T) {
 	host, sandbox, box := &state.ContainerSpec{}, &state.ContainerSpec{Sandboxed: true}, &state.ContainerSpec{Image: "box"}
 	at := func(path string, found bool, where *state.ContainerSpec, in ...string) *state.Command {

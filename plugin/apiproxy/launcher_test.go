@@ -5,6 +5,8 @@ package apiproxy
 import "testing"
 
 // TestNotes: a text of a request, such as the place of a mount, sends a terminal nothing.
+//
+// Attack 257.
 func TestNotes(t *testing.T) {
 	var l Launcher
 	l.note("warning: %s", "the mount of /x\x1b[2J\nand\r\u202e")

@@ -16,6 +16,8 @@ import (
 )
 
 // TestListen checks where a socket may be made, and that a failure leaves nothing.
+//
+// Attack 256.
 func TestListen(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", "")
 	dir, err := os.MkdirTemp("/tmp", "h") // the paths of sockets are short
