@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
@@ -212,7 +213,8 @@ func (m *Mode) noteRun(ctx context.Context, api watch.Engine, id string, link *w
 	select {
 	case line := <-link.Lines:
 		switch {
-		case line == "done" && m.s.Record.StartedLater: // the session waits for the start, or for the removal
+		case line == "done" && m.s.Record.StartedLater:
+			m.endIfRemoved(ctx, api, id)
 		case line == "done":
 			m.endUnstarted(ctx, api, id)
 		case line == "over":
@@ -225,6 +227,24 @@ func (m *Mode) noteRun(ctx context.Context, api watch.Engine, id string, link *w
 			}
 		}
 	case <-ctx.Done():
+	}
+}
+
+// createdPoll is the interval between looks at a container that has not started yet.
+const createdPoll = 5 * time.Second
+
+// endIfRemoved ends the session if its container is removed before its first start. Docker's engine tells those who wait
+// for an exit, Podman's does not.
+func (m *Mode) endIfRemoved(ctx context.Context, api watch.Engine, id string) {
+	for watch.Pause(ctx, createdPoll) {
+		c, err := api.ContainerInspect(ctx, id)
+		if errdefs.IsNotFound(err) {
+			m.s.Life.Stop(watch.ErrGone)
+			return
+		}
+		if err == nil && (runs(c) || c.State.Status == container.StateExited) {
+			return
+		}
 	}
 }
 
