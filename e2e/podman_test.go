@@ -35,6 +35,27 @@ func TestIntegrationPodman(t *testing.T) {
 	}
 }
 
+// TestIntegrationPodmanWith gives sessions to containers of a client of Podman's Docker API. A container that is removed
+// before its first start leaves none.
+func TestIntegrationPodmanWith(t *testing.T) {
+	t.Parallel() // most of it is waiting
+	h := podman(t, 0)
+	client := func(args ...string) string {
+		t.Helper()
+		return h.Must(t, append([]string{"hostexec", "with", "--proxy", "hsh=/bin/sh", "--all", "--", "docker"}, args...)...)
+	}
+	name := unique("podman-with")
+	client("run", "-d", "--name", name, "--network", "none", "-v", h.Work+":/w", "-w", "/w", image(t, "full"), "sleep", "1000")
+	for _, then := range []string{"started", "restarted"} {
+		want(t, then, h.Must(t, "exec", name, "hsh", "-c", "echo $PWD"), h.Work+"\n")
+		client("restart", "-t0", name)
+	}
+	h.Must(t, "rm", "-f", name)
+	client("create", "--name", name, "--network", "none", image(t, "full"), "true")
+	h.Must(t, "rm", name)
+	eventually(t, patience, "both sessions have gone", func() bool { return len(h.Sessions(t)) == 0 })
+}
+
 // podman starts podman system service for a user, and returns that person. It has processes
 // and mounts of its own, which end with it.
 func podman(t *testing.T, uid uint32) *Host {
