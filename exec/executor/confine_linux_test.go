@@ -78,16 +78,16 @@ func (c *confined) run(t testing.TB, s *sandbox.Sandbox, script string, env ...s
 	}
 	defer unix.Close(dir)
 	cmd.Dir = dir
-	var out strings.Builder
+	var out, errs strings.Builder // one goroutine writes to each
 	streams := none()
-	streams.Out, streams.Err = &out, &out
+	streams.Out, streams.Err = &out, &errs
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	st, err := c.host.Run(ctx, cmd, streams)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return st, out.String()
+	return st, out.String() + errs.String()
 }
 
 // TestConfinedWorks runs scripts as builds do, in a directory that may be written.
