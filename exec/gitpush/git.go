@@ -21,7 +21,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/sandbox"
 )
 
-// noFiles says that git inherits no descriptor.
+// noFiles means that git inherits no descriptor.
 var noFiles = [3]int{-1, -1, -1}
 
 // fixed are the settings of each git: no hooks, no background work, and no other repositories.
@@ -31,11 +31,11 @@ var fixed = []string{
 	"-c", "push.recurseSubmodules=no", "-c", "push.followTags=false", "-c", "protocol.allow=never",
 }
 
-// userVariables are the variables of git that tell how the user reaches remotes. No other variable
-// of git is passed on.
+// userVariables are the variables that configure how the user's git reaches remotes. No other variable of git is passed
+// on.
 var userVariables = []string{"GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"}
 
-// networkEnv is the environment of git that reaches the remote, as the user's own git would.
+// networkEnv is the environment of a git that reaches the remote as the user's own git does.
 func (c *Call) networkEnv(gitDir string) []string {
 	env := slices.DeleteFunc(slices.Clone(c.Env), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
@@ -47,8 +47,8 @@ func (c *Call) networkEnv(gitDir string) []string {
 // maxAlloc is the maximum size of what git allocates at once for an object of the container.
 const maxAlloc = "256m"
 
-// confinedEnv is the environment of git that reads what the container sent. It has no configuration
-// but the mirror's.
+// confinedEnv is the environment of a git that reads the container's objects. This git has only the mirror's
+// configuration.
 func (c *Call) confinedEnv(gitDir, quarantine string) []string {
 	env := []string{
 		"PATH=/usr/bin:/bin", "LC_ALL=C", "HOME=/nonexistent", "GIT_DIR=" + gitDir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
@@ -57,7 +57,7 @@ func (c *Call) confinedEnv(gitDir, quarantine string) []string {
 	return append(env, quarantineEnv(gitDir, quarantine)...)
 }
 
-// quarantineEnv has git write objects into the quarantine, and read those of the mirror, too.
+// quarantineEnv makes git write objects into the quarantine, and read objects of the mirror, too.
 func quarantineEnv(gitDir, quarantine string) []string {
 	if quarantine == "" {
 		return nil
@@ -121,7 +121,7 @@ func (c *Call) git(ctx context.Context, cmd executor.Command, at string, s execu
 	return c.Run(ctx, cmd, s)
 }
 
-// errTooMuch means that git printed more than anybody reads.
+// errTooMuch means that git printed more than maxOutput.
 var errTooMuch = errors.New("git prints too much")
 
 // maxOutput limits what is read of git's output, in bytes.
@@ -140,7 +140,7 @@ func (t *text) Write(b []byte) (int, error) {
 	return t.Buffer.Write(b)
 }
 
-// read returns the output of a confined git. Its error has what git complained about.
+// read returns the output of a confined git. Its error has git's stderr.
 func (s *service) read(ctx context.Context, quarantine string, in string, args ...string) (string, error) {
 	out, complain := text{max: maxOutput}, beginning{}
 	streams := executor.Streams{FD: noFiles, Out: &out, Err: &complain}
@@ -183,10 +183,11 @@ func (b beginning) error(st executor.Status, err error) error {
 // removeAll removes a directory of this package's own. What cannot be removed stays.
 func removeAll(path string) { _ = os.RemoveAll(path) }
 
-// incoming is how the name of a quarantine begins. The id of its watcher's process follows.
+// incoming is the prefix of a quarantine's name. The process id of its watcher follows.
 const incoming = "incoming-"
 
-// newQuarantine makes a directory for objects of the container. It removes those of watchers that were killed.
+// newQuarantine creates a directory for objects of the container. It removes the quarantines of watchers that were
+// killed.
 func newQuarantine(at string) (string, error) {
 	left, err := filepath.Glob(filepath.Join(at, incoming+"*"))
 	if err != nil {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gitpush answers the git of a container that reads or writes a remote repository of the host.
+// Package gitpush lets git in a container fetch from a remote repository and push to it with the host's credentials.
 //
 //	container's git --pack--> quarantine --approved--> git push, with the host's credentials --> remote
 //	                <--pack-- mirror <---------------- git fetch ---------------------------------'
 //
-// The container's git has its own repository. It speaks the pack protocol (gitprotocol-pack(5)) to
-// this package, through the remote helper git-remote-hostexec (gitremote-helpers(7)). The mirror is
-// a bare repository of the host, with the branches and tags of one remote and nothing of a
-// container. What a container sends stays in a quarantine, which is removed after the call. Git
-// that reads it has no configuration, no network, and a sandbox where the system has one. The
-// package never opens a repository of the workspace. It does not decide what may be pushed.
+// The container's git has its own repository. It speaks the pack protocol (gitprotocol-pack(5)) to this package,
+// through the remote helper git-remote-hostexec (gitremote-helpers(7)). The mirror is a bare repository of the host. It
+// has the branches and tags of one remote, and nothing of a container. The objects that a container sends stay in a
+// quarantine, a directory that is removed after the call. The git that reads the quarantine has no configuration and no
+// network, and runs in a sandbox if the system has one. The package never opens a repository of the workspace. It does
+// not decide which updates may be pushed: Authorize does.
 package gitpush
 
 import (
@@ -28,11 +28,11 @@ type Runner interface {
 	Run(context.Context, executor.Command, executor.Streams) (executor.Status, error)
 }
 
-// Authorize has one update decided and recorded. If the update may be pushed, Authorize returns the
-// function that records its end. Otherwise the error says why, in words for the caller.
+// Authorize decides on one update, and records the decision. If the update may be pushed, Authorize returns the
+// function that records its end. Otherwise the error gives the reason, in words for the caller.
 type Authorize func(ctx context.Context, u Update) (ended func(code int), err error)
 
-// Call is one call of the remote helper. It has many fields because they are its parameters.
+// Call is one call of the remote helper. It has many fields because each parameter of the call is one.
 type Call struct {
 	Runner
 	ID        string // of the request
@@ -50,8 +50,8 @@ const DefaultMaxPack = 512 << 20
 // exitFatal is the exit code of git, and of its remote helpers, if they could not do their work.
 const exitFatal = 128
 
-// Serve speaks to the container's git by in and out until that has ended, and returns the exit code of the helper. What went
-// wrong is written to complain. An error means that ctx has ended.
+// Serve speaks to the container's git by in and out until that git has ended, and returns the exit code of the helper.
+// It writes messages about failures to complain. An error means that ctx has ended.
 func (c *Call) Serve(ctx context.Context, in io.ReadCloser, out, complain io.Writer) (code int, err error) {
 	s := &service{Call: c, in: in, out: out, complain: complain}
 	service, err := readCommands(in, out)
@@ -90,7 +90,7 @@ type service struct {
 // errReported means that the caller has been told what failed.
 var errReported = errors.New("it was reported")
 
-// connect makes the mirror equal to the remote, and tells the container's git that the connection is there.
+// connect makes the mirror equal to the remote, and tells the container's git that the connection is established.
 func (s *service) connect(ctx context.Context) (err error) {
 	if s.mirror, err = s.openMirror(ctx); err != nil {
 		return err

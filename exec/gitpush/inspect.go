@@ -21,7 +21,7 @@ const (
 
 var errObjects = errors.New("missing necessary objects")
 
-// inspect completes u by what its commits say. It refuses what cannot be pushed completely.
+// inspect completes u with facts about its commits. It returns an error if u cannot be pushed completely.
 func (s *service) inspect(ctx context.Context, u *Update, quarantine string) error {
 	if u.New == s.mirror.zero() {
 		u.Notes = s.note(*u, nil, nil, "")
@@ -45,7 +45,7 @@ func (s *service) inspect(ctx context.Context, u *Update, quarantine string) err
 	return s.describe(ctx, u, quarantine)
 }
 
-// complete returns an error if objects are missing, or if the remote would need more than objects.
+// complete returns an error if objects are missing, or if the remote would also need files of Git LFS.
 func (s *service) complete(ctx context.Context, u *Update, quarantine string) error {
 	list, err := s.read(ctx, quarantine, "", "rev-list", "--objects", "--no-object-names", u.New, "--not", "--all")
 	switch {
@@ -59,13 +59,13 @@ func (s *service) complete(ctx context.Context, u *Update, quarantine string) er
 	return s.refuseLFS(ctx, list, quarantine)
 }
 
-// lfsPointer is how Git LFS begins a file that stands for another one.
+// lfsPointer is the beginning of a pointer of Git LFS: a file in the repository that stands for another file.
 const lfsPointer = "version https://git-lfs.github.com/spec/"
 
 // maxPointer is larger than any pointer of Git LFS, in bytes.
 const maxPointer = 1 << 10
 
-// refuseLFS refuses pointers of Git LFS: their files do not come with a push.
+// refuseLFS refuses pointers of Git LFS, because a push does not contain the files that they stand for.
 func (s *service) refuseLFS(ctx context.Context, list, quarantine string) error {
 	sizes, err := s.read(ctx, quarantine, list, "cat-file", "--buffer", "--batch-check=%(objecttype) %(objectsize) %(objectname)")
 	if err != nil {
@@ -133,8 +133,8 @@ func (s *service) commits(ctx context.Context, quarantine string, revisions ...s
 	return strings.Split(strings.TrimSuffix(out, "\n"), "\n"), nil
 }
 
-// base returns what the files of u are compared with: the old commit, what the branch has in common with the remote's
-// HEAD, or nothing.
+// base returns the object with which the files of u are compared: the old commit, or the merge base of the new commit
+// and the remote's HEAD, or the empty tree.
 func (s *service) base(ctx context.Context, u *Update, quarantine string) (string, error) {
 	if u.Old != s.mirror.zero() {
 		return u.Old, nil
@@ -146,7 +146,7 @@ func (s *service) base(ctx context.Context, u *Update, quarantine string) (strin
 	return strings.TrimSpace(empty), err
 }
 
-// note returns what a person should know about u.
+// note returns the lines that a person should read about u.
 func (s *service) note(u Update, added, lost []string, stat string) []string {
 	id := func(id string) string {
 		if id == s.mirror.zero() {

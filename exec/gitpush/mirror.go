@@ -33,8 +33,8 @@ type ref struct{ id, name string }
 // lockPoll is how often the lock of a mirror is tried.
 const lockPoll = 50 * time.Millisecond
 
-// openMirror makes the mirror of the remote, or makes it equal to the remote. Sessions with the same
-// remote have the same mirror.
+// openMirror creates the mirror of the remote if there is none, and makes it equal to the remote. Sessions with the
+// same remote share a mirror.
 func (s *service) openMirror(ctx context.Context) (*mirror, error) {
 	sum := sha256.Sum256([]byte(s.Remote.URL))
 	at := filepath.Join(s.Dir, hex.EncodeToString(sum[:8])+".git")
@@ -57,8 +57,8 @@ func (s *service) openMirror(ctx context.Context) (*mirror, error) {
 	return m, nil
 }
 
-// initMirror makes the repository of m if it is not there, or has no branch: then its format of objects may not
-// be the remote's.
+// initMirror creates the repository of m if there is none. It creates a repository without refs again, because its
+// object format may not be the remote's.
 func (s *service) initMirror(ctx context.Context, m *mirror) error {
 	if err := s.readRefs(ctx, m); err == nil && len(m.refs) > 0 && m.knowsHead() {
 		return nil

@@ -26,7 +26,7 @@ type push struct {
 	status   bool // the answer has the result of each ref
 }
 
-// receive receives a push, and passes on what may be pushed.
+// receive receives a push, and passes on the updates that may be pushed.
 func (s *service) receive(ctx context.Context) error {
 	if err := s.connect(ctx); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (s *service) report(p push, report []byte) (err error) {
 	return err
 }
 
-// advertisement tells the container's git what the remote has, and what can be done.
+// advertisement returns the remote's refs and the supported capabilities, for the container's git.
 func (m *mirror) advertisement() (b []byte) {
 	abilities := "\x00report-status delete-refs side-band-64k quiet ofs-delta object-format=" + m.hash + " agent=hostexec"
 	for _, r := range m.refs {
@@ -87,13 +87,13 @@ func (m *mirror) advertisement() (b []byte) {
 	return append(b, flushPkt...)
 }
 
-// readPush reads the commands of a push, and nothing of the pack.
+// readPush reads the commands of a push. It leaves the pack that follows them unread.
 func readPush(in io.Reader, hash string) (p push, err error) {
 	limited := &io.LimitedReader{R: in, N: maxCommandBytes}
 	for {
 		line, err := readPkt(limited)
 		switch {
-		case errors.Is(err, io.EOF) && len(p.commands) == 0: // git only looked
+		case errors.Is(err, io.EOF) && len(p.commands) == 0: // git only read the advertisement
 			return p, nil
 		case err != nil:
 			return p, fmt.Errorf("read the updates: %w", err)
@@ -101,7 +101,7 @@ func readPush(in io.Reader, hash string) (p push, err error) {
 			return p, p.check(hash)
 		}
 		text, abilities, first := strings.Cut(strings.TrimSuffix(string(line), "\n"), "\x00")
-		if strings.HasPrefix(text, "shallow ") { // the mirror has what lies behind, or the push lacks objects
+		if strings.HasPrefix(text, "shallow ") { // the mirror has the older commits, or the push lacks objects
 			continue
 		}
 		if first {
@@ -134,7 +134,8 @@ func (p push) check(string) error {
 // unpacked is the key of the result of receiving the pack.
 const unpacked = ""
 
-// results receives the pack, and has each update decided and pushed. It returns why what failed, by ref.
+// results receives the pack, and applies each update. It returns the result of each update by ref: nil, or the reason
+// why it failed.
 func (s *service) results(ctx context.Context, p push, quarantine string) map[string]error {
 	results := map[string]error{}
 	all := func(err error) map[string]error {
@@ -173,7 +174,7 @@ func (s *service) unpack(ctx context.Context, quarantine string) error {
 	return complain.error(st, err)
 }
 
-// apply has one update decided, and pushes it. It returns why it was not pushed.
+// apply asks Authorize about one update, and pushes it. The error is the reason why it was not pushed.
 func (s *service) apply(ctx context.Context, c command, quarantine string, progress io.Writer) error {
 	u, err := s.mirror.update(s.Remote, c)
 	if err == nil {
@@ -198,7 +199,7 @@ func (s *service) apply(ctx context.Context, c command, quarantine string, progr
 	return u.result(out.String())
 }
 
-// remoteLines passes on what the remote says. The container's git adds "remote: " again.
+// remoteLines passes on the remote's messages without their prefix "remote: ", which the container's git adds again.
 type remoteLines struct{ to io.Writer }
 
 func (r remoteLines) Write(b []byte) (int, error) {

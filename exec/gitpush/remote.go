@@ -75,14 +75,14 @@ func checkURL(text string) (protocol string, err error) {
 	return "", nil
 }
 
-// proposable reports whether a container may propose a remote with this protocol. The others name files
-// of the host, or are not protected against changes on their way.
+// proposable reports whether a container may propose a remote with this protocol. The other protocols name files of the
+// host, or do not protect data in transit.
 func proposable(protocol string) bool { return protocol == "ssh" || protocol == "https" }
 
 // Remotes returns the remotes that the host knows, by name.
 type Remotes map[string]string
 
-// UnknownError is the error of a remote that the host does not know. A person can add Proposed, if that has a name.
+// UnknownError is the error for a remote that the host does not know. If Proposed has a name, a person can add it.
 type UnknownError struct {
 	Proposed Remote
 	reason   string
@@ -134,7 +134,7 @@ func (r Remotes) Setup() string {
 	return `git config --global "url.hostexec::$(git config remote.origin.url).insteadOf" ` + url
 }
 
-// withoutUser returns an https URL without user and password: credentials are the host's.
+// withoutUser returns an http or https URL without user and password, because the host has the credentials.
 func withoutUser(text string) string {
 	if u, err := url.Parse(text); err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.User != nil {
 		u.User = nil

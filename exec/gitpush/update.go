@@ -90,7 +90,8 @@ func refName(ref string) (name string, tag bool, err error) {
 	return name, tag, nil
 }
 
-// update returns what c does to the mirror's remote. It knows no ancestry: a branch that exists and moves is Force.
+// update returns the change that c makes to the mirror's remote. It does not compare commits: the Kind is Force for
+// each branch that exists and moves.
 func (m *mirror) update(r Remote, c command) (u Update, err error) {
 	u = Update{Remote: r, Ref: c.ref, Old: c.old, New: c.new}
 	name, tag, err := refName(c.ref)
@@ -121,7 +122,7 @@ func (m *mirror) update(r Remote, c command) (u Update, err error) {
 	return u, nil
 }
 
-// args returns the arguments of git that do exactly u: the remote refuses if its ref is not Old.
+// args returns the arguments of a git push that does exactly u: the remote refuses the push if its ref is not at Old.
 func (u Update) args(m *mirror) []string {
 	old, source := u.Old, u.New
 	if old == m.zero() {
@@ -134,7 +135,7 @@ func (u Update) args(m *mirror) []string {
 		"--force-with-lease=" + u.Ref + ":" + old, "--", u.Remote.URL, source + ":" + u.Ref}
 }
 
-// result reads what git push --porcelain prints about u. It returns why the remote refused, or nil.
+// result reads the line of git push --porcelain about u. It returns the reason why the remote refused u, or nil.
 func (u Update) result(porcelain string) error {
 	for line := range strings.Lines(porcelain) {
 		parts := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3)

@@ -6,11 +6,11 @@ package sandbox
 
 import "golang.org/x/sys/unix"
 
-// parser turns the arguments of a call into a change.
+// parser turns the arguments of a system call into a change.
 type parser func(c *caller, a [6]uint64) (change, error)
 
-// parsers has the calls that change the mode, owner or times of a file, by number. Landlock has no right
-// for them, so Metadata makes them for the program. An architecture can have older ones as well.
+// parsers has, by number, the system calls that change the mode, owner or times of a file. Landlock has no access right
+// for them, so Metadata makes these calls for the program. An architecture can have older calls as well.
 var parsers = map[uint32]parser{
 	unix.SYS_FCHMOD:    func(c *caller, a [6]uint64) (change, error) { return descriptor(a[0], chmod(a[1])), nil },
 	unix.SYS_FCHMODAT:  func(c *caller, a [6]uint64) (change, error) { return c.at(a[0], a[1], 0, chmod(a[2])) },
@@ -23,7 +23,7 @@ var parsers = map[uint32]parser{
 	},
 }
 
-// here is the directory of calls that have no argument for it: unix.AT_FDCWD.
+// here is unix.AT_FDCWD, the directory for calls that have no argument for a directory.
 const here = 1<<64 - 100
 
 // descriptor returns a change of the file behind a descriptor.

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keptCapabilities are those that root's programs keep: with them root builds in a directory of
-// another user. Landlock and Metadata limit them to the granted directories.
+// keptCapabilities are the capabilities that root's programs keep, so that root can build in a directory of another
+// user. Landlock and Metadata limit them to the granted directories.
 const keptCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID
 
 // dropCapabilities removes all other capabilities from the calling thread and from what it forks
@@ -19,7 +19,7 @@ const keptCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.
 func dropCapabilities() error {
 	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
 		if keptCapabilities>>c&1 == 0 {
-			// EPERM without CAP_SETPCAP: there is no set that could be raised, then.
+			// EPERM means that CAP_SETPCAP is missing: then there is no set that could be raised.
 			if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && err != unix.EPERM && err != unix.EINVAL {
 				return os.NewSyscallError("prctl", err)
 			}

@@ -69,7 +69,8 @@ func (c *caller) path(at uint64) (string, error) {
 	return "", unix.ENAMETOOLONG
 }
 
-// open looks the file of a change up, once. No link of /proc leads to another process's files.
+// open opens the file of a change, so that its path is resolved only once. It follows no link in /proc to a file of
+// another process.
 func (c *caller) open(ch change) (fd int, err error) {
 	if ch.self {
 		return c.openDescriptor(ch.dir)
@@ -104,7 +105,7 @@ func (c *caller) openDescriptor(fd int) (int, error) {
 	return file, err
 }
 
-// at returns the change to the file that (dir, path, flags) name, as the calls with AT_ flags have it.
+// at returns the change to the file that dir, path and flags name, as in the system calls with AT_ flags.
 func (c *caller) at(dir, path, flags uint64, do func(file int) error) (ch change, err error) {
 	ch = change{dir: int(int32(dir)), link: flags&unix.AT_SYMLINK_NOFOLLOW != 0, change: do}
 	if flags&^(unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH) != 0 {

@@ -16,16 +16,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A rule answers a system call. The first rule that matches decides; a call without one is let
-// through.
+// A rule is the answer to a system call. The first matching rule decides. A call that matches no rule is permitted.
 type rule struct {
 	number uint32
 	when   []condition // all of them have to hold
 	action uint32      // a SECCOMP_RET_ value of seccomp(2)
 }
 
-// condition compares the low 32 bits of an argument. The kernel ignores the high bits of the arguments
-// that are looked at here.
+// condition compares the low 32 bits of an argument. The kernel ignores the high bits of the arguments that the rules
+// compare.
 type condition struct {
 	argument, mask, value uint32
 	differs               bool // it holds if the masked argument is not value
@@ -47,9 +46,9 @@ const (
 	offsetArguments = 16
 )
 
-// compile returns the program that applies rules. A call of another architecture, such as i386, ends
-// the process. Calls with a number above lastCall do not exist: nobody has looked at what they do.
-// x32 has such numbers.
+// compile returns the program that applies rules. A call of another architecture, such as i386, ends the process. Calls
+// with a number above lastCall fail as if they did not exist, because no rule was written for them. The calls of x32
+// have such numbers.
 //
 // The filter is our own, assembled by x/net/bpf. go-seccomp-bpf lets calls of other architectures through,
 // and loses the number after it has compared an argument.
@@ -88,7 +87,7 @@ func assembled(n Net) func() ([]bpf.RawInstruction, error) {
 	})
 }
 
-// groupSize is the number of instructions in a group, at least.
+// groupSize is the minimum number of instructions in a group.
 const groupSize = 12
 
 // group has all rules for some numbers.
@@ -113,8 +112,8 @@ func groups(rules []rule) (list []group) {
 	return list
 }
 
-// search returns a program that finds the group of a number by halves. The kernel runs the filter once for each
-// system call that exists when it loads the filter, so a long way costs more than a long program.
+// search returns a program that finds the group of a number by binary search. When the kernel loads the filter, it runs
+// the filter once for each system call. So long paths through the program cost more than a long program.
 func search(list []group) []bpf.Instruction {
 	if len(list) == 1 {
 		return list[0].program

@@ -35,7 +35,7 @@ const (
 
 var rights = map[Access]uint64{Read: rightsRead, Execute: rightsExecute, Write: rightsWrite, Device: rightsDevice}
 
-// dnsPort is added to the ports of a Net: without it names of hosts have no address.
+// dnsPort is added to the ports of a Net, because programs could not look up names of hosts without it.
 const dnsPort = 53
 
 func landlockSupported() error {

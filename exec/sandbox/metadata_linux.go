@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Metadata changes the modes, owners and times of files for confined programs. Landlock would let a
-// program change those of any file of its user. Metadata looks the file up once, checks that it is
-// below a directory that the program may write, and changes the file that it has looked up.
+// Metadata changes the modes, owners and times of files for confined programs. Landlock does not prevent a program from
+// changing these for any file of its user. Metadata opens the file once, checks that it is below a directory that the
+// program may write, and changes the open file.
 type Metadata struct {
 	calls *os.File // the kernel's reports (seccomp_unotify(2))
 	roots []int    // the granted directories, opened with O_PATH
@@ -176,8 +176,8 @@ func (m *Metadata) perform(n *notification) error {
 	return c.change(file)
 }
 
-// permits reports whether file is a directory that the program may write, or is below one. The
-// container can't bring another file below one: that needs the right to write where the file is.
+// permits reports whether file is a directory that the program may write, or is below one. The program cannot move a
+// file from elsewhere into such a directory: that requires write access to the file's own directory.
 func (m *Metadata) permits(file int) bool {
 	path, err := pathOf(file)
 	if err != nil {

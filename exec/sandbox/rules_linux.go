@@ -9,15 +9,15 @@ import "golang.org/x/sys/unix"
 // lastCall is the newest system call that these rules have been written for (Linux 6.17).
 const lastCall = 469 // file_setattr
 
-// missing lists system calls that programs do without if the kernel does not have them.
-// A filter cannot see the arguments of clone3; io_uring would make calls past the filter.
+// missing lists system calls that fail as if the kernel did not have them; programs then use others. A filter cannot
+// see the arguments of clone3, and calls made by io_uring would bypass the filter.
 var missing = []uint32{
 	unix.SYS_CLONE3, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 	unix.SYS_FILE_SETATTR, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT,
 }
 
-// refused lists system calls that reach past the confinement: other processes, namespaces and
-// mounts, the kernel's state, keyrings, and memory and queues that all programs of a user share.
+// refused lists system calls with effects outside the sandbox: on other processes, namespaces and mounts, the kernel's
+// state, keyrings, and memory and queues that all programs of a user share.
 var refused = []uint32{
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE, unix.SYS_PROCESS_MRELEASE,
 	unix.SYS_KCMP, unix.SYS_PIDFD_GETFD, unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES,
@@ -34,7 +34,8 @@ var refused = []uint32{
 	unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK, unix.SYS_MQ_TIMEDSEND, unix.SYS_MQ_TIMEDRECEIVE, unix.SYS_MQ_NOTIFY, unix.SYS_MQ_GETSETATTR,
 }
 
-// attributes lists the changes of extended attributes. Programs that copy attributes go on without.
+// attributes lists the system calls that change extended attributes. Programs that copy attributes continue if these
+// calls fail.
 var attributes = []uint32{
 	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR,
 }
@@ -59,12 +60,12 @@ func isNot(argument, value uint32) condition {
 	return condition{argument: argument, mask: ^uint32(0), value: value, differs: true}
 }
 
-// has holds if the argument has one of the bits.
+// has returns a condition that holds if the argument has one of the bits.
 func has(argument, bits uint32) condition {
 	return condition{argument: argument, mask: bits, differs: true}
 }
 
-// typeIs holds for a type of socket, whatever the flags in the same argument are (socket(2)).
+// typeIs returns a condition that holds for a type of socket. It ignores the flags in the same argument (socket(2)).
 func typeIs(kind uint32) condition { return condition{argument: 1, mask: 0xf, value: kind} }
 
 // rulesFor returns all rules for a program with the network n.
@@ -87,8 +88,8 @@ func rulesFor(n Net) (list []rule) {
 	return append(append(list, otherProcesses...), socketRules(n)...)
 }
 
-// otherProcesses lists calls that change limits and priorities. Landlock does not guard those of other processes of
-// the user. A process names itself by 0.
+// otherProcesses lists calls that change limits and priorities. Landlock does not guard those of other processes of the
+// user. Calls on the process itself, named by 0, are permitted.
 var otherProcesses = []rule{
 	{unix.SYS_PRLIMIT64, []condition{isNot(0, 0)}, refuse},
 	{unix.SYS_SETPRIORITY, []condition{isNot(0, unix.PRIO_PROCESS)}, refuse},
@@ -115,7 +116,7 @@ func socketRules(n Net) []rule {
 		}
 	}
 	list = append(list, rule{unix.SYS_SOCKET, nil, refuseNet})
-	// A pair of datagram sockets is not one for ever: each of them can send to any socket with a path.
+	// Pairs of datagram sockets are not permitted, because each of them can send to any socket with a path.
 	for _, kind := range []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET} {
 		list = append(list, rule{unix.SYS_SOCKETPAIR, []condition{is(0, unix.AF_UNIX), typeIs(kind)}, allow})
 	}
@@ -123,7 +124,7 @@ func socketRules(n Net) []rule {
 	if n.All {
 		return list
 	}
-	// TCP Fast Open connects without connect(2), past Landlock.
+	// TCP Fast Open connects without connect(2), so Landlock does not check it.
 	return append(list,
 		rule{unix.SYS_SENDTO, []condition{has(3, unix.MSG_FASTOPEN)}, refuseNet},
 		rule{unix.SYS_SENDMSG, []condition{has(2, unix.MSG_FASTOPEN)}, refuseNet},

@@ -13,7 +13,7 @@ package sandbox
 
 import "errors"
 
-// ErrUnsupported is the reason why this system can't confine programs.
+// ErrUnsupported means that this system cannot confine programs.
 var ErrUnsupported = errors.New("this system cannot confine a program")
 
 // Access is what a program may do below a directory, or with a file. The zero value permits nothing.
@@ -26,8 +26,8 @@ const (
 	Device                    // read and write a device, with its ioctls
 )
 
-// A Grant permits Access to the directory or file that FD refers to, and to what is below it. It
-// follows the open file, not the path, so that nobody can exchange it.
+// A Grant permits Access to the directory or file that FD refers to, and to what is below it. It applies to the open
+// file, not to a path, so that nobody can substitute another file.
 type Grant struct {
 	FD     int // opened with O_PATH or for reading; the caller closes it
 	Access Access

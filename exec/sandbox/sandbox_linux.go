@@ -87,7 +87,7 @@ func (s *Sandbox) permitFile(fd int, access Access) error {
 	return nil
 }
 
-// Close releases s. What was confined stays so. The zero Sandbox, and nil, have nothing to release.
+// Close releases s. Confined threads stay confined. Close does nothing for the zero Sandbox and for nil.
 func (s *Sandbox) Close() error {
 	if s == nil {
 		return nil
@@ -102,9 +102,9 @@ func (s *Sandbox) Close() error {
 	return s.ruleset.Close()
 }
 
-// Confine confines the calling thread and what it forks, for ever. The goroutine must be locked to
-// its thread, must not be unlocked again, and must have no other threads' work: not the process's
-// first thread. NO_NEW_PRIVS is set. The caller serves the returned Metadata.
+// Confine permanently confines the calling thread and the processes that it forks. It sets NO_NEW_PRIVS. The goroutine
+// must be locked to its thread, and must never be unlocked. The thread must not be the process's first thread. The
+// caller serves the returned Metadata.
 func (s *Sandbox) Confine() (*Metadata, error) {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return nil, os.NewSyscallError("prctl", err)

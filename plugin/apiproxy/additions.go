@@ -13,7 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/launch"
 )
 
-// wanted returns the container that req asks for. It is a copy to read from: only the tree is passed on.
+// wanted returns the container that req asks for. The result is for reading only: the engine gets req.Body.
 func wanted(req *CreateRequest) (launch.Creation, error) {
 	var body container.CreateRequest
 	text, err := encode(req.Body)
@@ -41,7 +41,7 @@ func platform(text string) *ocispec.Platform {
 	return &ocispec.Platform{OS: parts[0], Architecture: parts[1], Variant: parts[2]}
 }
 
-// add adds a to tree, the JSON of a request. It touches nothing else: fields that this version does not know stay.
+// add adds a to tree, the JSON of a request. All other fields stay as they are, also those unknown to this version.
 func add(tree map[string]any, a launch.Additions) error {
 	host, err := child(tree, "HostConfig")
 	if err != nil {
@@ -65,7 +65,7 @@ func add(tree map[string]any, a launch.Additions) error {
 	return appendTo(host, "ExtraHosts", a.ExtraHosts)
 }
 
-// child returns the object at key, which is new if there is none.
+// child returns the object at key. If there is none, it creates an empty one.
 func child(tree map[string]any, key string) (map[string]any, error) {
 	switch v := tree[key].(type) {
 	case nil:

@@ -4,11 +4,13 @@
 //
 //	client --private unix socket--> Server --docker/cli's dialer--> engine
 //
-// It reads and edits one request only: POST /containers/create, whose JSON tree Sessions may change. Before a start or
-// restart of a container it tells Sessions. Every other byte passes unchanged: bodies of any size, connections that
-// are upgraded (attach, exec, session, grpc), one direction of which may end first, and streams without a byte for hours.
+// Sessions gives containers their sessions. The proxy decodes one kind of request only, POST /containers/create, so
+// that Sessions can edit its JSON. Before a start or restart of a container, the proxy calls Sessions, too. All other
+// traffic passes unchanged: bodies of any size, upgraded connections (attach, exec, session, grpc), also if one
+// direction ends first, and streams that are silent for hours.
 //
-// No container that is created through it may mount its socket. It knows neither flags nor configuration: Sessions does.
+// No container that is created through the proxy may mount the proxy's socket. Server knows neither flags nor
+// configuration. Launcher, which implements Sessions, knows both.
 package apiproxy
 
 import (
@@ -27,9 +29,9 @@ import (
 
 // Sessions gives selected containers their session.
 type Sessions interface {
-	// Create may edit req.Body before the request is passed on. The returned function, which may be nil, is called once
-	// with the engine's answer: the new container's id, or "" if there is no container. If it returns an error, the
-	// client gets the error.
+	// Create may edit req.Body before the request is passed on. The returned function may be nil. It is called once
+	// after the engine's answer, with the new container's id, or "" if there is no container. The client gets its
+	// error.
 	Create(ctx context.Context, req *CreateRequest) (created func(ctx context.Context, id string) error, err error)
 	// Start is called before POST /containers/{id}/start and /restart are passed on. id may be a name or a prefix.
 	Start(ctx context.Context, id string) error
@@ -44,8 +46,9 @@ type CreateRequest struct {
 	// Body is the JSON tree. Numbers are json.Number. Keys that the API knows have its spelling. It is nil if the
 	// client has sent no body, which the engine refuses.
 	Body map[string]any
-	// Refused is called if the engine refuses the request. It may edit Body again, and return true: then the request is
-	// sent once more. An error takes the place of the refusal. nil: every refusal is passed on. Sessions.Create may set it.
+	// Refused is called if the engine refuses the request. Refused may edit Body again and return true; the request is
+	// then sent once more. If Refused returns an error, the client gets the error instead of the refusal. If Refused is
+	// nil, every refusal is passed on. Sessions.Create may set Refused.
 	Refused func(ctx context.Context, refusal error) (again bool, err error)
 }
 
@@ -60,8 +63,8 @@ type Server struct {
 	base         string // of the paths of an engine with tcp://host/base
 }
 
-// Serve serves on ln until ctx ends. Then it cuts the connections that are left, and waits for creations, whose sessions
-// would otherwise stay without a container.
+// Serve serves on ln until ctx ends. Then it closes all connections, and waits for creations of containers that have
+// begun: otherwise their sessions would stay without a container.
 func (s *Server) Serve(ctx context.Context, ln *net.UnixListener) error {
 	if u, err := client.ParseHostURL(s.Engine.DaemonHost()); err == nil && u.Scheme == "tcp" {
 		s.base = u.Path
@@ -88,7 +91,7 @@ func (s *Server) Serve(ctx context.Context, ln *net.UnixListener) error {
 	return err
 }
 
-// transport returns how requests reach the engine. A client that speaks HTTP/2 without TLS speaks it to the engine.
+// transport returns the transport to the engine: for clients that speak HTTP/2 without TLS (h2c), or for HTTP/1.
 func (s *Server) transport(h2c bool) *http.Transport {
 	dial := s.Engine.Dialer()
 	t := &http.Transport{
@@ -118,7 +121,7 @@ func (s *Server) handler() http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor == 1 {
-			// An engine may answer while it still reads, for example POST /build.
+			// An engine may answer while it still reads the body, for example for POST /build.
 			_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/1 of net/http has it
 		}
 		if version, ok := isCreate(r); ok {
@@ -136,7 +139,7 @@ func (s *Server) handler() http.Handler {
 	})
 }
 
-// rewrite aims a request at the engine. ReverseProxy has removed what a proxy on a network must remove; it is put back.
+// rewrite directs a request to the engine. It restores the headers that ReverseProxy removes for proxies on a network.
 func (s *Server) rewrite(p *httputil.ProxyRequest) {
 	s.aim(p.Out.URL)
 	p.Out.URL.RawQuery = p.In.URL.RawQuery
@@ -148,7 +151,7 @@ func (s *Server) rewrite(p *httputil.ProxyRequest) {
 	}
 }
 
-// aim makes u an address of the engine. The dialer does not read the host.
+// aim sets the scheme, host and base path of u for the engine. The dialer ignores the host.
 func (s *Server) aim(u *url.URL) {
 	u.Scheme, u.Host, u.User = "http", "docker", nil
 	if s.base != "" {

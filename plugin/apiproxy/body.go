@@ -27,10 +27,10 @@ const (
 // createType is the type that the engine decodes a create request into.
 var createType = reflect.TypeFor[container.CreateRequest]()
 
-// decode returns text, a create request, as a JSON tree that every engine reads in the same way: no key is there twice.
-// Engines ignore the case of keys that are fields of theirs. Such a key gets the spelling of the API, and two that
-// differ only in case are refused. Keys of maps, such as labels, may differ in case. A key that createType has not is
-// kept; below it, all keys are taken for fields.
+// decode returns text, a create request, as a JSON tree that every engine reads in the same way. It refuses a key that
+// occurs twice in an object. Engines ignore the case of keys that name fields: decode changes such a key to the API's
+// spelling, and refuses two keys that differ only in case. Keys of maps, such as labels, may differ in case. decode
+// keeps a key that createType does not have, and treats all keys below it as names of fields.
 func decode(text []byte) (map[string]any, error) {
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.UseNumber()
@@ -148,7 +148,8 @@ func elem(t reflect.Type) reflect.Type {
 	return nil
 }
 
-// fold returns the same text for all keys that encoding/json takes for one field, as strings.EqualFold does.
+// fold returns the same text for all keys that encoding/json treats as the same field: those equal by
+// strings.EqualFold.
 func fold(key string) string {
 	return strings.Map(func(r rune) rune {
 		least := r

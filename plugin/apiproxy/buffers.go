@@ -10,7 +10,7 @@ import (
 const (
 	bufferSize  = 64 << 10
 	maxIdle     = 32               // connections to the engine that wait for the next request
-	idleTimeout = 30 * time.Second // of such a connection; an engine keeps it for longer
+	idleTimeout = 30 * time.Second // after which an idle connection is closed; engines keep it for longer
 )
 
 // buffers is httputil.ReverseProxy's supply of buffers.

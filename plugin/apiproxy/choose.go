@@ -14,9 +14,10 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// LabelProxy is the label with which a container, or its image, asks for a session. Its value has names of commands,
-// separated by commas; the empty one stands for all commands that the host allows. It selects among these, and never
-// adds one: a compose file, a devcontainer.json or a Dockerfile may come from somebody else.
+// LabelProxy is the label with which a container, or its image, asks for a session. Its value lists names of commands,
+// separated by commas. The empty value stands for all commands that the host allows. The label chooses among the
+// allowed commands and never adds one, because a compose file, a devcontainer.json or a Dockerfile may come from
+// somebody else.
 const LabelProxy = "io.hostexec.proxy"
 
 // Selection says which containers get a session. The zero value selects containers with LabelProxy, and containers of
@@ -46,8 +47,9 @@ func (s Selection) selects(labels map[string]string, configured bool) bool {
 	})
 }
 
-// narrow leaves of the session's commands those that the value of LabelProxy names. It is an error to name others.
-// Commands that only rules of the configuration allow stay: they need no --proxy.
+// narrow removes from the session the commands that value, the value of LabelProxy, does not name. If value names a
+// command that the session does not have, narrow returns an error. Commands that only rules of the configuration allow
+// stay, because they need no --proxy.
 func narrow(rec *state.Session, value string) error {
 	asked, err := parseLabel(value)
 	if err != nil || len(asked) == 0 {

@@ -25,12 +25,12 @@ const (
 	creationTimeout = 30 * time.Second
 	// maxAnswer is the maximum size of the engine's answer to a creation: an id, and warnings.
 	maxAnswer = 4 << 20
-	// maxStart is the maximum size of the body of a start. Longer ones have a host configuration, which engines take
-	// from clients of API 1.23 and older.
+	// maxStart is the maximum size of the body of a start request. A longer body contains a host configuration, which
+	// engines accept from clients of API 1.23 and older.
 	maxStart = 7
 )
 
-// create passes on a creation, as Sessions has edited it.
+// create passes on a request that creates a container, after Sessions has edited the request.
 func (s *Server) create(w http.ResponseWriter, r *http.Request, version string) {
 	q := r.URL.Query()
 	req := &CreateRequest{Name: q.Get("name"), Platform: q.Get("platform"), Version: version, Query: q}
@@ -44,7 +44,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, version string) 
 		refuse(w, err)
 		return
 	}
-	// A creation that the engine has begun takes effect even if the client has left. Its answer decides what is left.
+	// If the client leaves, the engine still completes a creation. Its answer says whether there is a container.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	defer cancel()
 	defer context.AfterFunc(r.Context(), func() { time.AfterFunc(creationTimeout, cancel) })()
@@ -61,7 +61,8 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, version string) 
 	_, _ = w.Write(answer) // fails if the client has left
 }
 
-// createEdited creates the container, and returns the engine's answer. Without Sessions, text is only written anew.
+// createEdited creates the container, and returns the engine's answer. Without Sessions, the body is text, encoded
+// again.
 func (s *Server) createEdited(ctx context.Context, r *http.Request, req *CreateRequest, text []byte) (*http.Response, []byte, error) {
 	created := func(context.Context, string) error { return nil }
 	if req.Body != nil {
@@ -150,7 +151,7 @@ func (s *Server) mountsSocket(ctx context.Context, id string) error {
 	return nil
 }
 
-// start tells Sessions that a container is to start. false: the request has been answered.
+// start tells Sessions that a container is to start. It returns false if it has answered the request with an error.
 func (s *Server) start(w http.ResponseWriter, r *http.Request, id string) bool {
 	text, err := readBody(r, maxStart)
 	if err != nil {
@@ -161,7 +162,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, id string) bool {
 	if len(text) == 0 {
 		r.Body = http.NoBody
 	}
-	// The mounts are looked at again: what a name leads to may have changed since the creation.
+	// The mounts are checked again: the target of a path may have changed since the creation.
 	if err = s.mountsSocket(r.Context(), id); errdefs.IsNotFound(err) {
 		return true // the engine has the better message
 	}
@@ -186,7 +187,7 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 	return text, nil
 }
 
-// inFlight knows the creations that have begun.
+// inFlight counts the creations that have begun and not ended.
 type inFlight struct {
 	mu    sync.Mutex // guards the field below, and wg from Add during Wait
 	ended bool
@@ -206,7 +207,7 @@ func (i *inFlight) run(f func()) {
 	f()
 }
 
-// end waits for all that have begun. No other begins.
+// end waits for all creations that have begun. After end, run begins no other.
 func (i *inFlight) end() {
 	i.mu.Lock()
 	i.ended = true

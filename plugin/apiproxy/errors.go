@@ -49,7 +49,8 @@ func refuse(w http.ResponseWriter, err error) {
 	}{text})
 }
 
-// escaped returns text, which a client's request may have parts of, as it may be printed to a terminal. Its lines stay.
+// escaped returns text in a form that is safe to print to a terminal: text may contain parts of a client's request.
+// Line breaks stay.
 func escaped(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

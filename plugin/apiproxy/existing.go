@@ -21,8 +21,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// A client may leave a container as it is, although the flags or the configuration have changed: compose compares its
-// own files only. Then the container has what it was created with.
+// A client may keep a container although the flags or the configuration have changed: compose compares its own files
+// only. The session of such a container has the commands of its creation.
 
 // labelProjectDir is the label with the directory of a container's compose project.
 const labelProjectDir = "com.docker.compose.project.working_dir"
@@ -34,8 +34,8 @@ type existing struct {
 	plan *launch.Plan   // what it would get now
 }
 
-// Narrow takes from the sessions of existing containers what the host does not allow any more. A session whose
-// commands are narrowed gets a new watcher; calls in flight end.
+// Narrow removes from the sessions of existing containers the commands and variables that the host does not allow any
+// more. A session that loses something gets a new watcher, and its running calls end.
 func (l *Launcher) Narrow(ctx context.Context) error {
 	all, err := l.existing(ctx)
 	if err != nil {
@@ -61,7 +61,7 @@ func (l *Launcher) Narrow(ctx context.Context) error {
 	return nil
 }
 
-// replace has a session served as rec says.
+// replace saves rec as the record of its session. If a watcher serves the session, a new watcher takes its place.
 func (l *Launcher) replace(ctx context.Context, rec state.Session) error {
 	st, err := sessions.AskWatcher(ctx, l.store, rec.ID)
 	if err == nil && st != nil {
@@ -73,7 +73,7 @@ func (l *Launcher) replace(ctx context.Context, rec state.Session) error {
 	if err != nil || st == nil {
 		return err
 	}
-	if err := l.store.NoteStopped(rec.ID, false); err != nil { // StopWatcher was not a person's
+	if err := l.store.NoteStopped(rec.ID, false); err != nil { // no person has stopped the session
 		return err
 	}
 	return l.resume(ctx, rec)
@@ -109,7 +109,7 @@ func (e existing) name() string {
 	return e.ID[:min(len(e.ID), 12)]
 }
 
-// existing returns the selected containers of this directory for which the host says now what they may call.
+// existing returns the selected containers of this directory for which the flags or the configuration name commands.
 func (l *Launcher) existing(ctx context.Context) (all []existing, err error) {
 	conf := l.config()
 	given := len(l.opts.Proxies) > 0 || l.opts.Shell != ""
@@ -137,14 +137,14 @@ func (l *Launcher) existing(ctx context.Context) (all []existing, err error) {
 			return nil, fmt.Errorf("container %s: %w", e.name(), err)
 		}
 		if e.plan != nil {
-			_ = narrow(&e.plan.Record, c.Labels[LabelProxy]) // a label that asks for more gets what is left of it
+			_ = narrow(&e.plan.Record, c.Labels[LabelProxy]) // if the label asks for more, the allowed part remains
 			all = append(all, e)
 		}
 	}
 	return all, nil
 }
 
-// ofDirectory reports whether the container belongs to dir: other directories have services of the same names.
+// ofDirectory reports whether the container belongs to dir. Other directories may have services of the same names.
 func (e existing) ofDirectory(dir string) bool {
 	if e.old != nil {
 		return e.old.InvokedIn == dir
@@ -153,7 +153,7 @@ func (e existing) ofDirectory(dir string) bool {
 	return ok && filepath.Clean(at) == filepath.Clean(dir)
 }
 
-// narrowed returns old without what now does not have. It never adds anything.
+// narrowed returns old without the commands and variables that now does not have. It never adds anything.
 func narrowed(old, now state.Session) state.Session {
 	less := old
 	less.Commands = nil
@@ -178,8 +178,8 @@ func narrowed(old, now state.Session) state.Session {
 	return less
 }
 
-// stricter returns c with the stricter action and place of c and now. may is false if now does not allow c at all: it is
-// another program, or runs elsewhere.
+// stricter returns c with the stricter action and place of c and now. may is false if now does not allow c at all,
+// because now has another program, or another place that does not contain c's.
 func stricter(c, now state.Command) (less state.Command, may bool) {
 	if c.Path != now.Path && !(c.Found && now.Found) { // PATH may differ between terminals
 		return c, false
@@ -201,8 +201,9 @@ func stricter(c, now state.Command) (less state.Command, may bool) {
 	return c, true
 }
 
-// narrowerPlace returns where a command may run that ran in old: there, if now is this host, which is the widest place. nil
-// leaves it to the configuration. may is false if now does not contain old, nor old now.
+// narrowerPlace returns the narrower of two places for a command: old, where the command ran, and now, where it may
+// run. The host is the widest place and contains all others. A nil place means: the configuration decides. may is false
+// if neither place contains the other, or if the command would move from the host into a container.
 func narrowerPlace(old, now *state.ContainerSpec) (place *state.ContainerSpec, may bool) {
 	wide := func(p *state.ContainerSpec) bool { return p == nil || *p == state.ContainerSpec{} }
 	switch {
@@ -214,7 +215,7 @@ func narrowerPlace(old, now *state.ContainerSpec) (place *state.ContainerSpec, m
 	return old, old != nil && *old == *now
 }
 
-// kept returns the values of old that now has, too.
+// kept returns the values that are in both old and now.
 func kept(old, now []string) []string {
 	if !slices.ContainsFunc(old, func(v string) bool { return !slices.Contains(now, v) }) {
 		return old

@@ -21,9 +21,9 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Launcher gives selected containers the sessions that run would give them. What a container may call comes from the
-// flags and from the host's configuration only. It has more methods than other types because it serves creation,
-// start and the comparison of existing containers from the same flags.
+// Launcher implements Sessions: it gives selected containers the sessions that docker hostexec run would give them.
+// Only the flags and the host's configuration determine which commands a container may call. Launcher has more methods
+// than other types because the creation, the start and the comparison of containers use the same flags.
 type Launcher struct {
 	cli       command.Cli // of the real engine
 	opts      launch.Options
@@ -36,7 +36,7 @@ type Launcher struct {
 	notes    []string          // see Notes
 	tell     func(line string) // gets notes instead, if it is not nil
 	selected int               // containers that were to get a session
-	others   int               // containers that were created beside them
+	others   int               // created containers that were not selected
 }
 
 // NewLauncher returns a Launcher. It checks the flags and the configuration as run does, and warns of the parts of the
@@ -62,10 +62,10 @@ func NewLauncher(dockerCLI command.Cli, opts launch.Options, selection Selection
 	return l, nil
 }
 
-// Close waits for what Start has left running, at most some seconds.
+// Close waits for the goroutines that Start has started. They end within some seconds.
 func (l *Launcher) Close() { l.followers.Wait() }
 
-// Notes returns lines for people about the sessions so far. COMMAND may use the terminal, so they are for after it.
+// Notes returns lines for people about the sessions so far. Print them after COMMAND, which may use the terminal.
 func (l *Launcher) Notes() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,7 +76,7 @@ func (l *Launcher) Notes() []string {
 	return notes
 }
 
-// TellAtOnce has tell get the lines so far, and later ones as they come. It is called by one goroutine at a time.
+// TellAtOnce calls tell with each line so far, and later with each new line. Only one goroutine at a time calls tell.
 func (l *Launcher) TellAtOnce(tell func(line string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,7 +150,7 @@ func (l *Launcher) Create(ctx context.Context, req *CreateRequest) (created func
 	return l.begun(ctx, s, req, want)
 }
 
-// begun adds what session s adds to req. The returned function binds s to the container.
+// begun adds to req the additions of s, a session that has begun. The returned function binds s to the container.
 func (l *Launcher) begun(ctx context.Context, s *launch.Launch, req *CreateRequest, want launch.Creation) (created func(context.Context, string) error, err error) {
 	api := l.cli.Client()
 	text, err := encode(req.Body)

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// listener knows its connections until they are closed, those that a handler has taken over from net/http too.
+// listener keeps track of its open connections, also of those that a handler has hijacked from net/http.
 type listener struct {
 	net.Listener
 
@@ -21,7 +21,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{UnixConn: accepted.(*net.UnixConn), of: l} // the listener is one of unix sockets
+	c := &conn{UnixConn: accepted.(*net.UnixConn), of: l} // the embedded listener accepts unix sockets only
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open == nil {

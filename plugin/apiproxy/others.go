@@ -24,9 +24,9 @@ func (l *Launcher) createdOther(ctx context.Context, id string, labels map[strin
 	return err
 }
 
-// refuseState returns an error if container id, which has no session of a Launcher, mounts a part of the state directory:
-// by the share of a session, which a container may borrow from another one, it could call what that one may call. A
-// container may mount the share of its own session, which a client such as docker hostexec run has made.
+// refuseState returns an error if container id, which has no session of a Launcher, mounts a part of the state
+// directory. With the share of another container's session (volumes_from), it could call that container's commands. A
+// container may mount the share of its own session, which a client such as docker hostexec run has created.
 func (l *Launcher) refuseState(ctx context.Context, id string, labels map[string]string) error {
 	api := l.cli.Client()
 	rec, err := l.store.Load(labels[state.Label])

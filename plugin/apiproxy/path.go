@@ -10,8 +10,8 @@ import (
 
 // The engine's router is gorilla/mux. It compares the decoded path with /v{version}/containers/create and
 // /containers/create, exactly, and answers a path with "//", "/./" or "/../" by a redirect to the clean path. Podman's
-// router compares the path before decoding. What is a create for either of them is one here. More is one here, too:
-// other versions, other letter case, unclean paths. The engine decides what it makes of these.
+// router compares the path before decoding. The functions below accept each path that either router accepts. They also
+// accept other versions, other letter case and unclean paths: the engine decides on these.
 
 // segments returns the cleaned path of r in lower case without the version, as a list, and the version.
 func segments(r *http.Request) (all []string, version string) {
@@ -35,7 +35,7 @@ func isCreate(r *http.Request) (version string, ok bool) {
 	return version, len(all) == 2 && strings.EqualFold(all[1], "create")
 }
 
-// isStart reports whether an engine may take r for the start or restart of a container, and of which one.
+// isStart reports whether an engine may take r for the start or restart of a container, and returns the container's id.
 func isStart(r *http.Request) (id string, ok bool) {
 	all, _ := segments(r)
 	if len(all) < 3 {

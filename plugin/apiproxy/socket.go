@@ -29,8 +29,8 @@ const (
 	sweepAge = time.Minute
 )
 
-// Socket is the socket of a running proxy, with a private directory in the state directory, which is locked as long as the
-// proxy runs.
+// Socket is the socket of a running proxy. Each Socket has a private directory in the state directory. The directory is
+// locked as long as the proxy runs.
 type Socket struct {
 	*net.UnixListener
 	Path string // for DOCKER_HOST
@@ -40,8 +40,9 @@ type Socket struct {
 	lock    *flock.Flock
 }
 
-// Listen makes a socket that only this user can connect to: at path or, if path is "", in a directory of its own, which is
-// in the user's runtime directory if there is one. The state directory is below the home directory, which containers mount.
+// Listen creates a socket that only this user can connect to. It is at path or, if path is "", in a directory of its
+// own. This directory is in the user's runtime directory, if there is one: the state directory is below the home
+// directory, which containers may mount.
 func Listen(store *state.Store, path string) (*Socket, error) {
 	dir := filepath.Join(store.APIProxies(), names.RandomHex(6))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -94,7 +95,7 @@ func (s *Socket) privatePath() (string, error) {
 	return filepath.Join(dir, socketName), nil
 }
 
-// removeRuntime removes the directory of a socket in the user's runtime directory. It may be gone.
+// removeRuntime removes the directory of a socket in the user's runtime directory, if it exists.
 func removeRuntime(dir string) error {
 	for _, path := range []string{filepath.Join(dir, socketName), dir} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -106,8 +107,8 @@ func removeRuntime(dir string) error {
 
 func runtimeFile(dir string) string { return filepath.Join(dir, "runtime") }
 
-// freePath returns path as an absolute path without links in its directories. There must be nothing, or the socket of a
-// proxy that was killed.
+// freePath returns path as an absolute path without links in its directories. It returns an error unless path is free,
+// or has the socket of a proxy that was killed.
 func freePath(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	var dir string
@@ -134,8 +135,8 @@ func freePath(path string) (string, error) {
 	return abs, nil
 }
 
-// replaceable returns an error if somebody else could put a socket of their own into the place of one in dir: clients would
-// take its other end for the engine, and tell it secrets.
+// replaceable returns an error if somebody else could replace a socket in dir by their own. Clients would then send
+// secrets to that person's process instead of the engine.
 func replaceable(store *state.Store, dir string) error {
 	instead := "name a path in a directory that only you can write"
 	fi, err := os.Stat(dir)
@@ -191,7 +192,7 @@ func (s *Socket) Record(c Context) error {
 
 func contextFile(dir string) string { return filepath.Join(dir, "context.json") }
 
-// Sweep removes the directories of proxies that were killed, and by remove the contexts that they had created.
+// Sweep removes the directories of proxies that were killed. It calls remove for each context that they had created.
 func Sweep(store *state.Store, remove func(Context) error) error {
 	dirs, _ := filepath.Glob(filepath.Join(store.APIProxies(), "*")) // the pattern is valid
 	var errs []error

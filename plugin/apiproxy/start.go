@@ -23,8 +23,9 @@ import (
 	watchcontainer "github.com/docker-hostexec/hostexec/plugin/watch/container"
 )
 
-// Start implements Sessions. A container that has a session is served before it starts, unless a person has ended the
-// session. Its mounts are looked at again, because what they lead to may have changed.
+// Start implements Sessions. If the container has a session, Start ensures that a watcher serves the session before the
+// container starts, unless a person has ended the session. Start checks the mounts again, because the targets of their
+// paths may have changed.
 func (l *Launcher) Start(ctx context.Context, ref string) error {
 	recs, err := l.store.List()
 	if err != nil {
@@ -47,7 +48,7 @@ func (l *Launcher) Start(ctx context.Context, ref string) error {
 	switch {
 	case err != nil:
 		l.note("warning: container %s: %v", rec.ContainerName, err)
-		return nil // its calls wait, or fail; docker start works, too
+		return nil // the container's calls wait, or fail, as after a plain docker start
 	case st == nil && l.store.Stopped(rec.ID):
 		return nil
 	}
@@ -63,7 +64,7 @@ func (l *Launcher) Start(ctx context.Context, ref string) error {
 	return nil
 }
 
-// resumeOnce has a session served that had no watcher, unless a request beside this one has done so.
+// resumeOnce starts a watcher for a session that had none, unless a concurrent request has done so.
 func (l *Launcher) resumeOnce(ctx context.Context, rec state.Session) error {
 	l.resuming.Lock()
 	defer l.resuming.Unlock()
@@ -73,7 +74,7 @@ func (l *Launcher) resumeOnce(ctx context.Context, rec state.Session) error {
 	return l.resume(ctx, rec)
 }
 
-// resume has a session served that has no watcher.
+// resume starts a watcher for a session that has none.
 func (l *Launcher) resume(ctx context.Context, rec state.Session) error {
 	link, err := launch.Resume(context.WithoutCancel(ctx), l.store, rec)
 	if err != nil {
@@ -85,8 +86,8 @@ func (l *Launcher) resume(ctx context.Context, rec state.Session) error {
 	return link.Done()
 }
 
-// refuseStart returns the error for a container that must not start. One that has never run is removed, as by run. Others
-// are kept: they may have files that a person needs.
+// refuseStart returns the error for a container that must not start. It removes a container that has never run, as run
+// does. It keeps other containers, because they may have files that a person needs.
 func (l *Launcher) refuseStart(api client.APIClient, rec state.Session, c container.InspectResponse, err error) error {
 	err = fmt.Errorf("container %s: %w", rec.ContainerName, err)
 	if c.State.Status != container.StateCreated {

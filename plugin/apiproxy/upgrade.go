@@ -17,7 +17,8 @@ import (
 // streamBuffer is the size of the buffer of one direction of an upgraded connection: most of what a unix socket holds.
 const streamBuffer = 256 << 10
 
-// maxUpgrade is the maximum size of the body of a request that is sent as a whole before the answer is read: exec has one.
+// maxUpgrade is the maximum size of the body of a request to upgrade. The body, which exec has, is sent before the
+// answer is read.
 const maxUpgrade = 1 << 20
 
 // isUpgrade reports whether the engine may turn the connection of r into a stream of bytes. Engines do so without an
@@ -87,8 +88,8 @@ func (s *Server) ask(engine net.Conn, r *http.Request) (*bufio.Reader, *http.Res
 	return in, resp, err
 }
 
-// streams reports whether the bytes after the header are the stream's. An answer whose end is known is none, whatever its
-// type: the next request may follow it.
+// streams reports whether a stream follows the header of resp. An answer whose end is known, by a length or by chunks,
+// is no stream, whatever its type: the next request may follow on the connection.
 func streams(resp *http.Response) bool {
 	media := resp.Header.Get("Content-Type")
 	return resp.StatusCode == http.StatusSwitchingProtocols ||
@@ -96,7 +97,7 @@ func streams(resp *http.Response) bool {
 			(media == "application/vnd.docker.raw-stream" || media == "application/vnd.docker.multiplexed-stream")
 }
 
-// head writes the header of a stream. Response.Write would add that the body is empty, and HTTP libraries would then not
+// head writes the header of a stream. Response.Write would declare an empty body, and HTTP libraries would then not
 // read the stream.
 func head(w io.Writer, resp *http.Response) error {
 	var b bytes.Buffer
@@ -114,7 +115,7 @@ func answer(w http.ResponseWriter, resp *http.Response) {
 		w.Header()[name] = v
 	}
 	w.WriteHeader(resp.StatusCode)
-	_, _ = carry(flusher{w, http.NewResponseController(w)}, resp.Body) // fails if one of both has left
+	_, _ = carry(flusher{w, http.NewResponseController(w)}, resp.Body) // fails if the client or the engine has left
 }
 
 // flusher sends each write at once.
@@ -169,7 +170,7 @@ func closeWrite(c net.Conn) {
 	}
 }
 
-// carry copies until in ends. It tells the errors of the two sides apart.
+// carry copies in to out until in ends. rerr is the error of reading from in, werr that of writing to out.
 func carry(out io.Writer, in io.Reader) (rerr, werr error) {
 	b := make([]byte, streamBuffer)
 	for {

@@ -23,7 +23,7 @@ type Additions struct {
 	WorkingDir string // empty: the container's own
 }
 
-// additions returns what the session adds to want. path is the PATH that the container would have without it.
+// additions returns what the session adds to want. path is the PATH that the container would have without the session.
 func (l *Launch) additions(want Creation, path string) Additions {
 	a := Additions{Env: inject.Env(want.Config.Env, path, len(l.Plan.Record.RuleCommands) > 0), Labels: inject.Labels(&l.Plan.Record)}
 	if l.http.Address != "" {

@@ -91,8 +91,8 @@ func (l *Launch) bindRunning(ctx context.Context, api client.APIClient, id strin
 	return nil
 }
 
-// lockAttach waits until no other attach is running. Of two for one container, the second must see the first's
-// session.
+// lockAttach waits until no other attach is running. If two attach to one container, the second must see the session of
+// the first.
 func lockAttach(ctx context.Context, store *state.Store) (unlock func(), err error) {
 	lock := flock.New(filepath.Join(store.Home, "attach.lock"), flock.SetPermissions(0o600))
 	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
@@ -118,8 +118,8 @@ func checkShimsProtected(ctx context.Context, api client.APIClient, c container.
 	return cli.Hint(fmt.Errorf("container %s: %w", name, err), instead)
 }
 
-// checkNotAttached refuses a container that has a session, also one of another state directory. It ends a session
-// whose shims the container's root has removed.
+// checkNotAttached refuses a container that has a session, also if the session is in another state directory. It ends a
+// session whose shims the container's root has removed.
 func checkNotAttached(ctx context.Context, dockerCLI command.Cli, store *state.Store, c container.InspectResponse) error {
 	name := path.Base(c.Name)
 	shim := inject.Bin + "/" + inject.Shim
@@ -213,8 +213,8 @@ func hasRemoteFiles(ctx context.Context, api client.APIClient, home string, c co
 }
 
 // seesNoFiles reports whether the engine does not see this host's directories. It has the engine create a container
-// with a new, empty directory mounted, which never runs. If the engine does not see it, its mounts are not
-// used.
+// that mounts a new, empty directory. The container never runs. If the engine does not see that directory, hostexec
+// mounts no directory of this host.
 func seesNoFiles(ctx context.Context, api client.APIClient, home, image string) (bool, error) {
 	dir, err := os.MkdirTemp(home, "seen-")
 	if err != nil {

@@ -49,14 +49,14 @@ func (l *Launch) Announce() {
 	l.AnnounceSession()
 }
 
-// AnnounceSession is Announce without the warnings of the configuration, which are not this session's only.
+// AnnounceSession is Announce without the warnings about the configuration, which concern other sessions, too.
 func (l *Launch) AnnounceSession() {
 	l.warnPrivs()
 	l.warnPort()
 	l.banner()
 }
 
-// warnPort warns that clients of cloister may use another port than the session's.
+// warnPort warns that clients of cloister may use a port other than the session's.
 func (l *Launch) warnPort() {
 	wish, at := l.Plan.http, l.http.Address
 	if !wish.compat || wish.port != 0 || at == "" || strings.HasSuffix(at, ":"+strconv.Itoa(watch.FirstPort)) {
@@ -74,8 +74,8 @@ func (l *Launch) warnConfig() {
 	}
 }
 
-// warnOfMounts prints the warnings that the watcher has found. It warns scripts of a flag without effect, because
-// their commands run elsewhere.
+// warnOfMounts prints the watcher's warnings about mounts. It also warns scripts if a flag has no effect, because their
+// commands then run in another directory.
 func (l *Launch) warnOfMounts() {
 	for _, w := range l.Link.Warnings() {
 		if strings.HasPrefix(w, "--workdir-host ") {
@@ -176,7 +176,7 @@ func (l *Launch) proposeSandbox(rules *policy.Policy, here []state.Command) {
 	}
 }
 
-// bannerOfGit prints how git in the container reaches remotes by way of this host, if it may.
+// bannerOfGit prints how git in the container reaches remotes by way of this host, if git-push is proxied.
 func (l *Launch) bannerOfGit(allowed []string) {
 	if slices.Contains(allowed, policy.GitPush) {
 		l.Notice("session %s: git in the container reaches remotes with this host's credentials after this line, typed in the repository there:", l.Plan.Record.ID)

@@ -21,7 +21,7 @@ type Creation struct {
 	Network  *network.NetworkingConfig
 	Platform *ocispec.Platform
 	Name     string
-	Image    *image.InspectResponse // nil: the engine is asked when it is needed
+	Image    *image.InspectResponse // nil: the engine is asked when the image is needed
 }
 
 // creationTimeout is the time limit for the engine's answer after the creation was cancelled.

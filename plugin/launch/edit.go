@@ -18,8 +18,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Mounts returns the mounts that a session adds to its container: share, and those of the plan. session is
-// the session's folder.
+// Mounts returns the mounts that a session adds to its container: the share, and the mounts of the plan. session is the
+// session's folder.
 func (p *Plan) Mounts(session string, share mount.Mount) []mount.Mount {
 	all := []mount.Mount{share}
 	if p.Record.Relay {
@@ -112,8 +112,8 @@ func startEarly[T any](f func() (T, error)) func() (T, error) {
 	}
 }
 
-// engineArch returns the architecture of the session's engine. A socket works only within one kernel. If calls
-// come by a socket only, the engine need not be asked, which would start programs.
+// engineArch returns the architecture of the session's engine. A socket works only within one kernel. So if calls come
+// by a socket only, engineArch does not ask the engine, which would start programs to answer.
 func (l *Launch) engineArch(ctx context.Context, api client.APIClient) (string, error) {
 	rec := &l.Plan.Record
 	if !rec.Relay && rec.Carrier != carrier.ByFiles && slices.Contains(inject.Arches(), runtime.GOARCH) {

@@ -16,8 +16,8 @@ func hasFileCaps(path string) bool {
 	return err == nil && n > 0
 }
 
-// CheckExec refuses a state directory on a file system that does not allow execution. The container's mount
-// of the share would not allow it either, and the shim is in the share.
+// CheckExec refuses a state directory on a file system that does not allow execution. The container's mount of the
+// share would not allow execution either, and the shim is in the share.
 func CheckExec(dir string) error {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {

@@ -140,8 +140,8 @@ func gatewayOf(ctx context.Context, api client.APIClient, mode container.Network
 	return at, nil
 }
 
-// onBridge returns this host's address on a bridge device: the network's gateway or, if the engine does not
-// tell it, an address in the network's subnet. If the device has such an address, the network is this host's.
+// onBridge returns this host's address on a bridge device: the network's gateway or, if the engine does not tell it, an
+// address in the network's subnet. If the device has one of these addresses, the network is on this host.
 func onBridge(device string, networks []network.IPAMConfig) (addr netip.Addr, err error) {
 	dev, err := net.InterfaceByName(device)
 	if err != nil {

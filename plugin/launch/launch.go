@@ -5,7 +5,8 @@
 //
 //	Options -> Plan -> Begin -> Launch -> Create, or Attach -> Detach
 //
-// It is used by run, attach, agent, proxy and compose. It decides nothing about calls and runs none: the watcher does.
+// The verbs run, attach, agent, proxy, with and compose use it. It neither decides on calls nor runs commands: the
+// watcher does.
 package launch
 
 import (
@@ -164,9 +165,9 @@ func createUnchanged(ctx context.Context, api client.APIClient, want Creation) (
 	return container.CreateResponse{}, errImageAppeared(want.Config.Image)
 }
 
-// prepare checks that no mount hides the share, and starts to fill the share. The engine needs the directory
-// at the creation, and its content at the start: bindContainer waits for that. The watcher may not serve yet,
-// except for calls over HTTP.
+// prepare checks that no mount hides the share, and starts to fill the share. The engine needs the directory at the
+// creation, and its content at the start: bindContainer waits until the share is filled. The watcher need not serve
+// yet, except for calls over HTTP.
 func (l *Launch) prepare(ctx context.Context, api client.APIClient, want Creation) error {
 	targets := inject.Targets(want.Config, want.Host)
 	if t, clash := inject.Clash(targets); clash {
@@ -232,8 +233,8 @@ func (l *Launch) explain(err error) error {
 	return err
 }
 
-// cause returns the reason for err. If the watcher could not start, it has removed files that were then
-// missing.
+// cause returns the reason for err. A watcher that could not start has removed the session's files, and err may be
+// about a missing file.
 func (l *Launch) cause(err error) error {
 	if l.watcherFailed() {
 		return l.Err
@@ -288,7 +289,7 @@ func (l *Launch) RemoveIfInterrupted(api client.APIClient) error {
 	return err
 }
 
-// discard removes the container, which has not started or only just.
+// discard removes the container, which has not started, or has only just started.
 func (l *Launch) discard(api client.APIClient) {
 	remove(api, l.ID)
 	l.ID = ""
@@ -335,5 +336,6 @@ func (l *Launch) EndAgent() error {
 	return watch.EndLost(l.Dir)
 }
 
-// WatcherEndTimeout is the time limit for a watcher to end its session. After it, its keeper ends what is left.
+// WatcherEndTimeout is the time limit for a watcher to end its session. Then the watcher's keeper ends the remaining
+// processes.
 const WatcherEndTimeout = 2 * time.Second

@@ -17,8 +17,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// ResolveCommands finds the host's program of each command, except for denied commands and those that run
-// elsewhere.
+// ResolveCommands finds the host's program of each command, except for denied commands and commands that do not run on
+// the host.
 func ResolveCommands(commands []state.Command, path string, elsewhere func(state.Command) bool) error {
 	for i, c := range commands {
 		if c.Action == "deny" || elsewhere(c) {

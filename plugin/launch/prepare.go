@@ -30,13 +30,13 @@ func (l *Launch) Additions(ctx context.Context, api client.APIClient, want Creat
 }
 
 // Refused handles the engine's refusal of a container with the additions. It returns other additions for a second try,
-// or nil: the refusal stays. An error takes its place.
+// or nil if the refusal is final. An error replaces the refusal.
 func (l *Launch) Refused(ctx context.Context, api client.APIClient, want Creation, refusal error) (*Additions, error) {
 	if err := l.filled(); err != nil {
 		return nil, l.cause(err)
 	}
 	if !sourceMissing(refusal, l.Dir) || !l.Plan.Record.Relay || l.volume != "" {
-		_ = l.explain(refusal) // which is refusal
+		_ = l.explain(refusal) // returns refusal
 		return nil, l.Failed
 	}
 	if err := l.useVolume(ctx, api, want); err != nil {
@@ -50,8 +50,8 @@ func (l *Launch) Refused(ctx context.Context, api client.APIClient, want Creatio
 	return &adds, nil
 }
 
-// Created binds the session to container id, which was created as want with the additions. If the watcher objects, it
-// removes the container.
+// Created binds the session to container id, which was created as want with the additions. If the watcher objects to
+// the container, Created removes it.
 func (l *Launch) Created(api client.APIClient, id string, want Creation) error {
 	l.ID, l.Writable = id, writableSources(want)
 	if err := l.bindContainer(api, want); err != nil {
@@ -66,13 +66,13 @@ func errImageAppeared(image string) error {
 	return fmt.Errorf("image %s appeared while hostexec was looking for it: run again", image)
 }
 
-// Unprepared handles container id, which was created from an image that was missing for Additions: it lacks the
-// session's parts, and is removed.
+// Unprepared removes container id and returns an error. The image of the container was missing when Additions was
+// called, so the container lacks the session's additions.
 func Unprepared(api client.APIClient, id, image string) error {
 	remove(api, id)
 	return errImageAppeared(image)
 }
 
-// ImageMissing reports whether an error of Additions is about the image: the engine has the better message, which makes
-// clients pull it.
+// ImageMissing reports whether an error of Additions is about the image. The caller then lets the engine answer,
+// because its message makes clients pull the image.
 func ImageMissing(err error) bool { return errdefs.IsNotFound(err) || errdefs.IsInvalidArgument(err) }

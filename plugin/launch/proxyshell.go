@@ -12,7 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// onThisHost is an argument of ResolveCommands if no command runs elsewhere.
+// onThisHost is the argument elsewhere of ResolveCommands if all commands run on this host.
 func onThisHost(state.Command) bool { return false }
 
 // parseShell parses the value of --proxy-shell, [ACTION][,in=CONTAINER]..., and finds the host's bash.

@@ -51,7 +51,7 @@ func removeShims(ctx context.Context, api client.APIClient, id string, rec state
 	if err == nil && len(existing) == 0 {
 		return false, nil
 	}
-	own, messages := "/hostexec-leave-"+rec.ID, "" // the shim recognizes the directory by this name, which is the same in each try
+	own, messages := "/hostexec-leave-"+rec.ID, "" // the shim recognizes the directory by its name; each try uses the same name
 	if err == nil {
 		err = checkRemovable(ctx, api, id)
 	}

@@ -17,10 +17,10 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 )
 
-// A command that only rules of the configuration allow has no --proxy for this container. It can be
-// called by name if the container has no program of that name.
+// A rule command is a command that only rules of the configuration allow: no --proxy names it for this container. It
+// can be called by name if the container has no program of that name.
 
-// ruleCommands returns the names of these commands that are found in a PATH of this host.
+// ruleCommands returns the names of the rule commands that have a program in search, a PATH of this host.
 func (p *Plan) ruleCommands(search string) (names []string) {
 	rules := p.Config.Policy(nil)
 	for _, name := range rules.Names() {

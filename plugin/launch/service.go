@@ -9,7 +9,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/config"
 )
 
-// With returns o with what the configuration says of a service. Flags take precedence over it.
+// With returns o with the options that the configuration has for a service. Flags take precedence over these.
 func (o Options) With(s config.Service) Options {
 	given, _ := ParseProxies(o.Proxies) // Plan returns the error
 	o.Proxies = slices.Clone(o.Proxies)

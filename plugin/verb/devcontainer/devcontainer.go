@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package devcontainer has the verb devcontainer, which prints what a devcontainer.json needs, and starts the session of
-// a dev container before its tool creates or starts the container.
+// Package devcontainer has the verb devcontainer. Without --start, the verb prints the properties that a user merges
+// into a devcontainer.json. With --start, it starts the session of a dev container. The dev container tool ("the tool")
+// runs it so before it creates or starts the container.
 package devcontainer
 
 import (
@@ -122,7 +123,8 @@ func changed(flags *pflag.FlagSet) (words []string) {
 	return words
 }
 
-// portable returns path with the variable for the home directory of the tool's user, if path is below ours.
+// portable returns path. If path is below the user's home directory, a variable that the tool replaces stands for that
+// directory.
 func portable(path string) string {
 	home, err := os.UserHomeDir()
 	if err == nil {
@@ -137,7 +139,7 @@ func portable(path string) string {
 // idForm is the form of the id that replaces devcontainerID (devcontainers/spec, devcontainer-id-variable.md).
 var idForm = names.Form{Chars: "A-Za-z0-9", Min: 1, Max: 128}
 
-// start starts the session of the dev container with this id, which its tool is about to create or start.
+// start starts the session of the dev container with this id. The tool is about to create or start the container.
 func start(ctx context.Context, dockerCLI command.Cli, opts *launch.Options, id string) error {
 	if !idForm.Matches(id) {
 		return cli.Hint(fmt.Errorf("--start %s: not the id of a dev container", names.Quoted(id)), "a tool that does not know "+devcontainerID+" is too old")

@@ -14,11 +14,11 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// errLeased says that the watcher is about to end: it holds the lease exclusively.
+// errLeased means that the watcher is about to end: it holds an exclusive lock on the lease.
 var errLeased = errors.New("the session is about to end")
 
-// lease opens and locks the lease of a session. Its watcher does not end while the file, or a
-// copy that a child inherited, is open.
+// lease opens and locks the lease, a file of a session. The session's watcher does not end while the file, or a copy
+// that a child inherited, is open.
 func lease(dir string) (*os.File, error) {
 	name := state.LeaseFile(dir)
 	_, err := os.Stat(name)

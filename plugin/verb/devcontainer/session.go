@@ -21,8 +21,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// starter starts the session of a dev container before there is a container. The session's ID is always the same for
-// the same dev container, because the mount in devcontainer.json leads to it.
+// starter starts the session of a dev container before there is a container. The same dev container always gets the
+// same session ID, because the mount in devcontainer.json contains it.
 type starter struct {
 	cli   command.Cli
 	store *state.Store
@@ -48,18 +48,18 @@ func openStarter(ctx context.Context, dockerCLI command.Cli) (*starter, error) {
 // close lets other processes start sessions. The process holds the lease until it exits.
 func (s *starter) close() { s.lock.Close() }
 
-// errEnding says that an earlier session with the same ID has not ended completely.
+// errEnding means that an earlier session with the same ID has not ended completely.
 var errEnding = errors.New("a session is about to end")
 
 const (
 	// retry is the interval between attempts to start a session.
 	retry = 20 * time.Millisecond
-	// removing is longer than the removal of a session's folder takes.
+	// removing is longer than the removal of a session's folder takes. An older folder was left by a killed process.
 	removing = 30 * time.Second
 )
 
-// serve starts the session of p, or finds it, and has it served as p says. A watcher that serves something else is
-// replaced. If the watcher is about to end, serve waits for its end.
+// serve ensures that a watcher serves the session of p with the settings of p. It creates the session if there is none.
+// A watcher with other settings is replaced. If the watcher is about to end, serve waits for its end.
 func (s *starter) serve(ctx context.Context, p *launch.Plan) error {
 	for {
 		err := s.tryServe(ctx, p)
@@ -124,7 +124,7 @@ func (s *starter) create(ctx context.Context, p *launch.Plan) error {
 	return nil
 }
 
-// renew has an existing session served as p says.
+// renew ensures that a watcher serves an existing session with the settings of p.
 func (s *starter) renew(ctx context.Context, p *launch.Plan, old state.Session) error {
 	dir := s.store.Dir(old.ID)
 	st, err := sessions.AskWatcher(ctx, s.store, old.ID)
@@ -207,7 +207,7 @@ func none[T any](list []T) []T {
 	return list
 }
 
-// expectContainer has the watcher wait for a container, although no process holds its lease.
+// expectContainer makes the watcher wait for a container, also when no process holds the session's lease any more.
 func expectContainer(store *state.Store, id string) error {
 	now := time.Now()
 	err := os.Chtimes(state.LeaseFile(store.Dir(id)), now, now)

@@ -19,7 +19,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
-// Exit codes of COMMAND's start, as those of env(1).
+// Exit codes if COMMAND cannot be started, as of env(1).
 const (
 	codeNotInvoked = 126
 	codeNotFound   = 127
@@ -49,7 +49,7 @@ func find(name string) (string, error) {
 	return "", &cli.Failure{Code: codeNotInvoked, Err: fmt.Errorf("command %s: %w", names.Quoted(name), errors.Unwrap(err))}
 }
 
-// become runs COMMAND in this process's group, so that it has the terminal. Its end is the result.
+// become runs COMMAND in this process's group, so that COMMAND can use the terminal. It returns COMMAND's result.
 func become(docker context.Context, path string, args, env []string) error {
 	cmd := &exec.Cmd{Path: path, Args: args, Env: env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	started, failed := make(chan struct{}), false

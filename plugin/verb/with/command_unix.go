@@ -15,8 +15,8 @@ import (
 // forwarded are the signals that COMMAND gets if this process gets them. Stop signals have their effect on both.
 var forwarded = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2}
 
-// fromKeyboard reports whether the terminal sends sig to COMMAND too: it sends it to each process of the group in the
-// foreground, in which both are.
+// fromKeyboard reports whether the terminal sends sig to COMMAND too. The terminal sends it to each process of the
+// foreground group, and COMMAND is in the same group as this process.
 func fromKeyboard(sig syscall.Signal) bool {
 	if sig != syscall.SIGINT && sig != syscall.SIGQUIT {
 		return false

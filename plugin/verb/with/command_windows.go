@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// forwarded are the signals of which this process must not die before COMMAND.
+// forwarded are the signals that must not end this process before COMMAND.
 var forwarded = []os.Signal{os.Interrupt, syscall.SIGTERM}
 
-// fromKeyboard reports whether the console sends sig to COMMAND too. It sends it to each of its processes.
+// fromKeyboard returns true: the console sends signals to each of its processes, so also to COMMAND.
 func fromKeyboard(syscall.Signal) bool { return true }
 
 // status returns the exit code.

@@ -35,7 +35,7 @@ func NewComposeCommand(dockerCLI command.Cli) *cobra.Command {
 		Short:             "Run docker compose with services that can call commands of this host",
 		Long:              composeLong,
 		Example:           composeExample,
-		ValidArgsFunction: cli.CompleteFiles, // compose knows its own words
+		ValidArgsFunction: cli.CompleteFiles, // completes file names only, not compose's own words
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runWith(cmd, dockerCLI, &opts, append([]string{"docker", "compose"}, args...))
 		},

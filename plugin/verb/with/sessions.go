@@ -12,7 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
-// newLauncher returns the sessions of the containers that are selected, and narrows those of containers that exist.
+// newLauncher returns the Launcher for the selected containers. It narrows the sessions of containers that exist.
 func newLauncher(ctx context.Context, dockerCLI command.Cli, opts *options) (*apiproxy.Launcher, error) {
 	l, err := apiproxy.NewLauncher(dockerCLI, opts.run, apiproxy.Selection{Services: opts.services, Labels: opts.labels, All: opts.all})
 	if err != nil {
@@ -21,10 +21,10 @@ func newLauncher(ctx context.Context, dockerCLI command.Cli, opts *options) (*ap
 	return l, l.Narrow(ctx)
 }
 
-// differencesTimeout is the time limit for a last look at the containers.
+// differencesTimeout is the time limit for comparing the containers with the flags after COMMAND.
 const differencesTimeout = 5 * time.Second
 
-// report prints, after COMMAND, what people should know of the sessions. Scripts get COMMAND's output only.
+// report prints, after COMMAND, the lines for people about the sessions. In scripts it prints nothing.
 func report(dockerCLI command.Cli, l *apiproxy.Launcher) {
 	l.Close()
 	if !dockerCLI.Err().IsTerminal() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package with has the verb with, which runs a client of the engine behind the API proxy.
+// Package with has the verbs with and compose. They run COMMAND, a client of the engine, with DOCKER_HOST set to the
+// socket of package apiproxy. The proxy gives the containers that COMMAND creates their sessions.
 package with
 
 import (
@@ -98,7 +99,7 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.all, "all", false, "Select all containers")
 }
 
-// runWith checks the flags, and runs args. Its error has an exit code.
+// runWith checks the flags, and runs args. Each error that it returns has an exit code.
 func runWith(cmd *cobra.Command, dockerCLI command.Cli, opts *options, args []string) error {
 	err := cli.RefuseEmpty(cmd.Flags(), "workspace", "workdir-host")
 	if f := cmd.Flags().Lookup("http"); err == nil && f.Changed && opts.run.HTTP == "" {
@@ -109,13 +110,13 @@ func runWith(cmd *cobra.Command, dockerCLI command.Cli, opts *options, args []st
 	}
 	var ended dockercli.StatusError
 	var failed *cli.Failure
-	if errors.As(err, &ended) || errors.As(err, &failed) { // it has a code
+	if errors.As(err, &ended) || errors.As(err, &failed) { // err has an exit code
 		return err
 	}
 	return cli.FailRun(err)
 }
 
-// run serves as long as COMMAND runs or, without one, until a signal.
+// run serves as long as COMMAND runs or, without COMMAND, until a signal.
 func run(docker context.Context, dockerCLI command.Cli, opts *options, args []string) (err error) {
 	path := ""
 	if len(args) > 0 {
@@ -175,7 +176,7 @@ func serveDuring(docker context.Context, server *apiproxy.Server, sock *apiproxy
 	return errors.Join(err, <-served)
 }
 
-// announce prints how clients find the proxy.
+// announce prints how to make clients use the proxy.
 func announce(dockerCLI command.Cli, opts *options, host string) {
 	if opts.context != "" {
 		cli.Say(dockerCLI.Err(), "clients can use docker --context %s, until ^C", opts.context)
@@ -188,7 +189,8 @@ func announce(dockerCLI command.Cli, opts *options, host string) {
 	}
 }
 
-// environ returns the environment of COMMAND: clients find the proxy in it, and not the engine.
+// environ returns the environment of COMMAND. DOCKER_HOST is host, so that clients connect to the proxy, not to the
+// engine.
 func environ(host, engine string, globalArgs []string) []string {
 	env := cli.BehindProxy(cli.WithoutPluginEnv(os.Environ()), globalArgs, host)
 	if os.Getenv(socketOverride) == "" {
