@@ -52,7 +52,7 @@ func TestIntegrationAgentConfig(t *testing.T) {
 		cwd := map[string]string{"process": h.Work, "container": "/workspace"}[mode]
 		want(t, "stdout", r.Out, "of the host-yes-$HOME-5$-fallback-\n"+cwd+"\n")
 		want(t, "code", r.Code, 0)
-		for _, key := range []string{`"server"`, `"timeout"`, `"future"`, "UNSET_HERE"} {
+		for _, key := range []string{"key server", "key timeout", "key future", "UNSET_HERE"} {
 			want(t, "warnings of "+key, strings.Count(r.Err, key), 1)
 		}
 		want(t, "lines of stderr", strings.Count(r.Err, "\n"), 4)
