@@ -22,7 +22,7 @@ UNIT     := -skip 'Integration|TestBench'
 # Those that may run beside others mostly wait: for grace periods, and for the engine.
 E2E      := -count=1 -timeout 60m -parallel 6
 # They wait more than they compute: two halves beside each other take two thirds of the time.
-HALVES   := Integration[A-J] Integration[K-Z]
+HALVES   := Integration[A-O] Integration[P-Z]
 # Some tests look at a moment that a busy machine can miss. A test that fails runs once more, alone, and its first
 # failure stays in the output. Two failures of a test fail the run; so do many failures, a panic, or a data race.
 ONCEMORE := $(GO) tool gotestsum --format pkgname --rerun-fails=1 --rerun-fails-max-failures=6 --rerun-fails-abort-on-data-race

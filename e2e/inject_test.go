@@ -88,10 +88,7 @@ func TestIntegrationReadOnlyShare(t *testing.T) {
 func TestIntegrationImageKeepsItsOwn(t *testing.T) {
 	h := newHost(t, false)
 	r := h.Run(t, "--rm", "--proxy", "hsh=/bin/sh", "-v", h.Work+":/usr/local/bin", "-w", "/usr/local/bin", image(t, "busybox"), "sh", "-c", "ls /usr/local/bin; hsh -c 'echo called'")
-	want(t, "the user's directory is empty, the call works", r.Out, "called\n")
-	if strings.Count(r.Err, "\n") != 1 || !strings.Contains(r.Err, "there is a mount over /usr/local/bin") {
-		t.Errorf("stderr: %q, want a warning about login shells", r.Err)
-	}
+	want(t, "the user's directory is empty, the call works", r.Out+r.Err, "called\n")
 	r = h.Run(t, "--rm", "--proxy", "hsh=/bin/sh", image(t, "busybox"), "sh", "-c", "readlink /usr/local/bin/hsh")
 	want(t, "the link for login shells", r.Out+r.Err, "/run/hostexec/bin/hsh\n")
 	h.quiet(t, soon)

@@ -86,7 +86,6 @@ func TestIntegrationWarningsAttached(t *testing.T) {
 // none.
 func TestIntegrationWarningsScript(t *testing.T) {
 	h := newHost(t, false)
-	const covered = "hostexec: warning: login shells find at most the container's own htrue (there is a mount over /usr/local/bin): call /run/hostexec/bin/hostexec NAME\n"
 	for _, tt := range []struct {
 		name, want string
 		args       []string
@@ -94,9 +93,8 @@ func TestIntegrationWarningsScript(t *testing.T) {
 		{"a flag without effect", "hostexec: warning: --workdir-host /etc has no effect, because directories of this host are mounted: commands run in these\n",
 			[]string{"-v", h.Work + ":/w", "--workdir-host", "/etc"}},
 		{"a flag with effect", "", []string{"--workdir-host", h.Work}},
-		{"read-only", strings.ReplaceAll(covered, "there is a mount over /usr/local/bin", "it is read-only"), []string{"--read-only"}},
-		{"a tmpfs above", covered, []string{"--tmpfs", "/usr/local"}},
-		{"a tmpfs there", covered, []string{"--mount", "type=tmpfs,dst=/usr/local/bin"}},
+		{"read-only", "", []string{"--read-only"}},
+		{"a tmpfs above", "", []string{"--tmpfs", "/usr/local"}},
 	} {
 		args := append([]string{"hostexec", "run", "--rm", "--label", runLabel, "--proxy", "htrue=/bin/true"}, tt.args...)
 		r := h.Docker(t, append(args, image(t, "full"), "/bin/true")...)

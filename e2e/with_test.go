@@ -262,8 +262,8 @@ func TestIntegrationWithSocketMounted(t *testing.T) {
 	h.Must(t, "-H", "unix://"+socket, "run", "--rm", "--network", "none", "--label", runLabel, "-v", h.Work+":/x", "-v", "/var/run/docker.sock:/s", img, "true")
 }
 
-// TestIntegrationWithRuntimeDir has the socket in the user's runtime directory: a container can mount the home directory, and
-// prune removes the socket of a proxy that was killed.
+// TestIntegrationWithRuntimeDir has the socket in the user's runtime directory. No container can mount that, and prune
+// removes the socket of a proxy that was killed.
 func TestIntegrationWithRuntimeDir(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	h := newHost(t, false)
@@ -274,7 +274,10 @@ func TestIntegrationWithRuntimeDir(t *testing.T) {
 	run := func(source string) []string {
 		return withDocker("", "run", "--rm", "--network", "none", "--label", runLabel, "-v", source+":/x", image(t, "busybox"), "echo", "ran")
 	}
-	want(t, "a container with the home directory", h.Must(t, run(h.Home)...), "ran\n")
+	want(t, "a container with the working directory", h.Must(t, run(h.Work)...), "ran\n")
+	if r := h.Docker(t, run(h.Home)...); r.Code != 125 || !strings.Contains(r.Err, "covers hostexec's own state") {
+		t.Errorf("a container with the home directory, which has the state: %v", r)
+	}
 	if r := h.Docker(t, run(dir)...); r.Code != 125 || !strings.Contains(r.Err, "or move the socket") {
 		t.Errorf("a container with the runtime directory: %v", r)
 	}

@@ -95,6 +95,7 @@ func TestIntegrationWithLife(t *testing.T) {
 	want(t, "the state after somebody has ended the session", state(), "stopped")
 	h.Must(t, "hostexec", "resume", name)
 	h.Must(t, "rm", "-f", name, other)
+	h.Must(t, "hostexec", "prune", "-f") // the other one's, which ended before its container was removed
 	eventually(t, patience, "the session has gone", func() bool { return len(h.Sessions(t)) == 0 })
 }
 

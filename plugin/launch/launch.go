@@ -275,7 +275,7 @@ func (l *Launch) bindContainer(api client.APIClient, want Creation) error {
 	}
 	l.warnOfMounts()
 	if w := linkWarning(<-linked, l.Plan.Record.Linked()); w != "" && err == nil {
-		l.warn(w) // also in a script, whose login shells would run another program
+		l.Notice("warning: %s", w) // at a terminal only: otherwise stderr is that of docker run
 	}
 	return err
 }

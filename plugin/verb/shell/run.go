@@ -62,7 +62,8 @@ func sayBusy(dockerCLI command.Cli, name string) {
 	}
 }
 
-// shellError returns err, which a watcher has answered for the shell name, with the shell and what to type next.
+// shellError returns err, which a watcher has answered for the shell name, with the shell and the next command to type.
+// The end of a text, such as a timeout, keeps the words that it has in the container.
 func shellError(session, name string, err error) error {
 	named := fmt.Errorf("shell %s: %w", names.Quoted(name), err)
 	switch err.Error() { // it came as a text
@@ -71,7 +72,7 @@ func shellError(session, name string, err error) error {
 	case shell.ErrExists.Error(), shell.ErrName.Error():
 		return cli.Hint(named, "docker hostexec shell ls "+session)
 	}
-	return named
+	return err
 }
 
 // runInShell runs c with this process's streams, and returns its exit code as an error.
