@@ -45,7 +45,7 @@ func TestIntegrationTooLong(t *testing.T) {
 	})
 }
 
-// TestIntegrationExitCodes sees every exit code there is.
+// TestIntegrationExitCodes checks every exit code.
 //
 // Attack 47.
 func TestIntegrationExitCodes(t *testing.T) {

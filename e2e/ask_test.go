@@ -199,8 +199,8 @@ func TestIntegrationNobodyToAsk(t *testing.T) {
 	}
 }
 
-// TestIntegrationNoSelfApproval has a container that may call docker on the host try to
-// answer its own question with it: whoever requests never approves.
+// TestIntegrationNoSelfApproval checks that a container that may call docker on the host cannot
+// approve its own request with it.
 //
 // Attack 124.
 func TestIntegrationNoSelfApproval(t *testing.T) {

@@ -20,7 +20,7 @@ func (h *Host) startUnknown(t testing.TB, args ...string) *Container {
 	return &Container{Host: h, ID: id, User: "0"}
 }
 
-// TestIntegrationAttach lets a running container make calls, and takes it all back.
+// TestIntegrationAttach attaches to a running container, makes calls in it, and detaches.
 func TestIntegrationAttach(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
@@ -55,8 +55,8 @@ func TestIntegrationAttach(t *testing.T) {
 	}
 }
 
-// TestIntegrationOneSession has one container attached by many at once, and by somebody whose
-// sessions lie elsewhere: it gets one session, which the others are told of.
+// TestIntegrationOneSession attaches to one container many times at once, and as a user with
+// another state directory. The container gets one session, and the other attempts name it.
 //
 // Attack 160.
 func TestIntegrationOneSession(t *testing.T) {

@@ -37,9 +37,8 @@ func (h *Host) caseFolding(t *testing.T, from string) string {
 	return at
 }
 
-// TestIntegrationAttackCaseFolding has a container, and who starts it, spell names otherwise on a
-// file system that does not tell upper from lower case: neither a read-only .git nor a program
-// that is run can be written by another spelling.
+// TestIntegrationAttackCaseFolding checks that other spellings of a name do not help on a file
+// system that ignores case: neither a read-only .git nor a program can be written by one.
 //
 // Attack 91.
 func TestIntegrationAttackCaseFolding(t *testing.T) {

@@ -139,9 +139,8 @@ func TestIntegrationAttackSplice(t *testing.T) {
 	want(t, "stdout", call.Ended(t).Out, "good\n")
 }
 
-// TestIntegrationAttackRightsQuota has a process of the container use up the number of
-// descriptors that its user may have in flight: calls of that user are carried all the same,
-// and those of others as before.
+// TestIntegrationAttackRightsQuota uses up the number of descriptors that a container's user may
+// have in flight. Calls of that user are still carried, and those of other users as before.
 //
 // Attack 41.
 func TestIntegrationAttackRightsQuota(t *testing.T) {

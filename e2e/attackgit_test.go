@@ -27,8 +27,8 @@ func gitWorkspace(t *testing.T, h *Host) (repo, marker string) {
 	return repo, marker
 }
 
-// TestIntegrationAttackGitSubmodule has the container put a repository of its own in the place
-// of a submodule's, while .git is read-only: git on the host runs nothing of it.
+// TestIntegrationAttackGitSubmodule replaces a submodule's repository by one of the container's
+// while .git is read-only. Git on the host runs nothing of it.
 //
 // Attacks 88, 89.
 func TestIntegrationAttackGitSubmodule(t *testing.T) {
@@ -72,7 +72,8 @@ func TestIntegrationAttackGitSubmodule(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackGitPrepared lets one container write .git before another one mounts it read-only.
+// TestIntegrationAttackGitPrepared writes .git in one container before another container mounts it
+// read-only.
 //
 // Attack 88.
 func TestIntegrationAttackGitPrepared(t *testing.T) {

@@ -76,9 +76,8 @@ func (c *Container) abstract(t *testing.T) []string {
 	return regexp.MustCompile(`@\S+`).FindAllString(c.Exec(t, "cat", "/proc/net/unix").Out, -1)
 }
 
-// TestIntegrationAttackSetuid has root in a container leave in the workspace a program that
-// whoever runs it runs as root. A command of the host's gains nothing by it, unless the person
-// let commands gain privileges.
+// TestIntegrationAttackSetuid leaves a setuid program of root in the workspace. A command of the
+// host gains nothing by it, unless the user lets commands gain privileges.
 //
 // Attack 24.
 func TestIntegrationAttackSetuid(t *testing.T) {
@@ -107,9 +106,9 @@ func TestIntegrationAttackSetuid(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackDeviceNode has root in a container make a device node in the workspace
-// which everybody may open. The engine denies it to the container, and not to the host, as the
-// documentation says. Where the container may make none there is none.
+// TestIntegrationAttackDeviceNode makes a device node in the workspace as the container's root,
+// which everybody may open. The engine denies it to the container but not to the host, as the
+// documentation says. Where the container may make none, there is none.
 //
 // Attack 24.
 func TestIntegrationAttackDeviceNode(t *testing.T) {

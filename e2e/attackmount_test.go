@@ -44,8 +44,8 @@ func (h *Host) sub(t *testing.T, name string) string {
 
 func binds(t *testing.T, source, at string) { t.Helper(); mounts(t, at, "mount", "--bind", source) }
 
-// TestIntegrationAttackAlias lends the container what decides over it, by other names that the
-// host has mounted it under.
+// TestIntegrationAttackAlias mounts hostexec's state into a container by other names under which
+// the host has mounted it.
 //
 // Attack 119.
 func TestIntegrationAttackAlias(t *testing.T) {
@@ -106,8 +106,8 @@ func TestIntegrationAttackAlias(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackMountBelowPath lends the container a directory read-only, below which this host has
-// mounted a directory of its PATH. Many engines leave that one writable.
+// TestIntegrationAttackMountBelowPath mounts a directory read-only into the container, below which
+// the host has mounted a directory of its PATH. Many engines leave that one writable.
 //
 // Attack 62.
 func TestIntegrationAttackMountBelowPath(t *testing.T) {
@@ -125,8 +125,8 @@ func TestIntegrationAttackMountBelowPath(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackFuse lends the container the state by a file system that shows files of
-// others as its own: device and inode differ.
+// TestIntegrationAttackFuse mounts the state through a file system that shows files of other file
+// systems as its own, so that device and inode differ.
 //
 // Attack 119.
 func TestIntegrationAttackFuse(t *testing.T) {
@@ -161,8 +161,8 @@ func (h *Host) elsewhere(t *testing.T, at string, args ...string) Result {
 	return Result{Out: out.String(), Err: errs.String(), Code: exitCode(cmd.ProcessState)}
 }
 
-// TestIntegrationAttackMounted has the engine mount something else than a look before the
-// container's start could see: no call is answered.
+// TestIntegrationAttackMounted has the engine mount other sources than the check before the start
+// saw. No call is answered.
 //
 // Attack 119.
 func TestIntegrationAttackMounted(t *testing.T) {
@@ -200,8 +200,8 @@ func TestIntegrationAttackMounted(t *testing.T) {
 	})
 }
 
-// TestIntegrationAttackPropagated has the host mount the state below a directory of which the
-// container sees new mounts: the next call is not answered.
+// TestIntegrationAttackPropagated mounts the state on the host below a directory from which new
+// mounts propagate into the container. The next call is not answered.
 //
 // Attack 119.
 func TestIntegrationAttackPropagated(t *testing.T) {
@@ -223,8 +223,8 @@ func TestIntegrationAttackPropagated(t *testing.T) {
 	})
 }
 
-// TestIntegrationAttackShim has a container with CAP_SYS_ADMIN make its share writable and
-// replace the shim: that is its own, and no other session's, nor the host's.
+// TestIntegrationAttackShim has a container with CAP_SYS_ADMIN make its share writable and replace
+// the shim. This changes neither another session's shim nor the host's.
 //
 // Attack 211.
 func TestIntegrationAttackShim(t *testing.T) {

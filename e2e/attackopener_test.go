@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestIntegrationAttackOpener has a container put its own xdg-open into a directory of the host's PATH
-// that it can write, and then ask: what opens a browser for that is the host's.
+// TestIntegrationAttackOpener checks that the page is opened by the host's own xdg-open, although
+// the container can write a directory of the host's PATH.
 //
 // Attack 222.
 func TestIntegrationAttackOpener(t *testing.T) {

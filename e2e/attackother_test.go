@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// TestIntegrationAttackOtherSession has the container of one session write what another session's calls
-// look for: a program in a directory of PATH, a variable's file, a program that a rule names. The other session
-// mounts none of it, before the writer comes, while it is there, and after it has gone.
+// TestIntegrationAttackOtherSession writes, in the container of one session, what another session's
+// calls look for: a program in PATH, a variable's file, a program that a rule names. The other
+// session mounts none of it, whether it starts before the writer, during its life or after it.
 //
 // Attack 235.
 func TestIntegrationAttackOtherSession(t *testing.T) {
@@ -64,8 +64,8 @@ func TestIntegrationAttackOtherSession(t *testing.T) {
 	want(t, "after it has gone", victim.Exec(t, "tool").Out, "Linux\n")
 }
 
-// TestIntegrationAttackOtherProgram has two sessions, of which one proxies what the other can write.
-// Whichever comes second is refused.
+// TestIntegrationAttackOtherProgram starts two sessions, of which one proxies a program that the
+// other can write. Whichever starts second is refused.
 //
 // Attack 235.
 func TestIntegrationAttackOtherProgram(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestIntegrationAttackOutside has the git preset, and a rule as people wrote them before it, asked for
-// files of the host outside of the workspace: by .., by --no-index, by links, from a directory
-// without a repository. No answer has the secret in it, and what is usual goes on.
+// TestIntegrationAttackOutside asks the git preset, and an older form of its rules, for files of
+// the host outside the workspace: by .., by --no-index, by links, and from a directory without a
+// repository. No answer contains the secret, and usual commands work.
 //
 // Attack 63.
 func TestIntegrationAttackOutside(t *testing.T) {

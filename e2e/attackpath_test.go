@@ -79,8 +79,8 @@ func TestIntegrationAttackPathProxy(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackHostValues has the container say where programs, settings and temporary
-// files are: all that a command has of these is the host's, by every road.
+// TestIntegrationAttackHostValues checks on every carrier that programs, settings and temporary
+// files of a command are the host's, although the container sends other values.
 //
 // Attack 77.
 func TestIntegrationAttackHostValues(t *testing.T) {
@@ -109,8 +109,9 @@ func TestIntegrationAttackHostValues(t *testing.T) {
 	}
 }
 
-// TestIntegrationPathReports has run, doctor and policy check tell of what a container supplies, by
-// the current directory and by the mounts of a session elsewhere; nothing of it is an error.
+// TestIntegrationPathReports checks that run, doctor and policy check report the directories of
+// PATH that a container supplies, by the current directory and by another session's mounts. No
+// report is an error.
 //
 // Attack 215.
 func TestIntegrationPathReports(t *testing.T) {

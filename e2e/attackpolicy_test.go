@@ -85,8 +85,8 @@ approval:
 	want(t, "fine", c.Exec(t, "hostexec", "echo", "fine").Out, "fine\n")
 }
 
-// TestIntegrationAttackProgram has rules name programs that the container can change, as they
-// stand and by links.
+// TestIntegrationAttackProgram checks rules that name programs that the container can change,
+// directly and through links.
 //
 // Attack 62.
 func TestIntegrationAttackProgram(t *testing.T) {
@@ -139,8 +139,8 @@ commands:
 	want(t, "copies that are left", len(left), 0)
 }
 
-// TestIntegrationAttackGitDir has ways to write a .git that is said to be read-only: another
-// mount of the same, of a part of it, and another directory in its place.
+// TestIntegrationAttackGitDir tries to write a .git that is mounted read-only: through another
+// mount of it, through a mount of a part of it, and by replacing it.
 //
 // Attacks 88, 89.
 func TestIntegrationAttackGitDir(t *testing.T) {
@@ -188,8 +188,8 @@ func TestIntegrationAttackGitDir(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackProposal has the container write what its workspace proposes: before
-// anybody has trusted it, after, and what was trusted before.
+// TestIntegrationAttackProposal changes the configuration that the workspace proposes before, after
+// and between the user's decisions to trust it.
 //
 // Attack 68.
 func TestIntegrationAttackProposal(t *testing.T) {

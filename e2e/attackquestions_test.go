@@ -78,9 +78,9 @@ func TestIntegrationAttackEscapes(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackShown has what terminals obey stand in the arguments and the directories of
-// calls, jobs and shells, and looks at all verbs that show these: JSON says the same bytes in
-// printable ASCII, and templates and tables are that.
+// TestIntegrationAttackShown puts terminal control sequences into arguments and directories of
+// calls, jobs and shells. All verbs that show them print escaped text; JSON, templates and tables
+// are printable ASCII.
 //
 // Attacks 92, 93.
 func TestIntegrationAttackShown(t *testing.T) {
@@ -162,8 +162,8 @@ func TestIntegrationAttackIDs(t *testing.T) {
 	want(t, "stdout", call.Ended(t).Out, "ids\n")
 }
 
-// TestIntegrationAttackDurable has a caller leave, a person say yes, and others fetch the
-// answer: another session never can, this one once, and for nothing else.
+// TestIntegrationAttackDurable checks an approval that is stored after its caller has left: the
+// same session fetches it once, for the same call only. Another session never does.
 //
 // Attacks 147, 199.
 func TestIntegrationAttackDurable(t *testing.T) {
@@ -193,8 +193,8 @@ func TestIntegrationAttackDurable(t *testing.T) {
 	want(t, "STARTs", len(h.Audit(t, "HOSTEXEC START")), 1)
 }
 
-// TestIntegrationAttackChangedMeanwhile has a caller take its question back and put another one as a
-// person answers: the answer is to what was shown.
+// TestIntegrationAttackChangedMeanwhile exchanges the question while a person answers. The answer
+// applies to the question that was shown.
 //
 // Attacks 148, 199.
 func TestIntegrationAttackChangedMeanwhile(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 
 // Attacks on what a session has in a container: its relay, and what attach has put there.
 
-// TestIntegrationRelayNoise has a container say what no relay says where its relay should be:
-// it is not reached, and the host goes on.
+// TestIntegrationRelayNoise replaces the relay by a program that sends invalid data. The container
+// cannot call, and the host goes on.
 //
 // Attack 165.
 func TestIntegrationRelayNoise(t *testing.T) {
@@ -36,8 +36,8 @@ func TestIntegrationRelayNoise(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackRelayCalls has a program in the relay's place make calls, read nothing of
-// their answers, and end: another relay follows, be there a process that holds its stdout.
+// TestIntegrationAttackRelayCalls replaces the relay by a program that makes calls, reads no
+// answers, and ends. A new relay follows, even if another process holds the old one's stdout.
 //
 // Attack 217.
 func TestIntegrationAttackRelayCalls(t *testing.T) {
@@ -74,8 +74,9 @@ func TestIntegrationAttackRelayEnded(t *testing.T) {
 	want(t, "a call after that", c.Exec(t, "hsh", "-c", "echo called").Out, "called\n")
 }
 
-// TestIntegrationAttackDetach has what detach once called in the container never end, speak
-// without end, and say that all is well: it is removed with the rest, and no call is answered any more.
+// TestIntegrationAttackDetach replaces the programs that detach runs in the container: they never
+// end, write without end, or report success. Detach removes everything, and no call is answered
+// afterwards.
 //
 // Attacks 169, 218.
 func TestIntegrationAttackDetach(t *testing.T) {
@@ -95,8 +96,9 @@ func TestIntegrationAttackDetach(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackRemoved has a container's root remove, or replace, what attach has put
-// there. The session can be ended, and where the place is free again, the container attached.
+// TestIntegrationAttackRemoved removes or replaces, as the container's root, the files that attach
+// created. The session can be ended. If the paths are free again, the container can be attached
+// again.
 //
 // Attack 218.
 func TestIntegrationAttackRemoved(t *testing.T) {
@@ -199,8 +201,8 @@ func TestIntegrationAttackAttach(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackOwner has others than root own, or write, what root would execute in a
-// container: it is not attached, and what was attached is not called as root any more.
+// TestIntegrationAttackOwner checks that root executes no file in a container that another user
+// owns or can write: attach refuses, and an attached container loses its calls as root.
 //
 // Attack 170.
 func TestIntegrationAttackOwner(t *testing.T) {

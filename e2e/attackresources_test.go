@@ -69,7 +69,7 @@ func TestIntegrationAttackEnvironment(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackMounts lends the container what decides over it, by links.
+// TestIntegrationAttackMounts mounts the state into a container through links.
 //
 // Attacks 62, 119.
 func TestIntegrationAttackMounts(t *testing.T) {
@@ -91,8 +91,8 @@ func TestIntegrationAttackMounts(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackVolume lends the container what decides over it, as a volume that is
-// made of directories of the host's, or of its disk.
+// TestIntegrationAttackVolume mounts the state into a container through volumes that are made of
+// host directories or of its disk.
 //
 // Attack 194.
 func TestIntegrationAttackVolume(t *testing.T) {
@@ -113,8 +113,8 @@ func TestIntegrationAttackVolume(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackDisk lends the container the disk that the state is on, whatever its
-// name. It takes root to name one.
+// TestIntegrationAttackDisk gives a container the disk that holds the state, under any name. Only
+// root can name a disk.
 //
 // Attack 194.
 func TestIntegrationAttackDisk(t *testing.T) {
@@ -239,8 +239,8 @@ func TestIntegrationAttackDiskFull(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackHTTPJob has a container start a job over HTTP, by each way to say it: none
-// begins, nor a shell, and the answer is 400.
+// TestIntegrationAttackHTTPJob starts a job and a shell over HTTP in each way in which a request
+// can name one. None starts, and the answer is 400.
 //
 // Attack 220.
 func TestIntegrationAttackHTTPJob(t *testing.T) {

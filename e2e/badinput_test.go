@@ -77,8 +77,8 @@ var badInputs = []badInput{
 	{name: "a link to such a program", args: "-v {WORK}:/w --proxy tool={HOME}/tool {IMAGE}", says: `could change \S+/tool, which --proxy tool runs`},
 }
 
-// TestIntegrationBadInput has every run say in one line what is wrong with it, and leave
-// nothing.
+// TestIntegrationBadInput checks that each wrong use of run prints one line that names the fault,
+// and leaves nothing behind.
 //
 // Attack 119.
 func TestIntegrationBadInput(t *testing.T) {

@@ -170,8 +170,8 @@ func TestIntegrationCarrierFilesScript(t *testing.T) {
 	want(t, "what it is", c.Sh(t, "head -c 9 /run/hostexec/sh/hsh").Out, "#!/bin/sh")
 }
 
-// TestIntegrationCarrierFilesKilled sees that who calls and is killed is missed at once, and not
-// only when it shows no more that it lives, which takes 15 seconds.
+// TestIntegrationCarrierFilesKilled checks that a killed caller is noticed at once, not only after
+// the 15 seconds without a heartbeat.
 func TestIntegrationCarrierFilesKilled(t *testing.T) {
 	c := filesContainer(t, newHost(t, false))
 	call := c.Start(t, "hsh", "-c", "echo $$; exec sleep 1000")

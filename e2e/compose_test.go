@@ -208,8 +208,8 @@ func TestIntegrationComposeRelays(t *testing.T) {
 	p.quiet(t, soon)
 }
 
-// TestIntegrationComposeHostile has a compose file reach hostexec's state in each way that compose has, and ask for
-// more than the host allows. None gets a container, or a command.
+// TestIntegrationComposeHostile checks that a compose file cannot mount hostexec's state in any way
+// that compose has, nor ask for more than the host allows.
 //
 // Attacks 197, 240.
 func TestIntegrationComposeHostile(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestIntegrationExecSocket has a tool of the host call by JSON, as the person that began the
-// session, and nobody else.
+// TestIntegrationExecSocket calls by JSON as a tool of the host. Only the user who started the
+// session may.
 //
 // Attack 183.
 func TestIntegrationExecSocket(t *testing.T) {

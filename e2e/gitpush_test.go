@@ -146,8 +146,8 @@ func TestIntegrationGitPushLeaves(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackGitPush has a workspace with hooks and configuration of the container's: the host runs none of them, and a
-// remote that only the workspace names is asked about.
+// TestIntegrationAttackGitPush pushes from a workspace with hooks and configuration of the
+// container's. The host runs none of them, and asks about a remote that only the workspace names.
 //
 // Attack 250.
 func TestIntegrationAttackGitPush(t *testing.T) {

@@ -94,8 +94,8 @@ func TestIntegrationImageKeepsItsOwn(t *testing.T) {
 	h.quiet(t, soon)
 }
 
-// TestIntegrationVolumesFrom lends a container a volume where login shells look: nothing is
-// put into it, for it is another's.
+// TestIntegrationVolumesFrom checks that nothing is written into a volume of another container that
+// is mounted where login shells look.
 func TestIntegrationVolumesFrom(t *testing.T) {
 	h := dockerUsers(t)[0]
 	lender := strings.TrimSpace(h.Must(t, "create", "--label", runLabel, "-v", "/usr/local/bin", image(t, "full"), "true"))

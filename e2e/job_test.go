@@ -248,8 +248,8 @@ func TestIntegrationJobsAtOnce(t *testing.T) {
 	}
 }
 
-// TestIntegrationTimeout wants an answer in time, with what there is by then, whoever holds
-// the caller's pipe.
+// TestIntegrationTimeout checks that a call with a time limit is answered in time with the output
+// so far, even if another process holds the caller's pipe.
 //
 // Attack 142.
 func TestIntegrationTimeout(t *testing.T) {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestIntegrationLeftover sees what a call and a job have left running, from the host, and ends it.
+// TestIntegrationLeftover checks that the host lists and ends the processes that a call and a job
+// have left.
 func TestIntegrationLeftover(t *testing.T) {
 	const script = `setsid sleep 1000 >/dev/null 2>&1 & echo $! $HOSTEXEC_REQUEST_ID`
 	forEachUser(t, func(t *testing.T, c *Container) {

@@ -59,9 +59,8 @@ func logged(t testing.TB, h *Host) (n int64) {
 	return n
 }
 
-// TestIntegrationLimitAudit has a container make two thousand refused calls, each with 100 kB
-// of arguments: the log hardly grows, says how many there were, and is whole. What runs
-// meanwhile has all its records.
+// TestIntegrationLimitAudit makes two thousand refused calls with 100 kB of arguments each. The log
+// hardly grows, counts them, and stays intact. Commands that run meanwhile have all their records.
 //
 // Attack 132.
 func TestIntegrationLimitAudit(t *testing.T) {
@@ -98,9 +97,8 @@ func TestIntegrationLimitAudit(t *testing.T) {
 	}
 }
 
-// TestIntegrationLimitCalls has one process of a container that may have twenty make 1500
-// calls at once: no more run than the container may have processes itself. Calls of other
-// sessions are not held up.
+// TestIntegrationLimitCalls makes 1500 calls at once from a container that may have twenty
+// processes. No more calls run than that, and those of other sessions are not delayed.
 //
 // Attack 212.
 func TestIntegrationLimitCalls(t *testing.T) {
@@ -191,8 +189,8 @@ func TestIntegrationLimitSettings(t *testing.T) {
 	})
 }
 
-// TestIntegrationLimitShell has a shell write for ever to a caller that takes nothing, and
-// leave behind what writes for ever: the disk keeps what it has.
+// TestIntegrationLimitShell checks that output without end, of a shell and of a process that it
+// left, does not fill the disk.
 //
 // Attack 139.
 func TestIntegrationLimitShell(t *testing.T) {
@@ -249,8 +247,8 @@ func removed(pid int, dir string) (n int64) {
 	return n
 }
 
-// TestIntegrationLimitFiles has a read-only container fill its directories of requests, by
-// bytes and by files: it is ended, what it has written is removed, and the log says why.
+// TestIntegrationLimitFiles has a read-only container fill its request directories, by bytes and by
+// number of files. The session ends, its files are removed, and the log gives the reason.
 //
 // Attack 139.
 func TestIntegrationLimitFiles(t *testing.T) {
@@ -298,9 +296,8 @@ func TestIntegrationLimitFiles(t *testing.T) {
 	}
 }
 
-// TestIntegrationLimitArgv has a process make fifty calls with 1.8 MB of arguments each,
-// which all go on: the watcher holds no more of them than the limit, refuses the others, and
-// is as it was when they have ended.
+// TestIntegrationLimitArgv makes fifty concurrent calls with 1.8 MB of arguments each. The watcher
+// holds arguments up to the limit, refuses the other calls, and releases the memory afterwards.
 //
 // Attack 132.
 func TestIntegrationLimitArgv(t *testing.T) {

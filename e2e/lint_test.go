@@ -194,8 +194,8 @@ var promisedQuotes = map[string]bool{
 	"Docker image '%s' not found. Build it with: docker build -t %s .": true, "invalid agent.mode: %s (must be '%s' or '%s')": true,
 }
 
-// TestOneQuotingStyle has errors show values in one way, that of names.Quoted: bare, and in double quotes only if
-// they would not be clear otherwise.
+// TestOneQuotingStyle checks that errors show values in the form of names.Quoted: bare, or in
+// double quotes where needed.
 func TestOneQuotingStyle(t *testing.T) {
 	seen := 0
 	product(t, func(s source) {

@@ -11,9 +11,8 @@ import (
 	"testing"
 )
 
-// TestIntegrationParallelCalls has 5, 100 and 1000 calls in flight together, each of which is
-// answered rightly, within the memory and threads that design.md section 9 allows. Then
-// all descriptors are back.
+// TestIntegrationParallelCalls makes 5, 100 and 1000 concurrent calls. Each gets its own answer,
+// within the memory and threads of design.md section 9. Afterwards all descriptors are closed.
 //
 // Attack 145.
 func TestIntegrationParallelCalls(t *testing.T) {

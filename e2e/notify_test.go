@@ -38,8 +38,8 @@ func (h *Host) nobody(t *testing.T) *Container {
 	return c
 }
 
-// TestIntegrationDesktop has nobody there but a desktop: the question waits, and all that
-// the desktop is told is how many there are.
+// TestIntegrationDesktop checks a host on which only a desktop notification is possible: the
+// question waits, and the notification contains only the number of questions.
 //
 // Attack 99.
 func TestIntegrationDesktop(t *testing.T) {

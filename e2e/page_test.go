@@ -128,8 +128,9 @@ func TestIntegrationPageKeys(t *testing.T) {
 	}
 }
 
-// TestIntegrationPageTabs has two tabs answer at once: one wins, and the other shows that. When the
-// page has gone, a tab does not say that nothing waits, and it takes the address of the next page.
+// TestIntegrationPageTabs answers in two tabs at once: one answer applies, and the other tab shows
+// it. A tab whose page has gone does not say that nothing waits, and takes the address of the next
+// page.
 //
 // Attack 112.
 func TestIntegrationPageTabs(t *testing.T) {

@@ -32,8 +32,8 @@ func secretsIn(secrets ...string) (found []string) {
 	return found
 }
 
-// TestIntegrationPageFile has a container bring about that a browser is started, and looks as
-// another user at what there is to see of it: neither the code nor the token.
+// TestIntegrationPageFile checks that another user of the host sees neither the code nor the token
+// when a browser is started.
 //
 // Attack 108.
 func TestIntegrationPageFile(t *testing.T) {
@@ -112,8 +112,8 @@ exec `+find(t, "chromium", "chromium-browser", "google-chrome")+` --headless --n
 	}
 }
 
-// TestIntegrationPageCodeUsedTwice has another program present the code before the browser does: the
-// browser says so, and what the other got is good for nothing any more.
+// TestIntegrationPageCodeUsedTwice has another program present the code before the browser does.
+// The browser reports it, and the other program's token is revoked.
 //
 // Attack 108.
 func TestIntegrationPageCodeUsedTwice(t *testing.T) {

@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// TestIntegrationPageOpens has a page in the background open a browser when something is
-// asked and none is there. What opens it is seen by every user of the host: it is a file, and
-// neither a code nor the token.
+// TestIntegrationPageOpens has a page in the background open a browser when a question comes and no
+// tab is open. Its command line, which all users can see, names a file and contains neither the
+// code nor the token.
 //
 // Attack 108.
 func TestIntegrationPageOpens(t *testing.T) {

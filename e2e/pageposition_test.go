@@ -12,8 +12,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestIntegrationPageKeepsPosition has requests come, and be taken back, above and below one that a
-// person is about to answer: its button stays where it is below the mouse, and a click there is for it.
+// TestIntegrationPageKeepsPosition adds and removes requests above and below the one that a person
+// is about to answer. Its button stays below the mouse, and a click applies to it.
 //
 // Attack 111.
 func TestIntegrationPageKeepsPosition(t *testing.T) {

@@ -67,8 +67,8 @@ hostexec:
   manual_approve: [{pattern: '^printf '}]
 `
 
-// TestIntegrationRules has calls decided by a configuration: what runs, with how much of the
-// caller's, and what is said where nothing does.
+// TestIntegrationRules checks calls that a configuration decides: the command, the part of the
+// environment that it gets, and the refusal of calls without a rule.
 //
 // Attacks 36, 63, 80, 141.
 func TestIntegrationRules(t *testing.T) {

@@ -252,8 +252,9 @@ func TestIntegrationAttackFilesLong(t *testing.T) {
 	want(t, "code", p.Stop(t, syscall.SIGTERM), 0)
 }
 
-// TestIntegrationAttackFilesOtherUsers has another user of the host call: where the directories are
-// made, where they are there already, and by what it has left from when they were open.
+// TestIntegrationAttackFilesOtherUsers makes calls as another user of the host: where the
+// directories are new, where they existed before, and with files left from a time when they were
+// open.
 //
 // Attack 126.
 func TestIntegrationAttackFilesOtherUsers(t *testing.T) {
@@ -332,8 +333,8 @@ func TestIntegrationAttackFilesOtherUsers(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackFilesSession has another user of the host look for the requests of a
-// container, and for all else that a session lets any user of a container do.
+// TestIntegrationAttackFilesSession looks as another user of the host for a session's request
+// directories, and for everything else that any user of a container may use.
 //
 // Attack 126.
 func TestIntegrationAttackFilesSession(t *testing.T) {

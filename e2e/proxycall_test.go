@@ -67,8 +67,8 @@ func TestIntegrationProxyRequest(t *testing.T) {
 	}
 }
 
-// TestIntegrationProxySidecars sees that the code is digits and nothing else, that the
-// reason is beside it, and that the answer is followed while it comes.
+// TestIntegrationProxySidecars checks that the exit file contains only digits, that the reason is
+// in a file beside it, and that the output can be followed.
 func TestIntegrationProxySidecars(t *testing.T) {
 	h := newHost(t, false)
 	h.Proxy(t, "sh=/bin/sh")
@@ -145,7 +145,7 @@ func TestIntegrationProxyCancel(t *testing.T) {
 	want(t, "the answer", Answer(t, h.At("sh"), "id").String(), Result{Out: "began\n", Err: "hostexec: the caller has cancelled the call\n", Code: 125}.String())
 }
 
-// TestIntegrationProxyPolicy sees that the host's rules hold, and that a person can be asked.
+// TestIntegrationProxyPolicy checks that the host's rules apply, and that a person can be asked.
 func TestIntegrationProxyPolicy(t *testing.T) {
 	h := newHost(t, false)
 	h.Write(t, h.State, "config.yaml", "approval:\n  wait: always\n", 0o600)

@@ -148,7 +148,8 @@ func TestIntegrationProxyStdin(t *testing.T) {
 	want(t, "stdin of before the request", Answer(t, h.At("cat"), "x").Out, "before")
 }
 
-// TestIntegrationProxyOutput sees that no byte is lost, and that it ends when nobody reads.
+// TestIntegrationProxyOutput checks that no byte is lost, and that the command ends when nobody
+// reads.
 func TestIntegrationProxyOutput(t *testing.T) {
 	h := newHost(t, false)
 	h.Proxy(t, "p="+probePath(t)+" sh=/bin/sh")

@@ -82,8 +82,7 @@ func TestIntegrationProxyStale(t *testing.T) {
 	}
 }
 
-// TestIntegrationProxyWaiting has a request there when a proxy begins: it is the first that is
-// served, not one that comes too early.
+// TestIntegrationProxyWaiting serves a request that existed before the proxy started.
 //
 // Attack 150.
 func TestIntegrationProxyWaiting(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestIntegrationRelayStall has one call that takes no output and one whose command takes
-// no input: others are answered meanwhile, and signals overtake what waits.
+// TestIntegrationRelayStall makes one call that reads no output and one whose command reads no
+// input. Other calls are answered meanwhile, and signals overtake waiting data.
 //
 // Attack 167.
 func TestIntegrationRelayStall(t *testing.T) {

@@ -52,7 +52,8 @@ func TestIntegrationSandbox(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackSandbox lets the container write the Makefile that the host's make runs in a sandbox.
+// TestIntegrationAttackSandbox lets the container write the Makefile that the host's make runs in a
+// sandbox.
 //
 // Attack 239.
 func TestIntegrationAttackSandbox(t *testing.T) {

@@ -57,8 +57,8 @@ func TestIntegrationSandboxJob(t *testing.T) {
 	left.Ends(t, grace)
 }
 
-// TestIntegrationAttackSandboxPrograms has code of the workspace run by programs other than make, and reach for the
-// host's servers.
+// TestIntegrationAttackSandboxPrograms runs code of the workspace by programs other than make,
+// which try to reach servers of the host.
 //
 // Attack 239.
 func TestIntegrationAttackSandboxPrograms(t *testing.T) {

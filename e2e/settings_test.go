@@ -118,8 +118,8 @@ func TestIntegrationSHA256(t *testing.T) {
 	})
 }
 
-// TestIntegrationGitDir has the git preset in a real workspace: what only looks runs unasked
-// where the container has .git read-only, and is asked about where it could write there.
+// TestIntegrationGitDir uses the git preset in a real workspace. Commands that only read run
+// without a question if .git is read-only in the container, and need one if it is writable.
 //
 // Attack 88.
 func TestIntegrationGitDir(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// TestIntegrationShellFiles sees a command's exit written aside and renamed into place, and
-// nothing left of it.
+// TestIntegrationShellFiles checks that a command's exit status is written to another file and
+// renamed, and that no temporary file stays.
 func TestIntegrationShellFiles(t *testing.T) {
 	needBash(t)
 	for _, h := range dockerUsers(t) {

@@ -49,8 +49,8 @@ func TestIntegrationShellContainers(t *testing.T) {
 	}
 }
 
-// TestIntegrationShellReach lets a container ask for shells in other containers. It gets only those that are
-// named, and does not learn which others exist.
+// TestIntegrationShellReach asks for shells in other containers. The container gets only those that
+// are named, and does not learn which others exist.
 func TestIntegrationShellReach(t *testing.T) {
 	needBash(t)
 	h := dockerUsers(t)[0]

@@ -130,8 +130,8 @@ func TestIntegrationEveryByte(t *testing.T) {
 	})
 }
 
-// TestIntegrationStreaming sees each line as soon as it is written, in both directions,
-// through the caller's own pipe and where the shim pumps (a named pipe).
+// TestIntegrationStreaming checks that each line arrives as soon as it is written, in both
+// directions, through the caller's own pipe and where the shim copies (a named pipe).
 func TestIntegrationStreaming(t *testing.T) {
 	const echo = `while read l; do echo got $l; done; echo end`
 	for _, script := range []string{

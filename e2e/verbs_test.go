@@ -86,8 +86,8 @@ func TestIntegrationDeniedByEveryName(t *testing.T) {
 	})
 }
 
-// TestIntegrationEnvironment wants the host's environment with the caller's terminal, and
-// nothing else of the container's.
+// TestIntegrationEnvironment checks that a command has the host's environment with the caller's
+// terminal, and nothing else of the container.
 //
 // Attack 73.
 func TestIntegrationEnvironment(t *testing.T) {
@@ -125,8 +125,8 @@ func TestIntegrationPassEnv(t *testing.T) {
 	}
 }
 
-// TestIntegrationProcess wants the host's process to be the person's: user, session,
-// umask and limits, no descriptor but three, no privileges to gain.
+// TestIntegrationProcess checks that a command has the user's identity, session, umask and limits,
+// three descriptors, and no new privileges.
 //
 // Attacks 24, 81, 97, 102, 128, 155.
 func TestIntegrationProcess(t *testing.T) {
@@ -157,7 +157,7 @@ func TestIntegrationProcess(t *testing.T) {
 	})
 }
 
-// TestIntegrationNewPrivs lets commands gain privileges when the person says so.
+// TestIntegrationNewPrivs lets commands gain privileges when the user permits it.
 func TestIntegrationNewPrivs(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		r := h.Run(t, "--rm", "--allow-new-privs", "--proxy", "hcat="+find(t, "cat"), image(t, "busybox"), "hcat", "/proc/self/status")
@@ -270,8 +270,8 @@ func TestIntegrationAuditOfKilledCaller(t *testing.T) {
 	})
 }
 
-// TestIntegrationPrivateState wants nobody else to be able to look at a person's state,
-// but for the share, which the mount opens to the container alone.
+// TestIntegrationPrivateState checks that other users cannot read the state. The mount opens only
+// the share, and only to the container.
 //
 // Attack 126.
 func TestIntegrationPrivateState(t *testing.T) {

@@ -162,8 +162,8 @@ func TestIntegrationBrokenWhileAsked(t *testing.T) {
 	})
 }
 
-// TestIntegrationNotifyCommand has a program of the person's told how many requests wait, and
-// nothing of what they are.
+// TestIntegrationNotifyCommand checks that the user's notification program gets the number of
+// waiting requests, and nothing of their content.
 //
 // Attack 99.
 func TestIntegrationNotifyCommand(t *testing.T) {

@@ -47,9 +47,9 @@ func TestIntegrationWhereHiddenMounts(t *testing.T) {
 	}
 }
 
-// TestIntegrationWhereExchanged has the sources of mounts replaced, as another container
-// could that has a directory above them, and a link put where one is mounted in another: no
-// command runs among what the engine finds there then.
+// TestIntegrationWhereExchanged replaces the sources of mounts, as another container with a
+// directory above them could, and puts a link where one mount lies in another. No command runs in
+// what the engine then mounts.
 //
 // Attack 200.
 func TestIntegrationWhereExchanged(t *testing.T) {

@@ -12,9 +12,8 @@ import (
 	"testing"
 )
 
-// TestIntegrationWhereEngine has a session's commands run at another engine than its
-// container, by --proxy and by config.yaml, and looks at what comes of an engine that is
-// not there, stops and starts again.
+// TestIntegrationWhereEngine runs a session's commands on another engine than its container's, by
+// --proxy and by config.yaml. It checks an engine that is absent, stops, and starts again.
 //
 // Attacks 204, 209.
 func TestIntegrationWhereEngine(t *testing.T) {

@@ -11,9 +11,8 @@ import (
 	"testing"
 )
 
-// TestIntegrationWhereRemoved has somebody else remove the container of a command between its
-// create and its start, at each moment that there is, and an engine hold on to it: the call
-// ends, the caller is told, and nothing stays.
+// TestIntegrationWhereRemoved removes the container of a command at each step between its create
+// and its start, and lets an engine keep it. The call ends with an error, and nothing stays.
 //
 // Attack 210.
 func TestIntegrationWhereRemoved(t *testing.T) {

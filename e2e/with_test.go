@@ -262,8 +262,8 @@ func TestIntegrationWithSocketMounted(t *testing.T) {
 	h.Must(t, "-H", "unix://"+socket, "run", "--rm", "--network", "none", "--label", runLabel, "-v", h.Work+":/x", "-v", "/var/run/docker.sock:/s", img, "true")
 }
 
-// TestIntegrationWithRuntimeDir has the socket in the user's runtime directory. No container can mount that, and prune
-// removes the socket of a proxy that was killed.
+// TestIntegrationWithRuntimeDir checks that the socket lies in the user's runtime directory. No
+// container can mount that, and prune removes the socket of a killed proxy.
 func TestIntegrationWithRuntimeDir(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	h := newHost(t, false)

@@ -104,8 +104,8 @@ func TestIntegrationWithProposal(t *testing.T) {
 	eventually(t, patience, "the session of the file that has changed is gone", func() bool { return len(p.Sessions(t)) == 0 })
 }
 
-// TestIntegrationAttackWithProvider has a compose file make compose call hostexec, with flags that the host did not give:
-// they are not read.
+// TestIntegrationAttackWithProvider checks that flags in a compose file that makes compose call
+// hostexec are ignored.
 //
 // Attack 259.
 func TestIntegrationAttackWithProvider(t *testing.T) {

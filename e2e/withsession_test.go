@@ -142,8 +142,8 @@ func TestIntegrationAttackWithMounts(t *testing.T) {
 	eventually(t, patience, "the sessions are gone", func() bool { return len(h.Sessions(t)) == 0 })
 }
 
-// TestIntegrationAttackWithOthers lets containers that are not selected ask for what belongs to hostexec: the
-// share of another container's session, by which they could make its calls, and the state directory.
+// TestIntegrationAttackWithOthers checks that containers that are not selected cannot mount what
+// belongs to hostexec: the share of another container's session, or the state directory.
 //
 // Attack 254.
 func TestIntegrationAttackWithOthers(t *testing.T) {

@@ -167,7 +167,7 @@ func TestFilesUntrusted(t *testing.T) {
 	}
 }
 
-// TestFilesWakeup has a host that dies before its answer: it closes the named pipe.
+// TestFilesWakeup has a host die before its answer: it closes the named pipe.
 func TestFilesWakeup(t *testing.T) {
 	c, _, dir := byFiles(t, func(base string) error {
 		bell, err := os.OpenFile(base+".bell", os.O_WRONLY, 0)

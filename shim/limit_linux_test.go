@@ -10,8 +10,9 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// TestSilentHost has a host that sends nothing, like a suspended one. The call must end at its time limit,
-// whatever the host has sent before, and leave it no pipe that a reader of the output waits for.
+// TestSilentHost checks a host that sends nothing, like a suspended one. The call must end at its
+// time limit, whatever the host has sent before, and leave it no pipe that a reader of the output
+// waits for.
 func TestSilentHost(t *testing.T) {
 	for name, tt := range map[string]struct {
 		args []string
@@ -47,8 +48,8 @@ func TestSilentHost(t *testing.T) {
 	}
 }
 
-// TestHostThatEnds has a host that reports the timeout in time, but takes long to end the command. The
-// shim must wait for the result. A call that follows a job has no limit.
+// TestHostThatEnds checks a host that reports the timeout in time, but takes long to end the
+// command. The shim must wait for the result. A call that follows a job has no limit.
 func TestHostThatEnds(t *testing.T) {
 	for _, args := range [][]string{{"make"}, {"hostexec", "wait", "job"}, {"hostexec", "logs", "-f", "job"}} {
 		s := newFakeHost(t)

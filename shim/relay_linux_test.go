@@ -13,8 +13,9 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// TestRelayNumbers has calls that send data in another order than they connect, and one that sends
-// nothing. The numbers must only grow, because the host takes a smaller one for a call that is over.
+// TestRelayNumbers makes calls that send data in another order than they connect, and one that
+// sends nothing. The numbers must only grow, because the host takes a smaller one for a call that
+// is over.
 func TestRelayNumbers(t *testing.T) {
 	dir := t.TempDir()
 	check(t, os.Mkdir(filepath.Join(dir, "relay"), 0o700))

@@ -40,8 +40,8 @@ func repolicy(s *call.Server, p *policy.Policy) {
 	s.SetState(&sc)
 }
 
-// TestCaptureNeverEnds has callers whose stdin never ends, or is without end. The first cost
-// nobody else anything, and end with their callers; the others are refused.
+// TestCaptureNeverEnds makes calls whose stdin never ends or is without end. The first block no
+// others and end with their callers; the second are refused.
 //
 // Attack 71.
 func TestCaptureNeverEnds(t *testing.T) {
@@ -215,8 +215,8 @@ func TestCopiesAreLimited(t *testing.T) {
 	}
 }
 
-// TestRejectedCallerNeverReads has a caller make no request, and not read that it was none: the
-// session's end waits for neither.
+// TestRejectedCallerNeverReads has a caller send an invalid request and not read the error. The
+// session's end does not wait for it.
 //
 // Attack 161.
 func TestRejectedCallerNeverReads(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/git"
 )
 
-// TestGitTurns has commands that look run together, and one that changes something alone.
+// TestGitTurns checks that commands that only read run together, and that one that writes runs
+// alone.
 //
 // Attack 232.
 func TestGitTurns(t *testing.T) {

@@ -116,8 +116,8 @@ type oneAnswerConn struct{ net.Conn }
 
 func (oneAnswerConn) OneAnswer() string { return "TEST" }
 
-// TestOneAnswer has a caller that gets one answer start jobs, ask for them, and make shells, in
-// every way of writing: none of them is there for it, and nothing runs.
+// TestOneAnswer checks a caller that gets only one answer: in every spelling, jobs and shells are
+// refused, and nothing runs.
 //
 // Attack 220.
 func TestOneAnswer(t *testing.T) {

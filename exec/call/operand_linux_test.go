@@ -52,9 +52,8 @@ func callOnce(t *testing.T, s *call.Server, args ...string) *calltest.Caller {
 	return c
 }
 
-// TestOperandExchange has the container exchange a file with a link to a secret of the host,
-// between the look at it and its use: what is read is a copy of what was looked at. A race in
-// which nothing is read, or nothing refused, proves nothing.
+// TestOperandExchange exchanges a file with a link to a secret of the host between the check and
+// the use. The command reads a copy of the checked file. The test fails if the race never happened.
 //
 // Attack 84.
 func TestOperandExchange(t *testing.T) {

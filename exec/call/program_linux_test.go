@@ -12,8 +12,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// TestFindProgram has a rule name programs whose interpreters are the container's, by their
-// #! line or by the PATH of the rule, and one that comes to be so later.
+// TestFindProgram checks rules that name programs whose interpreters are the container's, by their
+// #! line or by the rule's PATH, and one that becomes so later.
 //
 // Attack 214.
 func TestFindProgram(t *testing.T) {

@@ -40,7 +40,8 @@ func TestEnviron(t *testing.T) {
 	}
 }
 
-// TestRefusedStdinIsReported has a caller told that its command got no stdin, if it has one that was refused.
+// TestRefusedStdinIsReported checks that a caller is told when its stdin has data that the command
+// does not get.
 func TestRefusedStdinIsReported(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -252,7 +253,8 @@ func TestAgentTerminal(t *testing.T) {
 	}
 }
 
-// TestWantsJSON wants the first value of the variable to count, and the zero Failure to be one.
+// TestWantsJSON checks that the variable's first value counts, and that the zero Failure is a
+// failure.
 func TestWantsJSON(t *testing.T) {
 	for _, env := range []string{"HOSTEXEC_JSON=", "HOSTEXEC_JSON=true", "XHOSTEXEC_JSON=1"} {
 		if wantsJSON([]string{env, "HOSTEXEC_JSON=1"}) != strings.HasPrefix(env, "X") {

@@ -11,7 +11,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// TestWritableGitDir has a caller hear why its .git is not the host's alone, as it is.
+// TestWritableGitDir checks the reasons that a caller gets when its .git is not the host's alone.
 func TestWritableGitDir(t *testing.T) {
 	for want, make := range map[string]func(at string) error{
 		"there is no /w/.git":          func(string) error { return nil },

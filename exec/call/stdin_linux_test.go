@@ -9,7 +9,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// TestAgentStdin wants the calls of an agent to leave the agent's own stdin alone, unless they ask for it.
+// TestAgentStdin checks that calls of an agent do not read the agent's own stdin unless they ask
+// for it.
 func TestAgentStdin(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestBaseReplaced has the directory above a shared moved, and a link to another one put in its
-// place: boxes are made below the one that is held, and nothing in the other one.
+// TestBaseReplaced moves the directory above a shared one, and puts a link to another in its place.
+// Directories are made below the one that is held, and none in the other.
 //
 // Attack 226.
 func TestBaseReplaced(t *testing.T) {
@@ -65,8 +65,8 @@ func TestBaseReplaced(t *testing.T) {
 	}
 }
 
-// TestSharedThroughLink has a link to the shared itself, and to what is above it, in place of each: a name
-// that leads through a link is none.
+// TestSharedThroughLink replaces the shared directory, and the one above it, by a link. Names that
+// lead through a link are not served.
 func TestSharedThroughLink(t *testing.T) {
 	for _, rest := range []string{"requests", "requests/make"} {
 		b, at, _ := newShared(t)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestOverlaps has each kind of command, and options that hide the verb.
+// TestOverlaps checks each kind of command, and options before the subcommand.
 func TestOverlaps(t *testing.T) {
 	for line, want := range map[string]Overlap{
 		"git status": Looks, "git diff --stat": Looks, "git describe --dirty": Looks,

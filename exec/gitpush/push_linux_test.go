@@ -37,7 +37,7 @@ func TestPush(t *testing.T) {
 	f.empty()
 }
 
-// TestKinds has each change recognized, and the remote changed exactly so.
+// TestKinds checks that each kind of update is recognized, and changes the remote as requested.
 func TestKinds(t *testing.T) {
 	f := newFixture(t, "sha1")
 	w := f.clone("")
@@ -70,7 +70,8 @@ func TestKinds(t *testing.T) {
 	f.empty()
 }
 
-// TestDenied has an update denied: git says why, fails, and nothing changes. The other update is made.
+// TestDenied denies one of two updates: git prints the reason and fails, and only the other update
+// is made.
 func TestDenied(t *testing.T) {
 	f := newFixture(t, "sha1")
 	w := f.clone("")
@@ -91,7 +92,8 @@ func TestDenied(t *testing.T) {
 	f.empty()
 }
 
-// TestMoves has the remote's ref move after the update was shown: the push fails, even if it is forced.
+// TestMoves moves the remote's ref after the update was shown: the push fails, even if it is
+// forced.
 //
 // Attack 252.
 func TestMoves(t *testing.T) {
@@ -121,7 +123,7 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// TestRemoteRefuses has a hook of the remote refuse: its words and git's reach the container.
+// TestRemoteRefuses has a hook of the remote refuse: its output and git's reach the container.
 func TestRemoteRefuses(t *testing.T) {
 	f := newFixture(t, "sha1")
 	w := f.clone("")
@@ -165,7 +167,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestHostHooks has the host's own hooks and filters: git of the host runs none of them.
+// TestHostHooks checks that git of the host runs none of the host's own hooks and filters.
 func TestHostHooks(t *testing.T) {
 	f := newFixture(t, "sha1")
 	f.ssh()

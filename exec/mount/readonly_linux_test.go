@@ -65,7 +65,7 @@ func TestWritable(t *testing.T) {
 	}
 }
 
-// TestReadOnlyGitDir has a .git that is mounted read-only, and ways to write it all the same.
+// TestReadOnlyGitDir tries the ways to write a .git that is mounted read-only.
 //
 // Attacks 88, 89.
 func TestReadOnlyGitDir(t *testing.T) {
@@ -107,8 +107,8 @@ func TestReadOnlyGitDir(t *testing.T) {
 	}
 }
 
-// TestBelow has one directory under two names by a bind mount: what is below one name is below
-// the other.
+// TestBelow gives one directory two names by a bind mount: a path below one name is below the
+// other.
 //
 // Attack 91.
 func TestBelow(t *testing.T) {

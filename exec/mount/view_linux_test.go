@@ -14,8 +14,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir/dirtest"
 )
 
-// TestRoute has a protected file below directories that have other names by bind mounts, and
-// asks of every mount source whether it leads to the file.
+// TestRoute has a protected file below directories that have other names by bind mounts. It checks
+// for each mount source whether it leads to the file.
 //
 // Attack 119.
 func TestRoute(t *testing.T) {
@@ -108,7 +108,8 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// TestParseRefuses has tables that are not to be trusted: nothing is known of a mount in a line that is not read.
+// TestParseRefuses checks invalid mount tables: a table with a line that cannot be parsed is
+// refused.
 func TestParseRefuses(t *testing.T) {
 	const line = "27 1 254:0 / / rw - ext4 /dev/vda rw\n"
 	for _, text := range []string{"short\n", line + "28 27\n", "27 1 254 / / rw - ext4 /dev/vda rw\n", `27 1 8:1 / /\9 rw - ext4 /dev/sda1 rw`, strings.Repeat("x", 1<<20)} {
@@ -121,7 +122,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestReadFileTooLong has a mount table that is longer than any.
+// TestReadFileTooLong checks a mount table that exceeds the limit.
 func TestReadFileTooLong(t *testing.T) {
 	for size, want := range map[int64]error{maxTable: nil, maxTable + 1: ErrTooLong} {
 		file := filepath.Join(t.TempDir(), "mountinfo")

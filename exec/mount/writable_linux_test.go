@@ -35,8 +35,8 @@ var binds = []struct {
 	{"home/usr", "inside", "inside/tool", false},
 }
 
-// TestWritableBinds has the host call a directory of the container's by the name of a bind
-// mount: no link leads there, and for a part of it no directory above has its identity.
+// TestWritableBinds gives the host another name for a directory of the container by a bind mount.
+// No link leads there, and for a part of it no parent directory has its identity.
 //
 // Attack 62.
 func TestWritableBinds(t *testing.T) {
@@ -65,7 +65,7 @@ func TestWritableBinds(t *testing.T) {
 	}
 }
 
-// TestReadOnlyBelow has the host mount a directory below a .git that the container has read-only.
+// TestReadOnlyBelow mounts a directory of the host below a .git that is read-only in the container.
 func TestReadOnlyBelow(t *testing.T) {
 	if !dirtest.OwnMounts(t) {
 		return
@@ -94,7 +94,7 @@ func TestReadOnlyBelow(t *testing.T) {
 	}
 }
 
-// TestWritableMissing has what is not there yet, and what a mount without a target shows.
+// TestWritableMissing checks paths that do not exist yet, and a mount without a target.
 //
 // Attack 62.
 func TestWritableMissing(t *testing.T) {
@@ -137,8 +137,8 @@ func TestSupplies(t *testing.T) {
 	}
 }
 
-// TestOtherContainersSupply has containers of other sessions write what the table does not mount. It counts for what is
-// writable, and not for Sources.
+// TestOtherContainersSupply checks directories that containers of other sessions write and that the
+// mount table does not contain. They count as writable, and are not in Sources.
 //
 // Attack 235.
 func TestOtherContainersSupply(t *testing.T) {

@@ -85,7 +85,8 @@ func TestGitPush(t *testing.T) {
 	}
 }
 
-// TestGitPushGrade has no warning about code: git-push reads no repository of the container.
+// TestGitPushGrade checks that git-push gets no warning about code, because it reads no repository
+// of the container.
 func TestGitPushGrade(t *testing.T) {
 	p := &Policy{Rules: map[string]Ruleset{GitPush: {Rules: []Rule{gitRule(t, "agent", Allow, "agent/[a-z/-]+", "push", "origin")}}}}
 	if g := p.Grade(GitPush, "/usr/bin/git"); g != GradeNone {

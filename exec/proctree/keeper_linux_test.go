@@ -94,8 +94,8 @@ func leaverMain(p *Parent, out *os.File) int {
 	return code
 }
 
-// TestKeeperLeaves has a watcher end in each way: only where it has ended its own, and says
-// so, does what may stay.
+// TestKeeperLeaves ends a watcher in each way. The keeper leaves processes only if the watcher said
+// that it had ended its calls.
 func TestKeeperLeaves(t *testing.T) {
 	tests := []struct {
 		name, code, how string

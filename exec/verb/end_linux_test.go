@@ -12,7 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// TestJSONOfVerbs wants the same of a verb's own words that are wrong, whose texts and codes differ.
+// TestJSONOfVerbs checks the same for wrong uses of verbs, whose texts and codes differ.
 func TestJSONOfVerbs(t *testing.T) {
 	for _, tt := range []struct {
 		args  string

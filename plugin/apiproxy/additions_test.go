@@ -16,7 +16,8 @@ var additions = launch.Additions{
 	Mounts: []mount.Mount{{Type: mount.TypeBind, Source: "/s", Target: "/run/hostexec", ReadOnly: true}},
 }
 
-// TestAdd has everything survive that the client has said, also what this version does not know.
+// TestAdd checks that all fields of the client's request are kept, including those that this
+// version does not know.
 func TestAdd(t *testing.T) {
 	const share = `{"Type":"bind","Source":"/s","Target":"/run/hostexec","ReadOnly":true}`
 	for _, tt := range []struct{ name, in, want string }{

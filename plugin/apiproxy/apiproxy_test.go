@@ -360,7 +360,8 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// TestUpgradeOutputKept has an engine close a connection whose client still sends: its last output arrives.
+// TestUpgradeOutputKept has an engine close a connection whose client still sends: the last output
+// arrives.
 func TestUpgradeOutputKept(t *testing.T) {
 	const size = 4 << 20
 	proxy, _ := start(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -399,8 +400,8 @@ func TestUpgradeOutputKept(t *testing.T) {
 	<-sent
 }
 
-// TestStreamOfLibrary has an HTTP library start an exec without an Upgrade, as dockerode does: it reads the output, also
-// if it waits for the engine before it sends the body.
+// TestStreamOfLibrary starts an exec without an Upgrade, as dockerode does. The client reads the
+// output, even if it waits for the engine before it sends the body.
 func TestStreamOfLibrary(t *testing.T) {
 	const out = "\x01\x00\x00\x00\x00\x00\x00\x03hi\n"
 	proxy, _ := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -430,8 +431,8 @@ func TestStreamOfLibrary(t *testing.T) {
 	}
 }
 
-// TestNextRequestRead has an engine answer a request for an upgrade by an ordinary answer of the type of a stream. The next
-// request on the connection is not passed on unread.
+// TestNextRequestRead has an engine answer an upgrade request with an ordinary response of the
+// stream type. The next request on the connection is checked like any other.
 //
 // Attack 258.
 func TestNextRequestRead(t *testing.T) {

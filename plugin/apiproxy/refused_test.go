@@ -34,7 +34,7 @@ func (c *changer) Create(_ context.Context, req *CreateRequest) (func(context.Co
 
 func (c *changer) Start(context.Context, string) error { return nil }
 
-// TestRefusedByEngine has the engine refuse the first try of a creation.
+// TestRefusedByEngine has the engine refuse the first attempt to create a container.
 func TestRefusedByEngine(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -36,7 +36,7 @@ func (r *receiver) Event(kind wire.Kind, _ []byte) error {
 	return nil
 }
 
-// TestFollow has a host that answers a call, and one that goes in each way.
+// TestFollow checks a host that answers a call, and each way in which a host can disappear.
 func TestFollow(t *testing.T) {
 	say := func(host net.Conn, kind wire.Kind, payload []byte) { host.Write(wire.AppendFrame(nil, kind, payload)) }
 	exit := wire.Exit{Outcome: wire.Exited, Code: 7}
@@ -71,7 +71,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestFollowCredit has a host that sends no more than it was granted.
+// TestFollowCredit checks that a host sends no more than its credit.
 func TestFollowCredit(t *testing.T) {
 	c, host := NewCall()
 	defer c.Close()

@@ -4,7 +4,8 @@ package carrier
 
 import "testing"
 
-// TestConnLimiter has one address make more connections than may be there: another's are kept.
+// TestConnLimiter opens more connections from one address than the limit: those of another address
+// are kept.
 //
 // Attack 177.
 func TestConnLimiter(t *testing.T) {

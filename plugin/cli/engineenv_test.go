@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestBehindProxy has clients use the proxy, and hostexec itself the engine of the proxy.
+// TestBehindProxy checks that clients use the API proxy, and that hostexec itself uses the engine
+// behind it.
 func TestBehindProxy(t *testing.T) {
 	const proxy = "unix:///state/api/1/docker.sock"
 	for _, tt := range []struct {

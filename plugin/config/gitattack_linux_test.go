@@ -94,7 +94,7 @@ const ownRules = "version: 1\ncommands:\n  git:\n    exec: /usr/bin/git\n    git
 	"    rules: [{id: all, do: allow, effects: [write, network], argv: [{re: '[a-z].*'}, {args: '[^/].*', min: 0, max: 9}], test: {no: [[-c]]}},\n" +
 	"      {id: options, do: allow, effects: [write, network], argv: [{re: '[a-z].*'}, {flags: [--no-recurse-submodules, --ignore-submodules=all, -q, -mx, --submodule=diff]}, {args: '[^/-].*', max: 9}], test: {no: [[-c]]}}]\n"
 
-// TestGitSubmodules has rules that let git descend into other repositories and run hooks.
+// TestGitSubmodules checks rules that let git enter other repositories and run hooks.
 //
 // Attack 88.
 func TestGitSubmodules(t *testing.T) {
@@ -208,8 +208,8 @@ func TestGitOrdinary(t *testing.T) {
 	}
 }
 
-// TestGitPersonsFilter lets the work tree choose the files for a filter in the user's own configuration,
-// as .gitattributes does. The filter runs, because it belongs to the host.
+// TestGitPersonsFilter lets .gitattributes choose the files for a filter of the user's own
+// configuration. The filter runs, because it belongs to the host.
 func TestGitPersonsFilter(t *testing.T) {
 	v := newVictim(t)
 	v.sh(t, v.work, `git config --global filter.own.clean "touch $HOME/own; cat"; echo '* filter=own' >.gitattributes`)

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestGitLazyFetch has a repository that counts as a partial clone, and lacks an object: git would
-// fetch that from an address of the container's choice. By the preset it fails instead.
+// TestGitLazyFetch has a repository that is marked as a partial clone and lacks an object. Git
+// would fetch it from an address of the container's choice. Under the preset it fails instead.
 //
 // Attack 231.
 func TestGitLazyFetch(t *testing.T) {

@@ -276,8 +276,8 @@ func TestShortQuestion(t *testing.T) {
 	}
 }
 
-// TestCutReply has a watcher that ends in the middle of its reply, and one that sends an invalid reply.
-// The client must return an error other than ErrNoWatcher, not an empty list.
+// TestCutReply checks a watcher that ends in the middle of its reply, and one that sends an invalid
+// reply. The client must return an error other than ErrNoWatcher, not an empty list.
 //
 // Attack 213.
 func TestCutReply(t *testing.T) {

@@ -136,8 +136,9 @@ func TestFileEnds(t *testing.T) {
 	}
 }
 
-// TestCode has a program of another user present a stolen code before the browser does. The token that the
-// program got is revoked when the browser presents the code, however late. Both clients are informed.
+// TestCode has a program of another user present a stolen code before the browser does. The token
+// that the program got is revoked when the browser presents the code, however late. Both clients
+// are informed.
 //
 // Attack 108.
 func TestCode(t *testing.T) {

@@ -153,7 +153,8 @@ func servedYet(id string) bool {
 	}
 }
 
-// TestRecreateInterval has a directory deleted again and again: it is made again ever less often.
+// TestRecreateInterval deletes a directory again and again: the interval until it is created again
+// grows.
 func TestRecreateInterval(t *testing.T) {
 	wait := newServedDir(RequestDir{}).wait
 	for _, want := range []time.Duration{2, 4, 8, 16, 32, 60, 60} {

@@ -143,7 +143,8 @@ func TestExecSocket(t *testing.T) {
 	}
 }
 
-// TestExecSocketAnswers has each way in which a call ends be one of the three statuses.
+// TestExecSocketAnswers checks that each way in which a call ends becomes one of the three
+// statuses.
 func TestExecSocketAnswers(t *testing.T) {
 	for _, tt := range []struct {
 		exit    wire.Exit
@@ -168,7 +169,7 @@ func TestExecSocketAnswers(t *testing.T) {
 	}
 }
 
-// TestExecSocketHangUp has a caller go while its command runs: that ends.
+// TestExecSocketHangUp closes a caller's connection while its command runs: the command ends.
 //
 // Attack 182.
 func TestExecSocketHangUp(t *testing.T) {

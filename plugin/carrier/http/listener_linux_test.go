@@ -126,7 +126,7 @@ func TestHTTPRefuses(t *testing.T) {
 	}
 }
 
-// TestHTTPAnswers has each way in which a call ends be one of the five statuses.
+// TestHTTPAnswers checks that each way in which a call ends becomes one of the five statuses.
 func TestHTTPAnswers(t *testing.T) {
 	line := func(status, reason string) string {
 		return "hostexec: make: " + reason + "\n" + `{"status":"` + status + `","code":1,"reason":"` + reason + `"}` + "\n"
@@ -200,7 +200,8 @@ func TestHTTPAsks(t *testing.T) {
 	post(h, `{"args": ["make"]}`)
 }
 
-// TestHTTPCapped has a command write more than is kept: it goes on, and that is marked.
+// TestHTTPCapped checks that a command whose output exceeds the limit goes on, and that the answer
+// is marked.
 //
 // Attacks 141, 181.
 func TestHTTPCapped(t *testing.T) {
@@ -233,7 +234,8 @@ func TestHTTPCapped(t *testing.T) {
 	}
 }
 
-// TestHTTPNoDisk has output that goes nowhere be marked, and the call go on.
+// TestHTTPNoDisk checks that a call whose output cannot be stored goes on, and that the answer is
+// marked.
 //
 // Attack 181.
 func TestHTTPNoDisk(t *testing.T) {
@@ -258,7 +260,7 @@ func TestHTTPNoDisk(t *testing.T) {
 	}
 }
 
-// TestHTTPTooMany has more calls than there may be: those that come then are told so.
+// TestHTTPTooMany checks that calls beyond the limit are refused with an explanation.
 //
 // Attack 181.
 func TestHTTPTooMany(t *testing.T) {

@@ -59,8 +59,8 @@ func answered(t *testing.T, conn net.Conn) string {
 	return string(b)
 }
 
-// TestHTTPHangUp has a caller go: the call ends, whatever it was doing, and whatever was said
-// behind the request.
+// TestHTTPHangUp closes a caller's connection: the call ends in each of its phases, whatever the
+// caller sent after the request.
 //
 // Attack 182.
 func TestHTTPHangUp(t *testing.T) {
@@ -90,8 +90,8 @@ func TestHTTPHangUp(t *testing.T) {
 	}
 }
 
-// TestHTTPSlowClients has strangers take their time: they are dropped, and no request waits
-// for them.
+// TestHTTPSlowClients checks that slow clients are disconnected, and that no request waits for
+// them.
 //
 // Attack 177.
 func TestHTTPSlowClients(t *testing.T) {
@@ -121,8 +121,8 @@ func TestHTTPSlowClients(t *testing.T) {
 	}
 }
 
-// TestHTTPTooManySlowClients has requests refused that do not send their bodies, with the token and
-// without: they go, and none counts for more than a stranger.
+// TestHTTPTooManySlowClients checks requests that do not send their bodies, with and without the
+// token: they are disconnected, and none takes more slots than a client without the token.
 //
 // Attack 177.
 func TestHTTPTooManySlowClients(t *testing.T) {
@@ -144,7 +144,7 @@ func TestHTTPTooManySlowClients(t *testing.T) {
 	}
 }
 
-// TestHTTPHugeHeader has a header that is longer than one may be.
+// TestHTTPHugeHeader checks a header that exceeds the limit.
 //
 // Attack 178.
 func TestHTTPHugeHeader(t *testing.T) {
@@ -199,7 +199,7 @@ func TestHTTPOtherNetwork(t *testing.T) {
 	}
 }
 
-// TestHTTPClose has a session end: callers are told, and nothing is left.
+// TestHTTPClose ends a session: callers are told, and no file stays.
 func TestHTTPClose(t *testing.T) {
 	session, stop := context.WithCancel(t.Context())
 	began := make(chan struct{})

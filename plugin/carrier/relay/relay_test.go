@@ -209,8 +209,8 @@ func TestRelayDeafFlood(t *testing.T) {
 	})
 }
 
-// TestRelayExited has a relay make calls, read nothing of the answers and end, where the engine
-// keeps the stream open: the host looks whether it has ended, and all calls have.
+// TestRelayExited has a relay make calls, read no answers, and end while the engine keeps the
+// stream open. The host asks the engine whether the relay has ended, and ends all its calls.
 //
 // Attack 217.
 func TestRelayExited(t *testing.T) {

@@ -13,9 +13,8 @@ import (
 	"time"
 )
 
-// TestBindRace has another process put a link to a victim into the place of the socket, again
-// and again, while the socket is bound: the victim's mode and bytes stay. A race that only one
-// side ever wins would prove nothing.
+// TestBindRace replaces the socket by a link to another file, again and again, while the socket is
+// bound. The file keeps its mode and content. The test fails if only one side ever wins the race.
 //
 // Attack 17.
 func TestBindRace(t *testing.T) {

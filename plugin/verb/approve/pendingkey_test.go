@@ -18,8 +18,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
-// TestQuestionIsShownWhole has everything of a question on the page in the terminal, to its
-// last byte, and what it does and comes with, too.
+// TestQuestionIsShownWhole checks that the terminal shows a question completely, to its last byte,
+// with effects and notes.
 //
 // Attacks 94, 95.
 func TestQuestionIsShownWhole(t *testing.T) {

@@ -128,7 +128,7 @@ func TestDoctorConfiguration(t *testing.T) {
 	}
 }
 
-// TestDoctorFiles has what is tested on disk work in a directory, and fail in one that went away.
+// TestDoctorFiles checks the disk tests in a directory that works, and in one that was removed.
 func TestDoctorFiles(t *testing.T) {
 	for _, tt := range []struct {
 		dir, status string

@@ -47,7 +47,7 @@ func TestRunFlagsStopAtTheImage(t *testing.T) {
 	}
 }
 
-// TestRunHelp has hostexec's own flags first, each flag once, and no line too wide.
+// TestRunHelp checks that hostexec's own flags come first, each once, and that no line is too wide.
 func TestRunHelp(t *testing.T) {
 	var out bytes.Buffer
 	dockerCLI := clitest.New(t, &out)

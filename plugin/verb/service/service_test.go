@@ -51,7 +51,8 @@ func TestUnit(t *testing.T) {
 	}
 }
 
-// TestUnitVerified has systemd look at what it would have to quote, where there is one.
+// TestUnitVerified checks a unit with values that need quotes by systemd-analyze, where it is
+// installed.
 func TestUnitVerified(t *testing.T) {
 	verify, err := exec.LookPath("systemd-analyze")
 	if err != nil {

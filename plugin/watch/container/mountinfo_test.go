@@ -10,8 +10,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// TestPlaceOf has mounts of a running container as the kernel lists them: the name at which a
-// directory was mounted says nothing, its place in the file system does.
+// TestPlaceOf checks mounts of a running container as the kernel lists them. The name of a mount
+// source is not trusted; its location in the file system is.
 //
 // Attacks 119, 196.
 func TestPlaceOf(t *testing.T) {

@@ -54,8 +54,8 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// TestPreflightLinks has what is kept lead through the container's mount by a link: by one in
-// the middle of the way, too, whose ends are both outside of it.
+// TestPreflightLinks leads to protected files through the container's mount by a link, also by one
+// in the middle of the path whose ends are both outside the mount.
 //
 // Attacks 62, 119.
 func TestPreflightLinks(t *testing.T) {

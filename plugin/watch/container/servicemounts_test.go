@@ -20,8 +20,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// TestUnknownMounts has an engine list a service's container and then not say what it mounts: calls
-// wait until it does, or says that there is none. They went on, and nobody looked again.
+// TestUnknownMounts has an engine list a service's container but not report its mounts. Calls wait
+// until it reports them, or reports that the container is gone.
 //
 // Attack 195.
 func TestUnknownMounts(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestWaitGate has calls wait at a gate that is shut, until it is opened or nobody wants them any more.
+// TestWaitGate checks that calls wait at a closed gate until it opens or their contexts end.
 func TestWaitGate(t *testing.T) {
 	var g waitGate
 	if !g.pass(t.Context()) {

@@ -14,8 +14,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// TestUpdateWritable has commands that were found in a directory of PATH which the container can write:
-// they are those of the next one, and what was named by its path stays, to be refused.
+// TestUpdateWritable checks commands that were found in a directory of PATH which the container can
+// write: the next directory's program is used. A command that was given by its path is refused.
 //
 // Attack 62.
 func TestUpdateWritable(t *testing.T) {
@@ -59,7 +59,7 @@ func TestUpdateWritable(t *testing.T) {
 	}
 }
 
-// TestInterpreterIsWritable has a proxied script whose interpreter is in the container's mount.
+// TestInterpreterIsWritable proxies a script whose interpreter is in the container's mount.
 //
 // Attack 214.
 func TestInterpreterIsWritable(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// TestPrivateDirectories has directories of requests that exist: those that other users can use are
-// refused, and the message says what to type.
+// TestPrivateDirectories checks existing request directories: those that other users can use are
+// refused, and the message gives the command that helps.
 //
 // Attack 126.
 func TestPrivateDirectories(t *testing.T) {
@@ -48,7 +48,8 @@ func TestPrivateDirectories(t *testing.T) {
 	}
 }
 
-// TestAnyUserWarnings has --any-user warn of what it opens, and of what it cannot.
+// TestAnyUserWarnings checks the warnings of --any-user: the paths that it opens, and those that it
+// cannot open.
 func TestAnyUserWarnings(t *testing.T) {
 	got := strings.Join(openNotes([]dir.Step{{Path: "/p", Mode: 0o700}, {Path: "/p/x", Mode: 0o777}}), "\n")
 	for _, want := range []string{"warning: --any-user: every user of this host who can enter /p/x runs these commands as you", "other users cannot use /p (mode 0700): chmod 711 /p"} {

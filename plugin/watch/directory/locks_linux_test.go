@@ -69,8 +69,8 @@ func TestRenewReplacedBase(t *testing.T) {
 	again.Dir.Close()
 }
 
-// TestRenewLeavesNothing has the directory of requests made again and again: the host keeps nothing
-// of the ones before.
+// TestRenewLeavesNothing creates the request directory again and again: the host keeps no file of
+// the earlier ones.
 //
 // Attack 227.
 func TestRenewLeavesNothing(t *testing.T) {
