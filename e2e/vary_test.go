@@ -115,7 +115,7 @@ func TestIntegrationVaryForms(t *testing.T) {
 	}{
 		{"1", "so nothing of it can vary", []string{"make", "refused1"}}, {"0=path", "names no argument", []string{"cat", "refused2"}},
 		{"1", "give the words", []string{"cat", "refused3"}}, {"1=path", "cannot vary as a path", []string{"cat", "refused4"}}, {"1=x,y", "not among the words", []string{"cat", "refused5"}},
-		{"1", "it is an option", []string{"cat", "-u", "refused6"}}, {"1=number", "the host chose", []string{"head", "-c", "1", "refused7"}},
+		{"1", "it is an option", []string{"cat", "-u", "refused6"}}, {"1=number", "it is an option", []string{"head", "-c", "1", "refused7"}},
 	} {
 		r := c.varied(t, []string{"--always", "--vary", tt.vary}, append([]string{"hostexec"}, tt.args...)...)
 		if r.Code != 1 || !strings.Contains(r.Err, tt.says) {
