@@ -44,6 +44,12 @@ type Question struct {
 	Gone      int       // number of waiting requests whose callers have left and may return until Deadline
 	Branch    string    // git branch of the project, if any
 	Agent     string    // the agent in the container, if known
+
+	// The digest does not have these. A grant with a variable argument needs them.
+	Called    []string  // the caller's own arguments, if Args has others; then Notes[0] shows them
+	Workspace Workspace // the directory tree of the host that has Dir
+	Paths     []int     // arguments that were found to be paths below Workspace
+	Offers    []Offer   // which arguments may vary
 }
 
 // Digest identifies everything that an answer applies to: the command, where it runs, the rule and

@@ -34,6 +34,9 @@ type grantFile struct {
 	Until     time.Time     `json:"until,omitzero"`
 	Left      int           `json:"left,omitempty"`   // calls
 	Always    bool          `json:"always,omitempty"` // until the session ends
+
+	Called []quotedBytes `json:"called,omitempty"`
+	Vary   *variableFile `json:"vary,omitempty"`
 }
 
 // quotedBytes is a string of arbitrary bytes, quoted as in Go, because JSON strings hold only valid
@@ -87,7 +90,7 @@ func (k grantFile) check(session string) error {
 	case k.Made.IsZero() || k.Left < 0 || terms != 1:
 		return errors.New("it does not say for how long")
 	}
-	return nil
+	return k.checkVary()
 }
 
 func (g Grant) fileForm() grantFile {
@@ -97,6 +100,7 @@ func (g Grant) fileForm() grantFile {
 		Rule: quotedBytes(q.Rule), Session: quotedBytes(q.Session), Container: quotedBytes(q.Container), Project: quotedBytes(q.Project),
 		Effects: exactArgs(q.Effects), Grade: quotedBytes(q.Grade), Notes: exactArgs(q.Notes),
 		User: quotedBytes(g.User), Made: g.Made, Until: g.Until, Left: max(g.Left, 0), Always: g.Left == Unlimited && g.Until.IsZero(),
+		Called: exactArgs(q.Called), Vary: g.Variable.fileForm(),
 	}
 }
 
@@ -125,9 +129,9 @@ func (k grantFile) grant() Grant {
 	q := Question{
 		ID: k.Request, Args: texts(k.Args), Cwd: string(k.Cwd), Dir: string(k.Dir), Path: string(k.Path),
 		Rule: string(k.Rule), Session: string(k.Session), Container: string(k.Container), Project: string(k.Project),
-		Effects: texts(k.Effects), Grade: k.grade(), Notes: texts(k.Notes),
+		Effects: texts(k.Effects), Grade: k.grade(), Notes: texts(k.Notes), Called: texts(k.Called),
 	}
-	g := Grant{ID: k.ID, Question: q, User: string(k.User), Made: k.Made, Until: k.Until, Left: k.Left, digest: q.Digest()}
+	g := Grant{ID: k.ID, Question: q, User: string(k.User), Made: k.Made, Until: k.Until, Left: k.Left, digest: q.Digest(), Variable: k.Vary.variable()}
 	if k.Left == 0 {
 		g.Left = Unlimited
 	}

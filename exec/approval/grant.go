@@ -10,7 +10,7 @@ import (
 )
 
 // Grant is an approval that is valid beyond the callers that waited. It applies only to the same
-// arguments, byte for byte, in the same directory, by the same rule, for the same session. The zero
+// arguments, byte for byte, except for Variable, in the same directory, by the same rule, for the same session. The zero
 // value is not valid.
 type Grant struct {
 	ID       string // 16 hex digits
@@ -19,6 +19,7 @@ type Grant struct {
 	Made     time.Time
 	Until    time.Time // zero: until the session ends
 	Left     int       // remaining calls, or Unlimited
+	Variable *Variable // the argument that may differ; nil: none
 
 	digest string // of Question
 }
@@ -27,7 +28,13 @@ type Grant struct {
 const Unlimited = -1
 
 // By returns the name under which calls that the grant approved are recorded.
-func (g Grant) By() string { return "grant " + g.ID }
+func (g Grant) By() string {
+	if g.Variable == nil {
+		return "grant " + g.ID
+	}
+	short, _ := names.TruncateArgs([]string{g.Variable.Line(g.Question.Args)}, names.MaxListed)
+	return "grant " + g.ID + ": " + short[0]
+}
 
 // valid reports whether g is valid for another call.
 func (g Grant) valid(now time.Time) bool {
@@ -40,17 +47,26 @@ func (g Grant) valid(now time.Time) bool {
 	return g.Until.IsZero() || !isPast(g.Until, now)
 }
 
-// Terms state how long an approval is valid. Exactly one field must be set; the zero value is not
-// valid.
+// Terms state how long an approval is valid. Exactly one field besides Vary must be set; the
+// zero value is not valid.
 type Terms struct {
 	For    time.Duration // for this time
 	Times  int           // for this number of calls, including those that wait
 	Always bool          // until the session ends
+
+	Vary string // in addition: the argument that may differ, in the form of ParseVary
 }
 
 // grant returns a grant with these terms.
 func (t Terms) grant(ask Question, by string, now time.Time) (Grant, error) {
 	g := Grant{ID: names.RandomHex(8), Question: ask, User: by, Made: now, Left: Unlimited, digest: ask.Digest()}
+	if t.Vary != "" {
+		v, err := ask.Variable(t.Vary)
+		if err != nil {
+			return Grant{}, err
+		}
+		g.Variable, t.Vary = v, ""
+	}
 	switch t {
 	case Terms{Always: true}:
 		return g, nil
@@ -96,6 +112,9 @@ func (q *Queue) Grant(id, digest string, shown []string, by string, t Terms) err
 	}
 	q.settle(e, callers, Answer{Outcome: Approved, By: by})
 	delete(q.denials, digest)
+	if g.Variable != nil {
+		q.settleCovered(now)
+	}
 	return nil
 }
 
@@ -120,7 +139,7 @@ func (q *Queue) Granted(ask Question) (g Grant, ok bool, err error) {
 	if len(q.grants.list) == 0 {
 		return Grant{}, false, nil
 	}
-	return q.grants.use(ask.Digest(), time.Now())
+	return q.granted(&ask, ask.Digest(), time.Now())
 }
 
 // Grants returns the valid grants, oldest first.

@@ -40,11 +40,11 @@ func (s *grants) valid(now time.Time) []Grant {
 	return slices.DeleteFunc(slices.Clone(s.list), func(g Grant) bool { return !g.valid(now) })
 }
 
-// use uses a grant for one call. A counted use is written to the file first, so that a restarted
+// use uses the first grant that covers a call. A counted use is written to the file first, so that a restarted
 // watcher does not count it again.
-func (s *grants) use(digest string, now time.Time) (Grant, bool, error) {
+func (s *grants) use(covers func(*Grant) bool, now time.Time) (Grant, bool, error) {
 	list := s.valid(now)
-	i := slices.IndexFunc(list, func(g Grant) bool { return g.digest == digest })
+	i := slices.IndexFunc(list, func(g Grant) bool { return covers(&g) })
 	if i < 0 {
 		return Grant{}, false, nil
 	}

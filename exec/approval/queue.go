@@ -100,7 +100,7 @@ func (q *Queue) enter(ask Question, now time.Time) (*waiter, Answer) {
 	}
 	// A grant may have been made since the call of Granted. If it cannot be used, the question is
 	// still asked.
-	if g, ok, _ := q.grants.use(digest, now); ok {
+	if g, ok, _ := q.granted(&ask, digest, now); ok {
 		return nil, Answer{Outcome: Approved, By: g.By()}
 	}
 	if left := q.denials[digest].until.Sub(now); left > 0 {

@@ -51,6 +51,7 @@ func (x asking) ask(ctx context.Context) (bool, error) {
 		a := approval.Answer{Outcome: approval.Refused, Reason: fmt.Sprintf("%d bytes to read are more than a person reads", n)}
 		return false, errors.Join(x.deny(ctx, x.w, a.Reason), x.end(denied(x.req, x.w, a)))
 	}
+	x.w.findPaths(&ask, x.server.Queue.PathsOf(ask))
 	grant, ok, err := x.server.Queue.Granted(ask)
 	if ok {
 		return x.approved(grant.By())
@@ -70,7 +71,8 @@ func (x asking) ask(ctx context.Context) (bool, error) {
 	}
 	patience, done := x.req.waiting(ctx)
 	defer done()
-	a, changed := x.wait(patience)
+	x.w.offers(&ask)
+	a, changed := x.wait(patience, ask)
 	switch {
 	case a.Outcome == approval.Approved:
 		return x.approved(a.By)
@@ -122,6 +124,7 @@ func (w *authorizedCall) question(req *request) approval.Question {
 		Session: w.state.Session, Container: w.state.Container, Project: w.state.Project, Branch: w.state.Branch, Agent: w.state.Agent,
 		Effects: w.v.Effects, Grade: w.v.Grade, Notes: w.notes,
 	}
+	w.fixWorkspace(&q, req)
 	if w.v.AskReason != "" {
 		q.Notes = append([]string{"asked, although " + w.v.Rule + " allows it: " + w.v.AskReason}, q.Notes...)
 	}
@@ -139,7 +142,7 @@ func (w *authorizedCall) question(req *request) approval.Question {
 
 // wait asks a person, and reminds the caller of it regularly. If the policy changes so that the request would
 // be decided differently, it withdraws the question, and changed is true.
-func (x asking) wait(ctx context.Context) (a approval.Answer, changed bool) {
+func (x asking) wait(ctx context.Context, ask approval.Question) (a approval.Answer, changed bool) {
 	askCtx, done := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -170,7 +173,7 @@ func (x asking) wait(ctx context.Context) (a approval.Answer, changed bool) {
 			}
 		}
 	})
-	a = x.server.Queue.Ask(askCtx, x.w.question(x.req))
+	a = x.server.Queue.Ask(askCtx, ask)
 	return a, context.Cause(askCtx) == errRedecide
 }
 

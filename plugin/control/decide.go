@@ -73,6 +73,7 @@ func decodeBody(w http.ResponseWriter, r *http.Request, max int64, what string, 
 
 // replyResult sends the reply for a finished operation with the result err.
 func replyResult(w http.ResponseWriter, r *http.Request, done string, err error) {
+	var vary *approval.VaryError
 	switch {
 	case err == nil:
 		Reply(w, http.StatusOK, result{Status: done, ID: r.PathValue("id")})
@@ -80,7 +81,7 @@ func replyResult(w http.ResponseWriter, r *http.Request, done string, err error)
 		Reply(w, http.StatusNotFound, problem{err.Error()})
 	case errors.Is(err, approval.ErrChanged):
 		Reply(w, http.StatusConflict, problem{err.Error()})
-	case errors.Is(err, approval.ErrTerms):
+	case errors.Is(err, approval.ErrTerms), errors.As(err, &vary):
 		Reply(w, http.StatusBadRequest, problem{err.Error()})
 	default:
 		Reply(w, http.StatusInternalServerError, problem{err.Error()})

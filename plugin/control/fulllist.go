@@ -123,20 +123,23 @@ func listed(q approval.Question) Question {
 		*text = s.text(*text)
 	}
 	short := shown(q)
-	short.Digest, short.Cut = "", cut
+	short.Digest, short.Vary, short.Cut = "", nil, cut
 	return short
 }
 
 func listedGrant(g approval.Grant) Grant {
 	var s shortener
 	q := &g.Question
-	whole := q.Args
+	whole, vary := q.Args, shownVariable(&g)
+	if g.Variable = nil; vary != nil { // its number may be beyond the arguments that are left
+		vary.Rule = s.text(vary.Rule)
+	}
 	q.Args = s.args(q.Args)
 	for _, text := range []*string{&q.Cwd, &q.Dir, &q.Path, &q.Rule, &q.Container, &q.Project} {
 		*text = s.text(*text)
 	}
 	short := shownGrant(g)
-	short.Cut = s.mark(whole)
+	short.Vary, short.Cut = vary, s.mark(whole)
 	return short
 }
 

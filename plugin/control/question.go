@@ -33,6 +33,7 @@ type Question struct {
 	Waiting   []string     `json:"waiting"`          // the requests that get the same answer
 	Gone      int          `json:"gone"`             // how many of them have no caller any more
 	Digest    string       `json:"digest,omitempty"` // of the question, for the decision; absent if the texts are cut
+	Vary      []Offer      `json:"vary,omitempty"`   // arguments that may vary in a grant; absent if the texts are cut
 	Cut       *Cut         `json:"cut,omitempty"`    // in a list: the texts are cut
 }
 
@@ -46,11 +47,13 @@ type Decision struct {
 	For    string `json:"for,omitempty"`    // a duration such as 15m
 	Times  int    `json:"times,omitempty"`  // calls, including those that wait
 	Always bool   `json:"always,omitempty"` // until the session ends
+
+	Vary string `json:"vary,omitempty"` // in addition: the argument that may vary, as in 2=path
 }
 
 // Terms returns the terms of the grant; the zero value means once. The error is approval.ErrTerms.
 func (d *Decision) Terms() (approval.Terms, error) {
-	t := approval.Terms{Times: d.Times, Always: d.Always}
+	t := approval.Terms{Times: d.Times, Always: d.Always, Vary: d.Vary}
 	if d.For == "" {
 		return t, nil
 	}
@@ -67,7 +70,7 @@ func shown(q approval.Question) Question {
 		Rule: names.Printable(q.Rule), Session: q.Session, Container: names.Printable(q.Container), Project: names.Printable(q.Project),
 		Asked: q.Asked, Deadline: q.Deadline, Waiting: q.Waiting, Gone: q.Gone, Digest: q.Digest(),
 	}
-	s.Grade = q.Grade
+	s.Grade, s.Vary = q.Grade, shownOffers(&q)
 	s.Branch, s.Agent, s.Effects, s.Code, s.Notes = names.Printable(q.Branch), names.Printable(q.Agent), names.PrintableArgs(q.Effects), q.Grade.Code(), texts(q.Notes)
 	return s
 }

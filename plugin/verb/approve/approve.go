@@ -26,6 +26,11 @@ An approval holds for the callers that wait now. A later caller asks again, unle
 --times or --always makes the approval a grant. A grant holds for exactly the same arguments,
 in the same directory and session. It ends with the container at the latest.
 
+With --vary, one argument of the grant may differ: N=path (a file or directory that exists below
+the workspace), N=number, or N=WORD,WORD. Argument 1 is the first after the program. N alone
+takes the form of the argument that is shown. Options and subcommands never vary, nor does
+anything of a command that may run code of the container on the host.
+
 REQUEST is an id, or at least its first 8 characters.
 
 EXIT STATUS
@@ -34,7 +39,8 @@ EXIT STATUS
 
 const approveExample = `  docker hostexec pending
   docker hostexec approve 3f1c9a0b
-  docker hostexec approve --for 15m 3f1c9a0b`
+  docker hostexec approve --for 15m 3f1c9a0b
+  docker hostexec approve --for 1h --vary 2=path 3f1c9a0b`
 
 // NewApproveCommand returns the verb approve.
 func NewApproveCommand(dockerCLI command.Cli) *cobra.Command {
@@ -56,6 +62,13 @@ func NewApproveCommand(dockerCLI command.Cli) *cobra.Command {
 			}
 			ctx := cmd.Context()
 			return settle(ctx, store, args, func(c *control.Client, q control.Question) error {
+				if terms.Vary != "" {
+					line, err := grantVarying(ctx, c, q, terms)
+					if err == nil {
+						cli.Say(dockerCLI.Err(), "this runs without a question: %s", line)
+					}
+					return err
+				}
 				if terms != (approval.Terms{}) {
 					return c.Grant(ctx, q, terms)
 				}
@@ -67,6 +80,7 @@ func NewApproveCommand(dockerCLI command.Cli) *cobra.Command {
 	flags.DurationVar(&terms.For, "for", 0, "Allow the same request without a question for a `time`, such as 15m")
 	flags.IntVar(&terms.Times, "times", 0, "Allow the same request this number of `times`; waiting calls count")
 	flags.BoolVar(&terms.Always, "always", false, "Allow the same request without a question until the session ends")
+	flags.StringVar(&terms.Vary, "vary", "", "With one of these: let `argument` N of the request vary")
 	return cmd
 }
 
@@ -81,10 +95,16 @@ func checkTerms(flags *pflag.FlagSet, t approval.Terms) error {
 	switch {
 	case given > 1:
 		return errors.New("--for, --times and --always exclude each other: give one of them")
+	case flags.Changed("vary") && given == 0:
+		return errors.New("--vary needs --for, --times or --always: give one of them")
 	case flags.Changed("for") && t.For <= 0:
 		return fmt.Errorf("--for %s: want a time such as 15m", t.For)
 	case flags.Changed("times") && t.Times <= 0:
 		return fmt.Errorf("--times %d: want 1 or more", t.Times)
+	case flags.Changed("vary"):
+		if _, err := approval.ParseVary(t.Vary); err != nil {
+			return fmt.Errorf("--vary: %w", err)
+		}
 	}
 	return nil
 }

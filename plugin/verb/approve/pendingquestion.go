@@ -22,6 +22,7 @@ import (
 const (
 	keyYes    = 'y'
 	keyAlways = 'a'
+	keyVary   = 'v'
 	keyNo     = 'n'
 	keyReason = 'r'
 	keyQuit   = 'q'
@@ -59,6 +60,10 @@ func (d *questionList) serve(ctx context.Context, out io.Writer, keys <-chan byt
 		case quits(key):
 			fmt.Fprintln(out)
 			return nil
+		case key == keyVary:
+			if result, done := d.vary(ctx, out, keys, whole); done {
+				fmt.Fprintln(out, result)
+			}
 		default:
 			reason, sure := "", true
 			if key == keyReason {
@@ -147,13 +152,13 @@ func (d *questionList) key(ctx context.Context, out io.Writer, keys <-chan byte,
 		select {
 		case <-read.C:
 			ready = true
-			fmt.Fprint(out, "y runs it once, a until the session ends, n or Enter refuses it, r with a reason, q leaves: ")
+			fmt.Fprint(out, "y runs it once, a until the session ends, v with other arguments, n or Enter refuses it, r with a reason, q leaves: ")
 		case <-d.changed:
 			if now, n := d.next(keep); n == 0 || now.ID != q.ID || !slices.Equal(now.Waiting, q.Waiting) {
 				return 0, false
 			}
 		case key := <-keys:
-			known := []byte{keyYes, keyAlways, keyNo, keyReason, enter, newline}
+			known := []byte{keyYes, keyAlways, keyVary, keyNo, keyReason, enter, newline}
 			if quits(key) || ready && slices.Contains(known, key) {
 				return key, true
 			}

@@ -19,9 +19,14 @@ const (
 	del       = 127 // most terminals send it for backspace
 )
 
-// readReason reads a line from a raw terminal, and echoes it. It returns false if the user cancels.
+// readReason reads the reason for a denial. It returns false if the user cancels.
 func readReason(ctx context.Context, out io.Writer, keys <-chan byte) (reason string, ok bool) {
-	fmt.Fprint(out, "\nReason, which the caller reads (Enter refuses it, Esc goes back): ")
+	return readLine(ctx, out, keys, "Reason, which the caller reads (Enter refuses it, Esc goes back): ")
+}
+
+// readLine reads a line from a raw terminal, and echoes it. It returns false if the user cancels.
+func readLine(ctx context.Context, out io.Writer, keys <-chan byte, prompt string) (text string, ok bool) {
+	fmt.Fprint(out, "\n"+prompt)
 	defer fmt.Fprintln(out)
 	var line []byte
 	for {

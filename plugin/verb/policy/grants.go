@@ -54,7 +54,7 @@ func grantRows(ctx context.Context, store *state.Store, whole bool) ([]*policyRo
 			g = wholeGrant(ctx, store, g)
 		}
 		r := newPolicyRow()
-		r.rule, r.action, r.matches, r.where = grantPrefix+g.ID, policy.Allow.String(), policy.Line(g.Args)+g.Cut.String()+" in "+g.Dir, g.Container+", "+validFor(g)
+		r.rule, r.action, r.matches, r.where = grantPrefix+g.ID, policy.Allow.String(), g.Line()+" in "+g.Dir, g.Container+", "+validFor(g)
 		rows = append(rows, r)
 	}
 	return rows, err

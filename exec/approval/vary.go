@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package approval
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+// Variable is the one argument of a grant that may differ from call to call.
+type Variable struct {
+	Argument  int // in Question.Args, from 1
+	Form      policy.Form
+	Words     []string  // for FormWords
+	Workspace Workspace // for FormPath: the path is below it
+}
+
+// Workspace is a directory tree of the host that the container sees. The zero value is none.
+type Workspace struct {
+	Path string // in the container
+	Dir  string // on the host
+}
+
+// Offer states in which forms an argument of a question may vary. The first form is the default.
+type Offer struct {
+	Argument int
+	Forms    []policy.Form
+	Problem  string // why it cannot vary, or empty
+}
+
+// VaryError states why an argument cannot vary as wanted.
+type VaryError struct{ Reason string }
+
+func (e *VaryError) Error() string { return e.Reason }
+
+func varyError(format string, args ...any) error { return &VaryError{fmt.Sprintf(format, args...)} }
+
+// Limits of a variable argument.
+const (
+	maxWords  = 32
+	maxWord   = 128
+	maxDigits = 9
+	maxPath   = 1024
+)
+
+// ParseVary parses N, N=path, N=number or N=WORD,WORD. The form is empty if only N is given.
+func ParseVary(spec string) (v Variable, err error) {
+	number, form, given := strings.Cut(spec, "=")
+	if v.Argument, err = strconv.Atoi(number); err != nil || v.Argument < 1 || strconv.Itoa(v.Argument) != number {
+		return Variable{}, varyError("%s names no argument: want a number, where 1 is the first after the program", names.Quoted(number))
+	}
+	switch {
+	case !given:
+		return v, nil
+	case form == string(policy.FormPath), form == string(policy.FormNumber):
+		v.Form = policy.Form(form)
+		return v, nil
+	}
+	v.Form, v.Words = policy.FormWords, strings.Split(form, ",")
+	return v, v.checkWords()
+}
+
+// checkWords refuses lists that do not state a choice of plain words.
+func (v Variable) checkWords() error {
+	if len(v.Words) < 2 || len(v.Words) > maxWords {
+		return varyError("want path, number, or a list of 2 to %d words with commas", maxWords)
+	}
+	for i, w := range v.Words {
+		if !plain(w) || len(w) > maxWord || slices.Contains(v.Words[:i], w) {
+			return varyError("word %d of the list cannot be one: want different words of printable ASCII, without = and without - at the beginning", i+1)
+		}
+	}
+	return nil
+}
+
+// plain reports whether an argument that varies may be s at all. It is printable ASCII without spaces at its ends, and
+// neither an option nor an assignment.
+func plain(s string) bool {
+	for _, b := range []byte(s) {
+		if b < ' ' || b > '~' || b == '=' {
+			return false
+		}
+	}
+	return s != "" && s[0] != '-' && strings.TrimSpace(s) == s
+}
+
+// accepts reports whether value has the form of v. For a path this checks only how it is written.
+func (v Variable) accepts(value string) bool {
+	if !plain(value) {
+		return false
+	}
+	switch v.Form {
+	case policy.FormNumber:
+		return isNumber(value)
+	case policy.FormPath:
+		return PlainPath(value)
+	case policy.FormWords:
+		return slices.Contains(v.Words, value)
+	}
+	return false
+}
+
+// isNumber reports whether s is a decimal number without leading zeros, which some programs read as octal.
+func isNumber(s string) bool {
+	return s != "" && len(s) <= maxDigits && strings.Trim(s, "0123456789") == "" && (s[0] != '0' || s == "0")
+}
+
+// PlainPath reports whether a path that varies may be written as s. It has no character that makes a name special for
+// some program, such as host:file, @file, *.c and ~, and leads to no .git.
+func PlainPath(s string) bool {
+	if s == "" || len(s) > maxPath || !isAlnum(s[0]) && !strings.ContainsRune("./_", rune(s[0])) {
+		return false
+	}
+	for i := range len(s) {
+		if !isAlnum(s[i]) && !strings.ContainsRune("./_-+,@", rune(s[i])) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(strings.Split(s, "/"), func(name string) bool { return name == ".." || isGitDir(name) })
+}
+
+func isAlnum(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// isGitDir reports whether name is that of a git directory, for file systems that ignore case and dots at the end too.
+func isGitDir(name string) bool { return strings.EqualFold(strings.TrimRight(name, "."), ".git") }
+
+// Holds reports whether the file at the path at on the host is below w, and not in a git directory.
+func (w Workspace) Holds(at string) bool {
+	rest, ok := names.CutDir(path.Clean(at), w.Dir)
+	return ok && w.Dir != "" && rest != "." && !slices.ContainsFunc(strings.Split(rest, "/"), isGitDir)
+}
+
+// String describes the values of v: <path below /w>.
+func (v Variable) String() string {
+	switch v.Form {
+	case policy.FormPath:
+		return "<path below " + names.Printable(v.Workspace.Path) + ">"
+	case policy.FormWords:
+		var words []string
+		for _, w := range v.Words {
+			words = append(words, policy.Line([]string{w}))
+		}
+		return "<" + strings.Join(words, "|") + ">"
+	}
+	return "<" + string(v.Form) + ">"
+}
+
+// Line returns the rule that v makes of args, in printable ASCII. A literal argument of that text would be quoted.
+func (v Variable) Line(args []string) string {
+	line := policy.Line(args[:v.Argument]) + " " + v.String()
+	if rest := args[v.Argument+1:]; len(rest) > 0 {
+		line += " " + policy.Line(rest)
+	}
+	return line
+}

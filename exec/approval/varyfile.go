@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package approval
+
+import (
+	"errors"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+// variableFile is a Variable in the JSON file.
+type variableFile struct {
+	Argument int           `json:"argument"`
+	Form     policy.Form   `json:"form"`
+	Words    []quotedBytes `json:"words,omitempty"`
+	Below    quotedBytes   `json:"below,omitempty"` // in the container
+	Dir      quotedBytes   `json:"dir,omitempty"`   // on the host
+}
+
+func (v *Variable) fileForm() *variableFile {
+	if v == nil {
+		return nil
+	}
+	return &variableFile{
+		Argument: v.Argument, Form: v.Form, Words: exactArgs(v.Words),
+		Below: quotedBytes(v.Workspace.Path), Dir: quotedBytes(v.Workspace.Dir),
+	}
+}
+
+func (f *variableFile) variable() *Variable {
+	if f == nil {
+		return nil
+	}
+	return &Variable{Argument: f.Argument, Form: f.Form, Words: texts(f.Words), Workspace: Workspace{string(f.Below), string(f.Dir)}}
+}
+
+// checkVary refuses a variable that no grant could have.
+func (k grantFile) checkVary() error {
+	v := k.Vary.variable()
+	if v == nil {
+		return nil
+	}
+	words, path := v.Form == policy.FormWords, v.Form == policy.FormPath
+	switch {
+	case v.Argument < 1 || v.Argument >= len(k.Args) || v.Argument > policy.MaxVariable:
+		return errors.New("the argument that varies is none of its arguments")
+	case words != (len(v.Words) > 0), path != (v.Workspace.Path != ""), path != (v.Workspace.Dir != ""), words && v.checkWords() != nil:
+		return errors.New("it does not say how the argument varies")
+	case !v.accepts(string(k.Args[v.Argument])):
+		return errors.New("the argument that varies does not have the form that it states")
+	}
+	return nil
+}

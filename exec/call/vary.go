@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"path"
+	"slices"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+// A grant with a variable argument covers a path only if it is found below the workspace, as rules find paths: without a
+// link on the way. The check precedes the command. As with rules whose paths are not copied, the container may put
+// something else there before the command opens it.
+
+// fixWorkspace sets the facts about q that a grant with a variable argument compares.
+func (w *authorizedCall) fixWorkspace(q *approval.Question, req *request) {
+	if !slices.Equal(w.v.Args, req.Args) {
+		q.Called = req.Args
+	}
+	if w.state.Dirs == nil || req.git != nil {
+		return
+	}
+	if target, source, ok := w.state.Dirs.Workspace(req.Cwd); ok {
+		q.Workspace = approval.Workspace{Path: target, Dir: source}
+	}
+}
+
+// findPaths adds to q.Paths those of its arguments that are paths below its workspace.
+func (w *authorizedCall) findPaths(q *approval.Question, arguments []int) {
+	for _, n := range arguments {
+		if w.below(q, q.Args[n]) && !slices.Contains(q.Paths, n) {
+			q.Paths = append(q.Paths, n)
+		}
+	}
+}
+
+// below reports whether arg names a file or directory below the workspace of q, for the caller and for the program.
+func (w *authorizedCall) below(q *approval.Question, arg string) bool {
+	at := arg
+	if !path.IsAbs(at) {
+		at = path.Join(q.Cwd, at)
+	}
+	if q.Workspace == (approval.Workspace{}) || !approval.PlainPath(arg) || !names.Within(at, q.Workspace.Path) {
+		return false
+	}
+	f, err := w.state.operand(q.Cwd, arg, policy.TypeAny)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return q.Workspace.Holds(f.Path()) && (w.v.Place.Contained() || onHost(w.cwd.Path(), arg, f.Path()) == arg)
+}
+
+// offers sets which arguments of q may vary, for a person who answers.
+func (w *authorizedCall) offers(q *approval.Question) {
+	for n := 1; n < len(q.Args) && n <= policy.MaxVariable; n++ {
+		o := approval.Offer{Argument: n}
+		forms, err := w.state.Policy.Variable(w.v, n)
+		switch {
+		case err != nil:
+			o.Problem = err.Error()
+		case q.Called != nil && (count(q.Called[1:], q.Args[n]) != 1 || count(q.Args[1:], q.Args[n]) != 1):
+			o.Problem = "it is not one argument of the caller: the host chose or changed it, or it is there twice"
+		default:
+			if slices.Contains(forms, policy.FormPath) {
+				w.findPaths(q, []int{n})
+			}
+			if o.Forms = approval.Narrow(forms, q.Args[n], slices.Contains(q.Paths, n)); len(o.Forms) == 0 {
+				o.Problem = "as it was shown it has none of the forms that may vary"
+			}
+		}
+		q.Offers = append(q.Offers, o)
+	}
+}
+
+func count(list []string, word string) (n int) {
+	for _, s := range list {
+		if s == word {
+			n++
+		}
+	}
+	return n
+}

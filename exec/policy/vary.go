@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Form is the set of values of an argument that may vary in a grant.
+type Form string
+
+const (
+	FormNumber Form = "number" // a decimal number
+	FormPath   Form = "path"   // an existing path below the workspace
+	FormWords  Form = "words"  // a word of a list
+)
+
+// MaxVariable is the greatest number of an argument that may vary.
+const MaxVariable = 64
+
+var (
+	errVaryNumber  = fmt.Errorf("arguments are numbered from 1 to %d; the program has no number, because it cannot vary", MaxVariable)
+	errVaryCode    = errors.New("it may run code of the container on the host, so nothing of it can vary; with where: sandbox it could")
+	errVaryOption  = errors.New("it is an option, or may set one")
+	errVaryCommand = errors.New("its arguments are a program, or choose what runs")
+	errVaryVerb    = errors.New("it may choose what the program does")
+	errVaryValue   = errors.New("it may be the value of an option that names code or configuration")
+	errVaryDashes  = errors.New("after -- may come a command")
+)
+
+// Variable returns the forms in which argument n of v may vary in a grant. There are none if other values of the argument
+// could make the command another one: then the error says why.
+func (p *Policy) Variable(v Verdict, n int) ([]Form, error) {
+	name := v.Args[0]
+	switch {
+	case n < 1 || n >= len(v.Args) || n > MaxVariable:
+		return nil, errVaryNumber
+	case name == GitPush || name == Shell || v.TargetContainer() != "":
+		return nil, errVaryCommand
+	case !v.Place.Confined() && v.Grade != GradeNone && v.Grade != GradeUnknown:
+		return nil, errVaryCode
+	case strings.HasPrefix(v.Args[n], "-"), strings.Contains(v.Args[n], "="):
+		return nil, errVaryOption
+	}
+	forms := []Form{FormNumber, FormPath, FormWords}
+	for _, name := range p.programs(name, v.Command.Path) {
+		some, err := variable(name, v.Args, n)
+		if err != nil {
+			return nil, err
+		}
+		forms = slices.DeleteFunc(forms, func(f Form) bool { return !slices.Contains(some, f) })
+	}
+	return forms, nil
+}
+
+// variable is Variable for a program called name.
+func variable(name string, args []string, n int) ([]Form, error) {
+	t := tool(name)
+	is := func(set func(string) bool) bool { return set(name) || set(t) }
+	dashes := slices.Contains(args[1:n], "--")
+	switch {
+	case plainCommands(name) || harmlessCommands(name):
+		return []Form{FormNumber, FormPath, FormWords}, nil
+	case is(wrappers), is(commandLanguages), is(targets):
+		return nil, errVaryCommand
+	case t == "git":
+		return gitVariable(args, n)
+	case dashes:
+		return nil, errVaryDashes
+	case takesCode(args[n-1]):
+		return nil, errVaryValue
+	case is(scripts):
+		if strings.HasPrefix(args[n-1], "-") || n == 1 {
+			return nil, errVaryCommand
+		}
+	case is(subcommands) || runs(name) && !operandsFirst(t):
+		if verbs, _ := operandsBefore(args, n, nil); verbs < 2 {
+			return nil, errVaryVerb
+		}
+	}
+	if !strings.Contains(args[n], "/") { // a container could make a file with the name of a subcommand
+		return []Form{FormNumber, FormWords}, nil
+	}
+	return []Form{FormNumber, FormPath, FormWords}, nil
+}
+
+// gitVariable is variable for git. A path varies only where git takes no revision.
+func gitVariable(args []string, n int) ([]Form, error) {
+	before, verb := operandsBefore(args, n, gitOptions)
+	dashes := slices.Contains(args[1:n], "--")
+	switch {
+	case before < 1 || before < 2 && !gitOperandVerbs(verb):
+		return nil, errVaryVerb
+	case gitCodeVerbs(verb):
+		return nil, errVaryCommand
+	case !dashes && takesCode(args[n-1]):
+		return nil, errVaryValue
+	case gitPathVerbs(verb) || dashes && gitOperandVerbs(verb):
+		return []Form{FormNumber, FormPath, FormWords}, nil
+	}
+	return []Form{FormNumber, FormWords}, nil
+}
+
+// operandsBefore returns the number of operands before argument n, and the first of them. It returns 0 if an option that
+// is not in options comes before the first two: the argument after it could be its value. The value of options is the
+// number of arguments after an option.
+func operandsBefore(args []string, n int, options map[string]int) (count int, first string) {
+	for i := 1; i < n; i++ {
+		arg := args[i]
+		values, known := options[arg]
+		switch {
+		case arg == "--" && count > 0:
+		case count > 0 && options != nil && strings.HasPrefix(arg, "-"): // the options of a verb of git
+		case count < 2 && strings.HasPrefix(arg, "-"):
+			if !known {
+				return 0, ""
+			}
+			i += values
+			if i >= n { // argument n is the value
+				return 0, ""
+			}
+		case !strings.HasPrefix(arg, "-"):
+			if count == 0 {
+				first = arg
+			}
+			count++
+		}
+	}
+	return count, first
+}
+
+// takesCode reports whether the argument after option may be code, a program, or configuration that names one.
+func takesCode(option string) bool {
+	name, _, _ := strings.Cut(strings.TrimLeft(option, "-"), "=")
+	switch {
+	case !strings.HasPrefix(option, "-") || name == "":
+		return false
+	case !strings.HasPrefix(option, "--") && strings.ContainsAny(name[:1]+name[len(name)-1:], codeLetters):
+		return true
+	}
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(codeOptions, func(part string) bool { return strings.Contains(name, part) })
+}

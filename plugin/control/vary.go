@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"slices"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+// Offer is an argument of a question that may vary. It is a JSON object of the API.
+type Offer struct {
+	Argument int           `json:"argument"`        // 1 is the first after the program
+	Forms    []policy.Form `json:"forms"`           // number, path, words; the first is the default
+	Below    string        `json:"below,omitempty"` // for path: the directory in the container
+}
+
+// Variable is the argument of a grant that varies. It is a JSON object of the API.
+type Variable struct {
+	Argument int         `json:"argument"`
+	Form     policy.Form `json:"form"`
+	Words    []string    `json:"words,omitempty"`
+	Below    string      `json:"below,omitempty"`
+	Rule     string      `json:"rule"` // the grant as a readable rule
+}
+
+// shownOffers returns the arguments of q that may vary.
+func shownOffers(q *approval.Question) (list []Offer) {
+	for _, o := range q.Offers {
+		if len(o.Forms) == 0 {
+			continue
+		}
+		s := Offer{Argument: o.Argument, Forms: o.Forms}
+		if slices.Contains(o.Forms, policy.FormPath) {
+			s.Below = names.Printable(q.Workspace.Path)
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// shownVariable returns the variable argument of g, or nil.
+func shownVariable(g *approval.Grant) *Variable {
+	v := g.Variable
+	if v == nil {
+		return nil
+	}
+	return &Variable{
+		Argument: v.Argument, Form: v.Form, Words: names.PrintableArgs(v.Words), Below: names.Printable(v.Workspace.Path),
+		Rule: v.Line(g.Question.Args),
+	}
+}
+
+// Line returns the grant as a readable rule: the command line, with the values of an argument that varies.
+func (g *Grant) Line() string {
+	if g.Vary != nil {
+		return g.Vary.Rule
+	}
+	return Line(g.Args) + g.Cut.String()
+}
+
+// VaryLine returns the readable rule of a grant for q in which the argument of spec varies. It returns "" if q does not
+// offer that argument: the watcher says why.
+func (q *Question) VaryLine(spec string) (string, error) {
+	v, err := approval.ParseVary(spec)
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(q.Vary, func(o Offer) bool { return o.Argument == v.Argument })
+	if i < 0 {
+		return "", nil
+	}
+	ask := approval.Question{Args: make([]string, len(q.Args)), Offers: []approval.Offer{{Argument: v.Argument, Forms: q.Vary[i].Forms}}}
+	ask.Workspace.Path, _ = Unquoted(q.Vary[i].Below)
+	for n, arg := range q.Args {
+		ask.Args[n], _ = Unquoted(arg)
+	}
+	chosen, err := ask.Variable(spec)
+	if err != nil {
+		return "", err
+	}
+	return chosen.Line(ask.Args), nil
+}

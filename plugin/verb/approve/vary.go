@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package approve
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+)
+
+// grantVarying grants q on the terms t, with an argument that varies. It returns the readable rule of the grant.
+func grantVarying(ctx context.Context, c *control.Client, q control.Question, t approval.Terms) (string, error) {
+	line, err := q.VaryLine(t.Vary)
+	if err == nil {
+		err = c.Grant(ctx, q, t)
+	}
+	return line + " " + describeTerms(t), err
+}
+
+// describeTerms describes how long a grant with the terms t holds.
+func describeTerms(t approval.Terms) string {
+	switch {
+	case t.For > 0:
+		text := t.For.String()
+		for _, zero := range []string{"0s", "0m"} { // 1h, not 1h0m0s
+			if short := strings.TrimSuffix(text, zero); strings.HasSuffix(short, "m") || strings.HasSuffix(short, "h") {
+				text = short
+			}
+		}
+		return "for " + text
+	case t.Times > 0:
+		return fmt.Sprintf("%d times", t.Times)
+	}
+	return "until the session ends"
+}
+
+// describeOffers describes which arguments of q may vary, one in each line.
+func describeOffers(q control.Question) (lines []string) {
+	for _, o := range q.Vary {
+		var forms []string
+		for _, f := range o.Forms {
+			switch f {
+			case policy.FormPath:
+				forms = append(forms, fmt.Sprintf("%d=path (below %s)", o.Argument, o.Below))
+			case policy.FormNumber:
+				forms = append(forms, fmt.Sprintf("%d=number", o.Argument))
+			case policy.FormWords:
+				forms = append(forms, fmt.Sprintf("%d=WORD,WORD", o.Argument))
+			}
+		}
+		lines = append(lines, strings.Join(forms, ", "))
+	}
+	return lines
+}
+
+// varyTerms are the keys by which pending --watch confirms a grant whose argument varies.
+var varyTerms = map[byte]approval.Terms{'h': {For: time.Hour}, keyAlways: {Always: true}}
+
+// vary asks which argument of q may vary and for how long, and grants that. It returns the result as a text, and false if
+// the user cancels.
+func (d *questionList) vary(ctx context.Context, out io.Writer, keys <-chan byte, q control.Question) (string, bool) {
+	offers := describeOffers(q)
+	if len(offers) == 0 {
+		fmt.Fprintln(out, "\nNo argument of this request can vary. approve --vary N tells why.")
+		return "", false
+	}
+	fmt.Fprintf(out, "\nThese may vary: %s", strings.Join(offers, "; "))
+	spec, ok := readLine(ctx, out, keys, "Argument (Enter approves nothing yet, Esc goes back): ")
+	if !ok || spec == "" {
+		return "", false
+	}
+	line, err := q.VaryLine(spec)
+	if err != nil {
+		fmt.Fprintln(out, "Not granted: "+err.Error())
+		return "", false
+	}
+	fmt.Fprintf(out, "%s\nh allows that for 1h, a until the session ends, any other key goes back: ", names.Plain(line))
+	select {
+	case key := <-keys:
+		terms, known := varyTerms[key]
+		fmt.Fprintln(out)
+		if !known {
+			return "", false
+		}
+		terms.Vary = spec
+		return d.grant(ctx, q, terms), true
+	case <-ctx.Done():
+		return "", false
+	}
+}
+
+// grant settles q by a grant whose argument varies, and returns the result as a text.
+func (d *questionList) grant(ctx context.Context, q control.Question, t approval.Terms) (text string) {
+	err := answerOne(ctx, d.store, q, func(c *control.Client, q control.Question) error {
+		line, err := grantVarying(ctx, c, q, t)
+		text = "Runs, and so does " + line + "."
+		return err
+	})
+	if err != nil {
+		return "Not granted: " + err.Error()
+	}
+	d.drop(q)
+	return text
+}
