@@ -118,6 +118,8 @@ func TestIntegrationProxyMake(t *testing.T) {
 		check(t, os.Remove(h.Client("make")+of))
 		eventually(t, patience, "make"+of+" is there again", func() bool { _, err := os.Stat(h.Client("make") + of); return err == nil })
 	}
+	check(t, os.Remove(ignored))
+	eventually(t, patience, ".gitignore is there again", func() bool { text, _ := os.ReadFile(ignored); return string(text) == "*\n" })
 	want(t, "make build, at last", h.feed(t, "", h.Client("make"), "build", "TARGET=hello").String(), Result{Out: "building hello\n"}.String())
 }
 

@@ -91,13 +91,17 @@ func (d *requestDirs) renew(commands []string) (files.RequestDir, error) {
 	return p, nil
 }
 
-// repair publishes those of commands whose client or PID file is missing.
+// repair publishes those of commands whose client or PID file is missing, and puts back .gitignore.
 func (d *requestDirs) repair(commands []string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.dirs == nil {
 		return nil // the session ends
 	}
+	if !d.dirs[commands[0]].Named() {
+		return nil // renew makes it again
+	}
+	d.ignore()
 	var missing []string
 	for _, name := range commands {
 		box := d.dirs[name]
@@ -107,10 +111,9 @@ func (d *requestDirs) repair(commands []string) error {
 			missing = append(missing, name)
 		}
 	}
-	if len(missing) == 0 || !d.dirs[missing[0]].Named() {
+	if len(missing) == 0 {
 		return nil
 	}
-	d.ignore()
 	return d.publishLocked(missing)
 }
 
