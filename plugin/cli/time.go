@@ -5,6 +5,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	timetypes "github.com/docker/docker/api/types/time"
@@ -12,14 +14,22 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// SinceTime parses a time as docker logs does.
+// maxDays is the greatest number of days in an age. It is more than a time.Duration can hold.
+const maxDays = 100_000
+
+// SinceTime parses a time as docker logs does, or a number of days such as 7d.
 func SinceTime(value string, now time.Time) (time.Time, error) {
 	if value == "" {
 		return time.Time{}, nil
 	}
+	if n, ok := strings.CutSuffix(value, "d"); ok {
+		if days, err := strconv.ParseUint(n, 10, 32); err == nil && days <= maxDays {
+			return now.AddDate(0, 0, -int(days)).Truncate(time.Second), nil
+		}
+	}
 	stamp, err := timetypes.GetTimestamp(value, now)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("--since %s: neither a time, as 2026-01-31T12:00:00Z, nor an age, as 15m", names.Quoted(value))
+		return time.Time{}, fmt.Errorf("--since %s: neither a time, as 2026-01-31T12:00:00Z, nor an age, as 15m or 7d", names.Quoted(value))
 	}
 	sec, nsec, err := timetypes.ParseTimestamps(stamp, 0)
 	if err != nil {

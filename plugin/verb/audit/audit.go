@@ -75,12 +75,12 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVarP(&opts.follow, "follow", "f", false, "Also show new records")
 	flags.BoolVar(&opts.raw, "raw", false, "Show the lines of the log as they are")
-	flags.StringVar(&opts.since, "since", "", "Only show records since a `time` (15m, 2026-01-31, 2026-01-31T12:00:00Z)")
+	flags.StringVar(&opts.since, "since", "", "Only show records since a `time` (15m, 7d, 2026-01-31, 2026-01-31T12:00:00Z)")
 	flags.StringVarP(&opts.tail, "tail", "n", "all", "`Number` of records to show from the end")
 	cli.FormatFlag(cmd, &opts.format, cli.FieldsOf(auditRow{}))
 	cli.FilterFlag(cmd, &opts.filters, "", "records", auditCriteria, sessions.FilterValues)
 	cmd.MarkFlagsMutuallyExclusive("raw", "format")
-	cmd.AddCommand(newAuditVerifyCommand(dockerCLI))
+	cmd.AddCommand(newAuditVerifyCommand(dockerCLI), newAuditStatsCommand(dockerCLI))
 	return cmd
 }
 
