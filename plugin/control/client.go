@@ -178,5 +178,8 @@ func replyError(resp *http.Response) error {
 	if p.Error == approval.ErrTerms.Error() {
 		return approval.ErrTerms
 	}
+	if resp.StatusCode == http.StatusBadRequest {
+		return &approval.VaryError{Reason: names.Printable(p.Error)}
+	}
 	return errors.New(names.Printable(p.Error))
 }

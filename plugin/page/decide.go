@@ -35,7 +35,11 @@ func (p *Page) approve(w http.ResponseWriter, r *http.Request) {
 			fail(w, http.StatusBadRequest, err.Error())
 			return
 		}
-		p.decide(w, r, decisionResult{Approved, describeTerms(terms)}, func(q *control.Question) (settle, bool) {
+		done := &decisionResult{Approved, describeTerms(terms)}
+		p.decide(w, r, done, func(q *control.Question) (settle, bool) {
+			if rule, err := q.VaryLine(terms.Vary); err == nil && rule != "" {
+				done.held += ": " + rule
+			}
 			changed := q.Digest != d.Digest
 			q.Digest, q.Waiting = d.Digest, d.Waiting
 			return approving(terms), !changed
@@ -61,7 +65,7 @@ func (p *Page) deny(w http.ResponseWriter, r *http.Request) {
 		}
 		d = control.Decision{}
 	}
-	p.decide(w, r, decisionResult{Outcome: Denied}, func(q *control.Question) (settle, bool) {
+	p.decide(w, r, &decisionResult{Outcome: Denied}, func(q *control.Question) (settle, bool) {
 		deny := func(c *control.Client, ctx context.Context, q control.Question) error {
 			return c.Deny(ctx, q, d.Reason)
 		}
@@ -75,7 +79,7 @@ type decisionResult struct {
 	held string // how long an approval holds; empty: once
 }
 
-func settledHere(q control.Question, done decisionResult) card {
+func settledHere(q control.Question, done *decisionResult) card {
 	c := newEndedCard(q, done.Outcome)
 	c.SettledHere, c.Held = true, done.held
 	return c
@@ -85,8 +89,8 @@ func settledHere(q control.Question, done decisionResult) card {
 type settle func(*control.Client, context.Context, control.Question) error
 
 // decide sends a decision on request {id} to the watcher of its session. judge chooses the method and
-// reports whether the question is still the one that was shown.
-func (p *Page) decide(w http.ResponseWriter, r *http.Request, done decisionResult, judge func(*control.Question) (settle, bool)) {
+// reports whether the question is still the one that was shown. It may change done.
+func (p *Page) decide(w http.ResponseWriter, r *http.Request, done *decisionResult, judge func(*control.Question) (settle, bool)) {
 	id := r.PathValue("id")
 	now, found := p.find(r.Context(), id)
 	if !idForm.Matches(id) || !found {
@@ -123,6 +127,7 @@ func (p *Page) decide(w http.ResponseWriter, r *http.Request, done decisionResul
 
 // refuse sends the reason why a decision was not accepted, with the current state of the question.
 func (p *Page) refuse(w http.ResponseWriter, r *http.Request, now control.Question, err error) {
+	var vary *approval.VaryError
 	switch {
 	case errors.Is(err, approval.ErrUnknown), errors.Is(err, control.ErrNoWatcher):
 		if wantsHTML(r) {
@@ -137,7 +142,7 @@ func (p *Page) refuse(w http.ResponseWriter, r *http.Request, now control.Questi
 		}
 		q := request(now)
 		control.Reply(w, http.StatusConflict, problem{Error: err.Error(), Request: &q})
-	case errors.Is(err, approval.ErrTerms):
+	case errors.Is(err, approval.ErrTerms), errors.As(err, &vary):
 		fail(w, http.StatusBadRequest, err.Error())
 	case errors.Is(err, control.ErrCalled):
 		fail(w, http.StatusForbidden, err.Error())

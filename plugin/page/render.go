@@ -21,7 +21,7 @@ var sources embed.FS
 // are parsed on first use, because watchers run the same program and need none.
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
-		"stamp": stamp, "took": formatDuration, "line": commandLine, "rows": rows, "more": more, "bytes": size, "quoted": quoted, "lines": lines, "glance": oneLine, "newest": newest, "older": older, "blank": hasInvisibleParts, "known": known, "join": strings.Join, "offers": func() []offer { return offers },
+		"stamp": stamp, "took": formatDuration, "line": commandLine, "rows": rows, "more": more, "bytes": size, "quoted": quoted, "lines": lines, "glance": oneLine, "newest": newest, "older": older, "blank": hasInvisibleParts, "known": known, "join": strings.Join, "offers": func() []offer { return offers }, "varies": varyChoices,
 	}).ParseFS(sources, "templates/*.html"))
 })
 

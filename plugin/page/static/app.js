@@ -84,12 +84,20 @@
       if (terms.for) body.for = terms.for;
       if (terms.times) body.times = Number(terms.times);
       if (terms.always) body.always = true;
+      const vary = varied(card);
+      if (vary && (body.for || body.times || body.always)) body.vary = vary;
       answering.add(card.id);
       for (const button of card.querySelectorAll('button')) button.disabled = true;
     }
     ctx.request.body = JSON.stringify(body);
     ctx.request.headers['Content-Type'] = 'application/json';
   });
+
+  // varied returns the argument of a card that may differ, as chosen in its menu.
+  function varied(card) {
+    const chosen = card.querySelector('.vary')?.value || '';
+    return chosen.endsWith('=') ? chosen + card.querySelector('.words').value : chosen;
+  }
 
   // An answer that is no card must not take a card's place.
   document.addEventListener('htmx:before:response', event => {

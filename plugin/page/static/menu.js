@@ -34,16 +34,34 @@
   });
 
   function step(menu, by) {
-    const all = [...menu.querySelectorAll('.grant:enabled')];
+    const all = [...menu.querySelectorAll('.grant:enabled:not([hidden])')];
     const here = all.indexOf(document.activeElement);
     const next = here < 0 ? (by > 0 ? 0 : all.length - 1) : (here + by + all.length) % all.length;
     if (all[next]) all[next].focus();
   }
 
+  // What an argument that may differ makes of the grant is shown as a rule, before it is granted.
+  document.addEventListener('input', event => {
+    const menu = event.target.closest('.terms .menu');
+    if (!menu) return;
+    const choice = menu.querySelector('.vary').selectedOptions[0];
+    const words = choice.value.endsWith('=');
+    const values = words ? '<' + menu.querySelector('.words').value.split(',').join('|') + '>' : choice.dataset.form;
+    menu.querySelector('.wordlist').hidden = !words;
+    menu.querySelector('.rule').hidden = !choice.value;
+    menu.querySelector('.rule code').textContent = [choice.dataset.before, values, choice.dataset.after].filter(Boolean).join(' ');
+    menu.querySelector('.exactly').hidden = Boolean(choice.value);
+    for (const once of menu.querySelectorAll('.grant:not([data-for], [data-times], [data-always])')) once.hidden = Boolean(choice.value);
+  });
+
   // The keys of an open menu are its own, before they are the page's.
   document.addEventListener('keydown', event => {
     const menu = open();
     if (!menu || !menu.contains(event.target)) return;
+    if (event.target.matches('select, input') && event.key !== 'Escape') { // its keys are its own
+      event.stopPropagation();
+      return;
+    }
     switch (event.key) {
       case 'ArrowDown': case 'j': step(menu, 1); break;
       case 'ArrowUp': case 'k': step(menu, -1); break;
