@@ -25,6 +25,7 @@ const (
 	keyVary   = 'v'
 	keyNo     = 'n'
 	keyReason = 'r'
+	keyNever  = 'N'
 	keyQuit   = 'q'
 	ctrlC     = 3
 	ctrlD     = 4
@@ -66,7 +67,7 @@ func (d *questionList) serve(ctx context.Context, out io.Writer, keys <-chan byt
 			}
 		default:
 			reason, sure := "", true
-			if key == keyReason {
+			if key == keyReason || key == keyNever {
 				reason, sure = readReason(ctx, out, keys)
 			}
 			if sure { // otherwise the question is shown again
@@ -152,13 +153,13 @@ func (d *questionList) key(ctx context.Context, out io.Writer, keys <-chan byte,
 		select {
 		case <-read.C:
 			ready = true
-			fmt.Fprint(out, "y runs it once, a until the session ends, v with other arguments, n or Enter refuses it, r with a reason, q leaves: ")
+			fmt.Fprint(out, "y runs it once, a until the session ends, v with other arguments, n or Enter refuses it, r with a reason, N until the session ends, q leaves: ")
 		case <-d.changed:
 			if now, n := d.next(keep); n == 0 || now.ID != q.ID || !slices.Equal(now.Waiting, q.Waiting) {
 				return 0, false
 			}
 		case key := <-keys:
-			known := []byte{keyYes, keyAlways, keyVary, keyNo, keyReason, enter, newline}
+			known := []byte{keyYes, keyAlways, keyVary, keyNo, keyReason, keyNever, enter, newline}
 			if quits(key) || ready && slices.Contains(known, key) {
 				return key, true
 			}
@@ -174,6 +175,8 @@ func (d *questionList) answer(ctx context.Context, q control.Question, key byte,
 	switch key {
 	case keyYes:
 		verb, settle = "Runs.", func(c *control.Client, q control.Question) error { return c.Approve(ctx, q) }
+	case keyNever:
+		verb, settle = "Refused, each time until the session ends.", func(c *control.Client, q control.Question) error { return c.DenyAlways(ctx, q, reason) }
 	case keyAlways:
 		always := approval.Terms{Always: true}
 		verb, settle = "Runs, each time until the session ends.", func(c *control.Client, q control.Question) error { return c.Grant(ctx, q, always) }
