@@ -15,12 +15,12 @@ import (
 // another origin, and it never adds the header by itself, unlike a cookie.
 const tokenHeader = "X-Hostexec-Token"
 
-// policy allows the browser to load from this origin only.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
+// contentSecurityPolicy allows the browser to load from this origin only.
+const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
 var headers = map[string]string{
-	"Content-Security-Policy":      policy,
+	"Content-Security-Policy":      contentSecurityPolicy,
 	"X-Frame-Options":              "DENY",
 	"X-Content-Type-Options":       "nosniff",
 	"Referrer-Policy":              "no-referrer",
