@@ -134,8 +134,8 @@ func (h *Host) session(t testing.TB) string {
 	return filepath.Base(all[0])
 }
 
-// conversation is what a client says, in every form that has broken a bridge: long lines,
-// escapes, no message at all, stderr between, a notification.
+// conversation contains client messages in every form that has broken a bridge: long lines,
+// escapes, an empty message, stderr between messages, a notification.
 func conversation() string {
 	long := strings.Repeat("0123456789abcdef", 1<<18) // 4 MiB in one line
 	return `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}` + "\n" +

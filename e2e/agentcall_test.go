@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestIntegrationAgentCalls calls commands of the host from an agent: what is proxied runs,
-// decided and written down under the agent's name, and nothing else does.
+// TestIntegrationAgentCalls calls commands of the host from an agent. Proxied commands run, and are
+// decided and recorded under the agent's name. Nothing else runs.
 func TestIntegrationAgentCalls(t *testing.T) {
 	eachMode(t, func(t *testing.T, h *Host, mode string) {
 		flags := append([]string{"--proxy", "hsh=/bin/sh", "--proxy", "banned=deny", "--proxy", "hp=" + probePath(t)}, echo(t, mode)...)
@@ -66,7 +66,7 @@ func TestIntegrationAgentCallsInContainer(t *testing.T) {
 	})
 }
 
-// TestIntegrationAgentAsks asks a person about an agent's call, who sees which agent it is.
+// TestIntegrationAgentAsks asks a person about an agent's call. The question names the agent.
 func TestIntegrationAgentAsks(t *testing.T) {
 	eachMode(t, func(t *testing.T, h *Host, mode string) {
 		file := h.Write(t, h.Work, "a.yaml", "agent: {name: my-agent}\n", 0o644)
@@ -97,8 +97,8 @@ func shDir(t *testing.T, h *Host) string {
 	return dir
 }
 
-// TestIntegrationAgentWorkspace writes in the workspace: it is seen on the host at once, stays
-// when the agent has ended, and belongs to whom the image says.
+// TestIntegrationAgentWorkspace writes in the workspace. The host sees the files at once, keeps
+// them after the agent has ended, and the owner is the image's user.
 func TestIntegrationAgentWorkspace(t *testing.T) {
 	for _, shared := range dockerUsers(t) {
 		for img, uid := range map[string]uint32{"busybox": 0, "user": 1000} {

@@ -63,8 +63,8 @@ func TestIntegrationAgentConfig(t *testing.T) {
 	})
 }
 
-// TestIntegrationAgentLimits looks at the container that a configuration has become, with
-// what was typed over it.
+// TestIntegrationAgentLimits checks the container that results from a configuration and from flags
+// that override it.
 func TestIntegrationAgentLimits(t *testing.T) {
 	for _, shared := range dockerUsers(t) {
 		t.Run(shared.Name, func(t *testing.T) {
@@ -104,8 +104,8 @@ func TestIntegrationAgentKept(t *testing.T) {
 	}
 }
 
-// TestIntegrationAgentWithoutDocker runs a process where there is no engine, and where the
-// container's settings are nonsense.
+// TestIntegrationAgentWithoutDocker runs a process agent without an engine, and with invalid
+// settings for a container.
 func TestIntegrationAgentWithoutDocker(t *testing.T) {
 	for _, shared := range dockerUsers(t) {
 		t.Run(shared.Name, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestIntegrationAgentEngine(t *testing.T) {
 	}
 }
 
-// TestIntegrationAgentMisused says what is wrong with what was typed or written.
+// TestIntegrationAgentMisused checks the errors of wrong flags and wrong configuration.
 func TestIntegrationAgentMisused(t *testing.T) {
 	h := dockerUsers(t)[0]
 	file := h.Write(t, h.Work, "broken.yaml", "agent: {mode: foo}\n", 0o644)
@@ -183,8 +183,8 @@ func TestIntegrationAgentMisused(t *testing.T) {
 	}
 }
 
-// TestIntegrationAgentTerminal gives a container a terminal: its two outputs are one, and
-// that is said.
+// TestIntegrationAgentTerminal gives a container a terminal. The agent reports that its two outputs
+// are one.
 func TestIntegrationAgentTerminal(t *testing.T) {
 	h := dockerUsers(t)[0]
 	r := h.Docker(t, agentArgs(t, "container", "busybox", "-t", "--", "sh", "-c", "echo out; echo err >&2; test -t 1")...)

@@ -103,8 +103,8 @@ func TestIntegrationAgentStopped(t *testing.T) {
 	}
 }
 
-// TestIntegrationAgentCallOfKilledWatcher kills the watcher in the middle of an agent's call: the command's
-// tree ends and so does the agent, and the client is told.
+// TestIntegrationAgentCallOfKilledWatcher kills the watcher during an agent's call: the command's
+// tree and the agent end, and the client gets an error.
 func TestIntegrationAgentCallOfKilledWatcher(t *testing.T) {
 	eachMode(t, func(t *testing.T, h *Host, mode string) {
 		flags := append([]string{"--proxy", "hsh=/bin/sh"}, echo(t, mode)...)
@@ -134,8 +134,9 @@ func TestIntegrationAgentCallOfKilledWatcher(t *testing.T) {
 	})
 }
 
-// TestIntegrationAgentOrphaned kills everybody who would remove an agent's container, at once:
-// it stays, until prune, or the next agent, removes it. One that was to be kept stays then, too.
+// TestIntegrationAgentOrphaned kills at once every process that would remove an agent's container.
+// The container stays until prune or the next agent removes it. A container with --keep stays then
+// too.
 func TestIntegrationAgentOrphaned(t *testing.T) {
 	ways := map[string]func(t *testing.T, h *Host){
 		"prune": func(t *testing.T, h *Host) { h.Must(t, "hostexec", "prune", "-f") },

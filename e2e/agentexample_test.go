@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestIntegrationAgentExample builds examples/agent as it stands, from a base that needs no
-// registry, and talks to what comes of it: by its own agent.yaml, in both modes.
+// TestIntegrationAgentExample builds examples/agent from a base that needs no registry, and runs it
+// by its own agent.yaml in both modes.
 func TestIntegrationAgentExample(t *testing.T) {
 	example, err := filepath.Abs("../examples/agent")
 	check(t, err)
@@ -51,7 +51,7 @@ func TestIntegrationAgentExample(t *testing.T) {
 	}
 }
 
-// pack makes of one file in dir what docker build reads.
+// pack writes the archive of one file in dir that docker build reads.
 func pack(t testing.TB, dir, name string) []byte {
 	t.Helper()
 	fs := &rootfs{files: map[string]file{}}

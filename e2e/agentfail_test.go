@@ -158,7 +158,7 @@ func TestIntegrationAgentFails(t *testing.T) {
 	}
 }
 
-// frontFailure is agentFailure, but for what the engine in front of the engine tells.
+// frontFailure is agentFailure without the text of the test's engine proxy.
 func frontFailure(t *testing.T, h *Host, args []string, kind, text, more string) {
 	t.Helper()
 	args = append([]string{args[0], args[1], args[2], args[3], "--json"}, args[4:]...)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestIntegrationArguments hands words to the host that a careless way would change.
+// TestIntegrationArguments passes arguments to the host that careless quoting would change.
 func TestIntegrationArguments(t *testing.T) {
 	tests := []struct{ name, script, want string }{
 		{"none", `hp args`, `[]`},
@@ -74,7 +74,7 @@ func TestIntegrationSignalDeaths(t *testing.T) {
 	})
 }
 
-// TestIntegrationCannotRun calls what cannot be run, for one reason each.
+// TestIntegrationCannotRun calls commands that cannot run, each for another reason.
 func TestIntegrationCannotRun(t *testing.T) {
 	tests := []struct {
 		name, command string

@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// approver is a terminal of the host in which docker hostexec pending --watch runs: somebody
-// is there to ask.
+// approver is a terminal of the host that runs docker hostexec pending --watch, so that a person
+// can be asked.
 func approver(t *testing.T, h *Host) *Term {
 	t.Helper()
 	m := h.term(t, "docker", "hostexec", "pending", "--watch")
@@ -33,8 +33,8 @@ func askingContainer(t *testing.T, h *Host) *Container {
 	return c
 }
 
-// waitUntilAsked waits until somebody can be asked about a call of these arguments, which is left
-// unanswered, and until it waits no more.
+// waitUntilAsked waits until a call of these arguments is waiting for an answer, and until it no
+// longer waits.
 func waitUntilAsked(t *testing.T, c *Container, args ...string) {
 	t.Helper()
 	seconds := 1
@@ -182,8 +182,8 @@ func TestIntegrationWatchPending(t *testing.T) {
 	}
 }
 
-// TestIntegrationNobodyToAsk calls from a session that was started without a terminal: it is
-// refused at once, and it says so.
+// TestIntegrationNobodyToAsk calls from a session that was started without a terminal: the call is
+// refused at once, with the reason.
 func TestIntegrationNobodyToAsk(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
@@ -225,8 +225,8 @@ func TestIntegrationNoSelfApproval(t *testing.T) {
 	}
 }
 
-// TestIntegrationControlFromContainer gives a container the session's directory, as no run of
-// ours would: the control socket hangs up on it whoever it runs as.
+// TestIntegrationControlFromContainer mounts the session's directory into a container, which
+// hostexec never does. The control socket closes the connection for every user.
 //
 // Attack 118.
 func TestIntegrationControlFromContainer(t *testing.T) {

@@ -98,7 +98,7 @@ func TestIntegrationOneSession(t *testing.T) {
 	want(t, "attach of what run made", strings.Contains(r.Err, " has session "+c.Session+" from the start\n"), true)
 }
 
-// treeOfShell is a call that goes on, and its process on the host.
+// treeOfShell is a call that keeps running, and its process on the host.
 func treeOfShell(t testing.TB, c *Container) (*Call, *Proc) {
 	t.Helper()
 	call := c.Start(t, "hsh", "-c", `echo $$; exec sleep 1000`)
@@ -120,7 +120,8 @@ func TestIntegrationAttachInForeground(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttachRefused attaches what cannot be, and is told why and what to type.
+// TestIntegrationAttachRefused attaches containers that cannot be attached. Each error gives the
+// reason and the next command.
 func TestIntegrationAttachRefused(t *testing.T) {
 	h := dockerUsers(t)[0]
 	stopped := h.startUnknown(t)

@@ -19,8 +19,8 @@ import (
 // Attacks with descriptors: of what the container makes the host read, write, close or open.
 
 // TestIntegrationAttackStuckFile passes files of a file system whose server, a process of the
-// container, never answers: whoever closes one waits for it. Each call is refused, and others
-// run meanwhile. There is a limit to the threads that wait, and all are returned.
+// container, never answers, so that closing one blocks. Each call is refused, and others run
+// meanwhile. The number of blocked threads is limited, and all are released.
 //
 // Attack 31.
 func TestIntegrationAttackStuckFile(t *testing.T) {
@@ -53,8 +53,8 @@ func TestIntegrationAttackStuckFile(t *testing.T) {
 	eventually(t, soon, "a call is answered again", func() bool { return c.Exec(t, "hsh", "-c", "echo called").Out == "called\n" })
 }
 
-// TestIntegrationAttackPrivilegedWrite passes files in which a write counts for more when the
-// host makes it: the kernel asks who writes, and not who opened. Nothing is written.
+// TestIntegrationAttackPrivilegedWrite passes files for which the kernel checks the privileges of
+// the writing process, not of the opener. Nothing is written.
 //
 // Attack 30.
 func TestIntegrationAttackPrivilegedWrite(t *testing.T) {
@@ -117,8 +117,8 @@ func TestIntegrationAttackTerminalNumber(t *testing.T) {
 	want(t, "a call after it", c.Exec(t, "hsh", "-c", "echo called").Out, "called\n")
 }
 
-// TestIntegrationAttackSplice gives a captured stdin pages of the caller's memory, and changes
-// them once a person has been shown what they hold: what was shown runs.
+// TestIntegrationAttackSplice splices pages of the caller's memory into a captured stdin, and
+// changes them after a person has seen their content. The content that was shown is used.
 //
 // Attacks 32, 33.
 func TestIntegrationAttackSplice(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// request is a well-formed Exec frame for a command that says that it ran.
+// request is a valid Exec frame for a command that prints that it ran.
 func request(change func(*wire.Exec)) []byte {
 	m := wire.Exec{Args: []string{"hsh", "-c", "echo RAN"}, Cwd: "/w", FDs: [3]wire.FD{wire.FDNull, wire.FDOther, wire.FDOther}}
 	if change != nil {
@@ -23,7 +23,7 @@ func request(change func(*wire.Exec)) []byte {
 	return wire.AppendFrame(nil, wire.KindExec, m.Append(nil))
 }
 
-// passing is a request with descriptors 1 and so on said to ride along as kind.
+// passing is a request whose descriptors 1 and up are declared as passed, of this kind.
 func passing(passed byte, fds ...wire.FD) []byte {
 	return request(func(m *wire.Exec) { m.Passed = passed; copy(m.FDs[:], fds) })
 }
@@ -33,9 +33,8 @@ func header(kind byte, n uint32) []byte {
 	return binary.BigEndian.AppendUint32([]byte{kind}, n)
 }
 
-// TestIntegrationBadFrames sends what is no request, or has descriptors that it should
-// not have. Nothing runs, the caller is told in one line or hung up on, and the watcher
-// is as before.
+// TestIntegrationBadFrames sends invalid requests and requests with unexpected descriptors. Nothing
+// runs, the caller gets one line or a closed connection, and the watcher is unchanged.
 //
 // Attacks 25, 26, 27, 28, 29, 32, 40.
 func TestIntegrationBadFrames(t *testing.T) {
@@ -135,8 +134,8 @@ func (c *Container) exchange(t testing.TB, fds string, data []byte) (started boo
 	return started, exit
 }
 
-// TestIntegrationValidFrames sends a good request the same way, so that what the
-// tests above do not see is not for the sender's lack.
+// TestIntegrationValidFrames sends a valid request the same way, so that the tests above cannot
+// pass because of a broken sender.
 func TestIntegrationValidFrames(t *testing.T) {
 	forEachUser(t, func(t *testing.T, c *Container) {
 		r := c.Feed(t, hex.EncodeToString(request(nil))+"\n", "/probe", "send", "-")
@@ -148,7 +147,8 @@ func TestIntegrationValidFrames(t *testing.T) {
 	})
 }
 
-// TestIntegrationBadFramesLater begins a call well and goes on badly: the command ends.
+// TestIntegrationBadFramesLater starts a call correctly and continues with invalid frames: the
+// command ends.
 //
 // Attack 40.
 func TestIntegrationBadFramesLater(t *testing.T) {
@@ -176,8 +176,8 @@ func TestIntegrationBadFramesLater(t *testing.T) {
 	})
 }
 
-// TestIntegrationSilentCallers connects ten thousand times and says nothing: a call that says
-// something is served meanwhile, and in the end all is returned.
+// TestIntegrationSilentCallers opens ten thousand connections that send nothing. A real call is
+// served meanwhile, and in the end all connections are closed.
 //
 // Attacks 39, 145.
 func TestIntegrationSilentCallers(t *testing.T) {
@@ -200,7 +200,7 @@ func TestIntegrationSilentCallers(t *testing.T) {
 	}
 }
 
-// TestIntegrationManySignals sends a call more signals than anybody can take.
+// TestIntegrationManySignals sends a call more signals than can be delivered.
 func TestIntegrationManySignals(t *testing.T) {
 	forEachUser(t, func(t *testing.T, c *Container) {
 		call := c.Start(t, "hbash", "-c", `trap : USR1; echo ready; while read -r l || [ $? -gt 128 ]; do :; done; exit 3`)

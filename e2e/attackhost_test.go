@@ -15,9 +15,9 @@ import (
 
 // Attacks that use what the host's kernel and its file systems do.
 
-// TestIntegrationAttackAbstractSocket looks for sockets without a place in a file system, which
-// a container on the host's network could connect to, or take the name of: no process of a
-// session has one, whichever carrier there is, while calls are made.
+// TestIntegrationAttackAbstractSocket looks for abstract sockets, which a container on the host's
+// network could connect to or whose name it could take. During calls, no process of a session has
+// one, on any carrier.
 //
 // Attack 43.
 func TestIntegrationAttackAbstractSocket(t *testing.T) {

@@ -19,8 +19,8 @@ for i in {1..40}; do
 done
 wait`
 
-// TestIntegrationAttackLongCalls makes calls whose arguments together are more than any reply
-// may have been: each of them is listed, shown and ended all the same.
+// TestIntegrationAttackLongCalls makes calls whose arguments together exceed the former limit of a
+// reply. Each call is listed, shown and can be ended.
 //
 // Attack 213.
 func TestIntegrationAttackLongCalls(t *testing.T) {
@@ -63,8 +63,8 @@ func TestIntegrationAttackLongCalls(t *testing.T) {
 	all.Ended(t)
 }
 
-// TestIntegrationAttackLongQuestion asks about a command that is longer than what lists carry:
-// the terminal and a program are shown all of it, and an answer is to all of it.
+// TestIntegrationAttackLongQuestion asks about a command that is longer than a list shows. The
+// terminal and API clients see all of it, and the answer applies to all of it.
 //
 // Attack 94.
 func TestIntegrationAttackLongQuestion(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestIntegrationAttackNames gives containers and images names, labels and a host name that
-// deceive whoever reads them: the engine takes no name that is not plain, labels are shown
-// nowhere, and a container that is called like the host is shown as a container.
+// TestIntegrationAttackNames gives containers and images misleading names, labels and host names.
+// The engine refuses special characters, labels are never shown, and a container with the host's
+// name is shown as a container.
 //
 // Attack 98.
 func TestIntegrationAttackNames(t *testing.T) {
@@ -59,8 +59,8 @@ func TestIntegrationAttackNames(t *testing.T) {
 	want(t, "STARTs", len(h.Audit(t, "HOSTEXEC START")), 0)
 }
 
-// TestIntegrationAttackReusedName gives a container the name of one that had a session, and what
-// a person has granted to that: it has neither, nor does the session that it gets later.
+// TestIntegrationAttackReusedName gives a container the name of another one that had a session with
+// grants. It gets neither, and its later session has no grants.
 //
 // Attack 150.
 func TestIntegrationAttackReusedName(t *testing.T) {

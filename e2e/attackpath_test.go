@@ -66,7 +66,7 @@ func TestIntegrationAttackPath(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackPathProxy does the same where requests come by files, without an engine.
+// TestIntegrationAttackPathProxy does the same for a proxied directory, without an engine.
 //
 // Attack 62.
 func TestIntegrationAttackPathProxy(t *testing.T) {

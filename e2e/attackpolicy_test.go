@@ -33,8 +33,8 @@ func hostWithCanary(t *testing.T) (h *Host, canary string) {
 	return h, canary
 }
 
-// TestIntegrationAttackArguments sends what is nearly what rules allow. The program writes
-// down how it was called: it never was otherwise.
+// TestIntegrationAttackArguments sends calls that nearly match rules. The program records its
+// calls: only allowed ones appear.
 //
 // Attacks 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 61, 63, 64.
 func TestIntegrationAttackArguments(t *testing.T) {
@@ -107,8 +107,8 @@ func TestIntegrationAttackProgram(t *testing.T) {
 	want(t, "a program that it cannot", c.Exec(t, "hostexec", "echo", "RAN").Out, "RAN\n")
 }
 
-// TestIntegrationAttackOperand exchanges a script with a link to the canary and with other
-// things, as fast as it can, while the script is called: what runs is a copy of the script.
+// TestIntegrationAttackOperand exchanges a script with a link to the canary and with other files,
+// as fast as possible, while the script is called. A copy of the script runs.
 //
 // Attack 65.
 func TestIntegrationAttackOperand(t *testing.T) {
@@ -230,8 +230,8 @@ func TestIntegrationAttackProposal(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackFlood asks more than a person can read: five wait, the others are
-// refused at once, and what needs no person is served meanwhile.
+// TestIntegrationAttackFlood asks more questions than a person can read: five wait, the others are
+// refused at once, and calls without a question are served meanwhile.
 //
 // Attack 140.
 func TestIntegrationAttackFlood(t *testing.T) {

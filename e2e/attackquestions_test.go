@@ -26,8 +26,9 @@ func wantPlain(t *testing.T, what, text string) {
 	}
 }
 
-// TestIntegrationAttackEscapes puts what terminals obey, what is invisible and what runs
-// backwards into everything that a container may say, and looks at all that shows it.
+// TestIntegrationAttackEscapes puts terminal control sequences, invisible characters and
+// bidirectional text into every value that a container controls, and checks all outputs that show
+// it.
 //
 // Attacks 92, 93, 95, 130.
 func TestIntegrationAttackEscapes(t *testing.T) {
@@ -119,7 +120,7 @@ func TestIntegrationAttackShown(t *testing.T) {
 	asked.Ended(t)
 }
 
-// TestIntegrationAttackTypeAhead types yes before there is anything to say yes to.
+// TestIntegrationAttackTypeAhead types yes before there is a question.
 //
 // Attack 96.
 func TestIntegrationAttackTypeAhead(t *testing.T) {
@@ -139,7 +140,7 @@ func TestIntegrationAttackTypeAhead(t *testing.T) {
 	want(t, "approvals", len(h.Audit(t, "HOSTEXEC APPROVE")), 0)
 }
 
-// TestIntegrationAttackIDs approves what is nearly the id of a request.
+// TestIntegrationAttackIDs approves IDs that nearly match the ID of a request.
 //
 // Attack 100.
 func TestIntegrationAttackIDs(t *testing.T) {

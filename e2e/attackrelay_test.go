@@ -56,8 +56,8 @@ func TestIntegrationAttackRelayCalls(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackRelayEnded kills each relay as soon as it is there: the next ones are
-// begun more and more seldom.
+// TestIntegrationAttackRelayEnded kills each relay as soon as it runs: the interval between new
+// relays grows.
 //
 // Attack 168.
 func TestIntegrationAttackRelayEnded(t *testing.T) {
@@ -148,7 +148,8 @@ func TestIntegrationAttackRemoved(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackAttachAgain attaches a container whose root has removed what was there.
+// TestIntegrationAttackAttachAgain attaches a container whose root has removed the files of an
+// earlier attach.
 //
 // Attack 218.
 func TestIntegrationAttackAttachAgain(t *testing.T) {
@@ -183,7 +184,7 @@ func TestIntegrationAttackAttachAgain(t *testing.T) {
 	want(t, "what is left there", small.Sh(t, "ls -dA /hostexec* /run/hostexec /usr/local/bin/*").Out, "")
 }
 
-// TestIntegrationAttackAttach attaches containers that could reach what decides over them.
+// TestIntegrationAttackAttach attaches containers that could change hostexec's state or programs.
 //
 // Attack 171.
 func TestIntegrationAttackAttach(t *testing.T) {

@@ -193,8 +193,8 @@ func TestIntegrationAttackForgery(t *testing.T) {
 	want(t, "approvals", strings.Count(h.Must(t, "hostexec", "audit", "--filter", "event=APPROVE", "--format", "json"), "\n"), 0)
 }
 
-// TestIntegrationAttackDiskFull fills the disk that the record is on: nothing runs, and all
-// is as before once there is room. It takes root to have such a disk.
+// TestIntegrationAttackDiskFull fills the disk that holds the audit log: no command runs until
+// there is space again. It needs root to make such a disk.
 //
 // Attack 133.
 func TestIntegrationAttackDiskFull(t *testing.T) {

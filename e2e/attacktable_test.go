@@ -90,7 +90,7 @@ func TestAttackTable(t *testing.T) {
 	}
 }
 
-// TestAttackTableSees asks the index of what it has to see.
+// TestAttackTableSees checks that the test index contains known tests.
 func TestAttackTableSees(t *testing.T) {
 	x := testIndex(t)
 	for name, want := range map[string]string{

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestIntegrationAuditFollow shows calls as they come, those of another session as well.
+// TestIntegrationAuditFollow shows calls as they happen, including those of another session.
 func TestIntegrationAuditFollow(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestIntegrationAuditFollow(t *testing.T) {
 	}
 }
 
-// TestIntegrationAuditComplete checks the log after whatever was called by now.
+// TestIntegrationAuditComplete checks that the log of all calls so far is complete.
 func TestIntegrationAuditComplete(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		c := h.Shared(t, "socket")

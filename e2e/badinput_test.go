@@ -136,7 +136,7 @@ func (h *Host) refuses(t *testing.T, bad badInput) {
 	h.quiet(t, soon)
 }
 
-// TestIntegrationMountNextToState mounts what is as near to the forbidden as may be.
+// TestIntegrationMountNextToState mounts directories as close to the state as is permitted.
 func TestIntegrationMountNextToState(t *testing.T) {
 	for _, ordinary := range userKinds() {
 		h := newHost(t, ordinary)
@@ -148,7 +148,7 @@ func TestIntegrationMountNextToState(t *testing.T) {
 	}
 }
 
-// TestIntegrationEngineDown runs without an engine, whose words are docker's.
+// TestIntegrationEngineDown runs without an engine. The error is docker's.
 func TestIntegrationEngineDown(t *testing.T) {
 	for _, ordinary := range userKinds() {
 		h := newHost(t, ordinary)

@@ -165,8 +165,8 @@ var behaviours = []behaviour{
 	}},
 }
 
-// script is a bash script of the container, and what it writes; where that is nothing, the
-// two lines that it writes have to be the same.
+// script is a bash script of the container and its output. Without an output, the two lines that it
+// writes must be equal.
 func script(text, out string) func(*testing.T, *Container) {
 	return func(t *testing.T, c *Container) {
 		r := c.Sh(t, text)
@@ -177,8 +177,8 @@ func script(text, out string) func(*testing.T, *Container) {
 	}
 }
 
-// toldByFile is a call that goes on, and its process on the host, of which a file tells: what it
-// writes may come at its end only.
+// toldByFile is a call that keeps running, whose process on the host is found by a file, because
+// its output may arrive only at its end.
 func toldByFile(t testing.TB, c *Container) (*Call, *Proc) {
 	t.Helper()
 	const name = "number"

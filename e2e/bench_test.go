@@ -34,8 +34,8 @@ func (b *bench) row(what, measured, target string, ok bool) {
 	b.rows = append(b.rows, row{what, measured, target, ok})
 }
 
-// TestBench measures what design.md promises in figures and prints it as one table. A
-// target that is missed is printed as missed; what cannot be measured fails.
+// TestBench measures the figures that design.md promises and prints them as one table. A missed
+// target is printed as missed; a failed measurement fails.
 func TestBench(t *testing.T) {
 	b := &bench{host: newHost(t, false)}
 	b.calls(t)

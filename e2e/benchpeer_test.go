@@ -34,8 +34,8 @@ func writeEmpty(t *testing.T, file string) {
 	}
 }
 
-// writeNoop makes the smallest program that there is: an ELF header, one segment, and
-// exit(0) (elf(5)). What it takes is what the kernel takes to start and reap a process.
+// writeNoop writes the smallest program: an ELF header, one segment, and exit(0) (elf(5)). Its run
+// time is the kernel's cost of starting and reaping a process.
 func writeNoop(t *testing.T, file string) {
 	t.Helper()
 	code, machine := []byte{0x6a, 60, 0x58, 0x31, 0xff, 0x0f, 0x05}, elf.EM_X86_64 // push 60; pop rax; xor edi, edi; syscall

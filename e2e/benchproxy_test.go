@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// TestBenchAPIProxy measures what the API proxy adds to a request, and how much of the throughput of attach is left.
+// TestBenchAPIProxy measures the time that the API proxy adds to a request, and the throughput of
+// attach as a share of the engine's own.
 func TestBenchAPIProxy(t *testing.T) {
 	b := &bench{host: newHost(t, false)}
 	socket, _ := b.host.listening(t)

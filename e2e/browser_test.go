@@ -46,7 +46,7 @@ func (h *Host) ui(t testing.TB) *UI {
 	return u
 }
 
-// newBrowser starts Chromium, for the length of the test. Tabs are made of what it returns.
+// newBrowser starts Chromium for the length of the test. The returned context makes tabs.
 func newBrowser(t testing.TB) context.Context {
 	t.Helper()
 	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(find(t, "chromium", "chromium-browser", "google-chrome")),
@@ -139,8 +139,8 @@ func (tab *Tab) until(what, expr string) {
 	})
 }
 
-// navigationError tells whether err says that the document that was asked has made room for another: a
-// page that opens the next one does so at any time.
+// navigationError reports whether err means that the document was replaced by another. A page may
+// do so at any time.
 func navigationError(err error) bool {
 	for _, part := range []string{"Inspected target navigationError", "Execution context was destroyed", "Cannot find context"} {
 		if strings.Contains(err.Error(), part) {

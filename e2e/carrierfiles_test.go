@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// filesContainer is a container whose calls come by files.
+// filesContainer is a container that calls by the files carrier.
 func filesContainer(t *testing.T, h *Host, flags ...string) *Container {
 	t.Helper()
 	return h.Holding(t, append(append(proxies(t), "--carrier", "files", "--proxy", "banned=deny", "--network", "none"), flags...)...)
 }
 
-// TestIntegrationCarrierFiles makes calls by files from a container: what the socket does,
-// but for what docs/files.md says it does not.
+// TestIntegrationCarrierFiles makes calls from a container by files: all behaviours of the socket,
+// except those that docs/files.md excludes.
 func TestIntegrationCarrierFiles(t *testing.T) {
 	for _, ordinary := range userKinds() {
 		h := newHost(t, ordinary)

@@ -16,9 +16,8 @@ import (
 	"time"
 )
 
-// cleanUp removes the containers and files of this run, and what it can of those that were
-// killed. A process of the product's that outlives its container by far is a failure, and
-// is ended.
+// cleanUp removes the containers and files of this run, and those of killed runs where possible. A
+// process of the product that long outlives its container is a failure, and is ended.
 func cleanUp() error {
 	dir, err := base()
 	if err != nil {
@@ -29,8 +28,8 @@ func cleanUp() error {
 	return errors.Join(err, endProcesses(dir), os.RemoveAll(dir))
 }
 
-// removeContainers removes them until there is none of this run: one that is on its way out
-// already cannot be removed.
+// removeContainers removes this run's containers until none is left, because one that is being
+// removed cannot be removed again.
 func removeContainers() error {
 	for deadline := time.Now().Add(patience); ; {
 		list, err := exec.Command("docker", "ps", "-a", "--filter", "label=io.hostexec.e2e", "--format", `{{.ID}} {{.Label "io.hostexec.e2e"}}`).Output()
@@ -74,7 +73,8 @@ func alive(run string) bool {
 	return err == nil
 }
 
-// endProcesses ends what still runs out of dir, after the time that the product may take.
+// endProcesses ends the processes that still run from dir, after the time that the product may
+// take.
 func endProcesses(dir string) error {
 	deadline := time.Now().Add(25 * time.Second)
 	tick := time.NewTicker(50 * time.Millisecond)

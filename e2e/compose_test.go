@@ -31,8 +31,8 @@ type Project struct {
 	Name, Dir string
 }
 
-// project installs docker compose for a new person, who has the files of an example. Containers of its services
-// carry the label of this run of the tests.
+// project installs docker compose for a new user with the files of an example. Containers of its
+// services have the label of this test run.
 func project(t *testing.T, example string, services ...string) *Project {
 	t.Helper()
 	h := newHost(t, false)
@@ -269,7 +269,7 @@ func TestIntegrationComposeDotenv(t *testing.T) {
 	}
 }
 
-// TestIntegrationComposeMisused gets each mistake told, and nothing left.
+// TestIntegrationComposeMisused checks that each mistake is reported and leaves nothing behind.
 func TestIntegrationComposeMisused(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	p := project(t, "compose")

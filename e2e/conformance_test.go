@@ -26,7 +26,7 @@ func TestIntegrationConformance(t *testing.T) {
 	}
 }
 
-// conforms runs what a carrier does in a container of the person's.
+// conforms runs the behaviours of a carrier in a container of the user.
 func conforms(t *testing.T, h *Host, carrier string) {
 	t.Helper()
 	table := conformanceTable(t)
@@ -83,8 +83,8 @@ func (c *Container) shims() *Container {
 	return &with
 }
 
-// conformanceTable reads which carrier does what from the documentation, and fails where
-// that knows other carriers or behaviours than this file.
+// conformanceTable reads from the documentation which carrier supports which behaviour, and fails
+// if its carriers or behaviours differ from those of this file.
 func conformanceTable(t *testing.T) map[string]map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("tables/carriers.md")

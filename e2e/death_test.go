@@ -107,9 +107,8 @@ func TestIntegrationContainerGone(t *testing.T) {
 	}
 }
 
-// TestIntegrationWatcherKilled kills the watcher while a call runs: the caller is told 125
-// at once, the host's tree ends, later calls fail with one clear line, and `resume` brings
-// the session back.
+// TestIntegrationWatcherKilled kills the watcher while a call runs. The caller gets 125 at once,
+// the host's tree ends, later calls fail with one clear line, and `resume` restores the session.
 //
 // Attack 156.
 func TestIntegrationWatcherKilled(t *testing.T) {
@@ -134,8 +133,8 @@ func TestIntegrationWatcherKilled(t *testing.T) {
 	}
 }
 
-// TestIntegrationKeeperKilled kills the keeper: the watcher ends the session. Then it kills both
-// at once: resume, or else the next verb, ends what they left running.
+// TestIntegrationKeeperKilled kills the keeper: the watcher ends the session. Then it kills both at
+// once: resume, or else the next verb, ends the processes that they left.
 //
 // Attack 156.
 func TestIntegrationKeeperKilled(t *testing.T) {
@@ -186,7 +185,7 @@ func (h *Host) killBoth(t testing.TB, session string) {
 	}
 }
 
-// noHostAnswers wants a call to fail with 125, one line that says why, and a hint.
+// noHostAnswers requires that a call fails with 125, one line with the reason, and a hint.
 func noHostAnswers(t testing.TB, c *Container) {
 	t.Helper()
 	r := c.Exec(t, "hsh", "-c", "echo never")
@@ -232,8 +231,8 @@ func backgroundChild(t *testing.T, c *Container, script string) {
 	})
 }
 
-// TestIntegrationBackgroundChildOfRun leaves a child behind that has the container's own
-// stdout: the container ends all the same, and the child with it.
+// TestIntegrationBackgroundChildOfRun leaves a child behind that holds the container's own stdout:
+// the container ends, and the child with it.
 func TestIntegrationBackgroundChildOfRun(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
@@ -275,8 +274,8 @@ func TestIntegrationHangUpRepeated(t *testing.T) {
 	})
 }
 
-// TestIntegrationWatcherStopped stops the watcher by a signal: a call ends in its time, status
-// says what has happened, and all goes on when the watcher does.
+// TestIntegrationWatcherStopped stops the watcher by a signal. A call ends at its time limit,
+// status shows the cause, and everything continues with the watcher.
 func TestIntegrationWatcherStopped(t *testing.T) {
 	for _, h := range anyUser(t) {
 		c := h.Holding(t, "--network", "none", "--proxy", "hsh=/bin/sh")

@@ -212,7 +212,7 @@ func TestDeps(t *testing.T) {
 	}
 }
 
-// checkPackage checks that p is listed and imports only what it may.
+// checkPackage checks that p is listed and has only permitted imports.
 func checkPackage(t *testing.T, p listed) {
 	t.Helper()
 	may, ok := allowedImports[p.name()]
@@ -228,7 +228,7 @@ func checkPackage(t *testing.T, p listed) {
 	}
 }
 
-// imports returns what p imports that is path, or below it where path ends in a slash.
+// imports returns the imports of p that equal path, or that lie below it if path ends in a slash.
 func imports(p listed, path string, deep bool) string {
 	list := p.Imports
 	if deep {

@@ -60,7 +60,8 @@ func (d devcontainer) devRun(h *Host, id, name string) (initialize, run, env []s
 	return all(d.InitializeCommand), run, env
 }
 
-// TestIntegrationDevcontainerExample does what a tool does with the example, from the first start to a rebuild.
+// TestIntegrationDevcontainerExample uses the example as a tool does, from the first start to a
+// rebuild.
 func TestIntegrationDevcontainerExample(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	h := newHost(t, false)

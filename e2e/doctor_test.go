@@ -51,8 +51,8 @@ func (h *Host) doctor(t testing.TB, args ...string) map[string]diagnosis {
 	return all
 }
 
-// TestIntegrationDoctor breaks what sessions depend on, one thing at a time, and has it found.
-// What is said of nothing is in order.
+// TestIntegrationDoctor breaks each prerequisite of sessions in turn, and checks that doctor finds
+// it. Everything that it does not report must be in order.
 func TestIntegrationDoctor(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	for _, tt := range []struct {
@@ -129,7 +129,7 @@ func silentEngine(t *testing.T, h *Host, mode fs.FileMode) {
 	h.Env = append(h.Env, "DOCKER_HOST=unix://"+dir+"/s")
 }
 
-// listing is all that there is below dir: names, modes and the contents of files.
+// listing returns everything below dir: names, modes and the contents of files.
 func listing(t testing.TB, dir string) string {
 	t.Helper()
 	var b strings.Builder
@@ -151,8 +151,8 @@ func listing(t testing.TB, dir string) string {
 	return b.String()
 }
 
-// TestIntegrationDoctorStale leaves behind what can be left behind, and types the fixes that
-// doctor has for it, until nothing is left.
+// TestIntegrationDoctorStale leaves each kind of stale state behind, and runs the fixes that doctor
+// prints until nothing is left.
 func TestIntegrationDoctorStale(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	h := newHost(t, os.Getuid() == 0)

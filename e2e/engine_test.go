@@ -51,7 +51,7 @@ func newEngineOf(t *testing.T, own bool) *engine {
 	return e
 }
 
-// newNetwork makes a network namespace with nothing in it, which is there while it is open.
+// newNetwork makes an empty network namespace, which exists while the returned file is open.
 func newNetwork(t *testing.T) *os.File {
 	t.Helper()
 	cmd := exec.Command("unshare", "--net", "--", "cat")
@@ -157,8 +157,8 @@ func TestIntegrationEngineRestart(t *testing.T) {
 	}
 }
 
-// callsGoOn restarts the engine below a session in both ways, and below two whose calls go
-// by it: a relay's end with it, and later ones are answered without anybody's doing.
+// callsGoOn restarts the engine in both ways, below a session by socket and two by relay. Running
+// calls of a relay end; later ones are answered without any action of the user.
 func callsGoOn(t *testing.T, h *Host, e *engine) {
 	m := newScriptedCalls(t, h)
 	relays := map[string]*scriptedCalls{"relay": newScriptedCalls(t, h, "--carrier", "relay"), "attach": newAttached(t, h)}
@@ -191,7 +191,7 @@ func callsGoOn(t *testing.T, h *Host, e *engine) {
 	h.quiet(t, soon)
 }
 
-// endIsSeen ends the container while there is no engine that could tell.
+// endIsSeen ends the container while no engine runs that could report it.
 func endIsSeen(t *testing.T, h *Host, e *engine) {
 	m := newScriptedCalls(t, h)
 	watcher, main := h.Watcher(t, m.c.Session), hold(t, m.c.PID(t))

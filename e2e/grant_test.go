@@ -123,8 +123,8 @@ func TestIntegrationGrantRevoked(t *testing.T) {
 	}
 }
 
-// TestIntegrationGrantOutlivesWatcher stops the watcher and resumes the session: what was
-// granted holds, and what was counted is not counted again.
+// TestIntegrationGrantOutlivesWatcher stops the watcher and resumes the session: grants stay valid,
+// and counted calls are not counted again.
 func TestIntegrationGrantOutlivesWatcher(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {

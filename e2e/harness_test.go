@@ -69,8 +69,8 @@ const ordinaryUID = 12345
 
 var hostCount atomic.Int64
 
-// newHost makes a person with an own home, HOSTEXEC_HOME and working directory.
-// ordinary asks for somebody without privileges.
+// newHost makes a user with a home, HOSTEXEC_HOME and working directory. ordinary requests a user
+// without privileges.
 func newHost(t testing.TB, ordinary bool) *Host {
 	t.Helper()
 	dir, err := base()

@@ -107,7 +107,7 @@ func TestIntegrationHTTP(t *testing.T) {
 	}
 }
 
-// sameAudit makes one call by a shim and over HTTP: what is written down is the same.
+// sameAudit makes one call by a shim and one over HTTP: their records are equal.
 func sameAudit(t *testing.T, c *Container, address, header string) {
 	kinds := func(mark string) (list []string) {
 		for _, line := range c.Host.Audit(t, mark) {
@@ -148,8 +148,8 @@ func httpAsks(t *testing.T, c *Container, address, header string) {
 	}
 }
 
-// httpStrangers has others knock: who is in the same network needs the token, and nobody
-// else gets as far as that.
+// httpStrangers connects as others: a client in the same network needs the token, and no other
+// client can connect.
 func httpStrangers(t *testing.T, c *Container, address, header, network string) {
 	h := c.Host
 	const body = `{"args": ["htrue"]}`
@@ -227,7 +227,7 @@ func httpHangUp(t *testing.T, c *Container, address, header string) {
 	command.Ends(t, patience)
 }
 
-// httpResumed has the watcher go and come: it listens where it did, or says that it cannot.
+// httpResumed restarts the watcher: it listens on the same port, or reports that it cannot.
 func httpResumed(t *testing.T, c *Container, address, header, network string) {
 	h := c.Host
 	h.Must(t, "hostexec", "stop", c.Session)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestIntegrationHTTPCompat tells a container what clients of cloister's read.
+// TestIntegrationHTTPCompat checks the responses that clients of cloister read in a container.
 //
 // Attack 174.
 func TestIntegrationHTTPCompat(t *testing.T) {

@@ -97,7 +97,7 @@ type file struct {
 	mode int64
 }
 
-// newRootfs has what every image has: the probe and the users.
+// newRootfs makes the files that every image has: the probe and the users.
 func newRootfs(t testing.TB) *rootfs {
 	fs := &rootfs{files: map[string]file{}}
 	fs.copy(t, probePath(t), "/probe")
@@ -138,7 +138,7 @@ func (fs *rootfs) libraries(t testing.TB, src string) {
 	}
 }
 
-// pack makes a tar archive that depends on the content alone.
+// pack writes the archive of one file in dir that docker build reads.
 func (fs *rootfs) pack(t testing.TB) []byte {
 	t.Helper()
 	var buf bytes.Buffer
@@ -275,7 +275,7 @@ func (fs *rootfs) pam(t testing.TB) {
 	}
 }
 
-// TestIntegrationImages checks what the other tests stand on, with plain docker.
+// TestIntegrationImages checks the prerequisites of the other tests with plain docker.
 func TestIntegrationImages(t *testing.T) {
 	tests := map[string][]string{
 		"full":    {"su", "-", "user", "-c", "id -u; bash -c 'seq 3 | tail -1 | less'"},

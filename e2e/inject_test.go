@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestIntegrationInjection makes a call in containers of all kinds: flags of docker run
-// before the image's name, and what runs in it.
+// TestIntegrationInjection makes a call in containers of all kinds, given by the flags of docker
+// run and the command.
 func TestIntegrationInjection(t *testing.T) {
 	const call = "hsh -c 'echo called'"
 	sh := []string{"sh", "-c", call}
@@ -65,8 +65,8 @@ func TestIntegrationInjection(t *testing.T) {
 	}
 }
 
-// TestIntegrationReadOnlyShare tries to change what was injected, as root of the
-// container: nothing can be, and the next call works.
+// TestIntegrationReadOnlyShare tries to change the injected files as root of the container: all
+// attempts fail, and the next call works.
 //
 // Attacks 22, 42, 127.
 func TestIntegrationReadOnlyShare(t *testing.T) {
@@ -83,8 +83,8 @@ func TestIntegrationReadOnlyShare(t *testing.T) {
 	})
 }
 
-// TestIntegrationImageKeepsItsOwn injects nothing over what the image has in
-// /usr/local/bin, and nothing into a directory of the user's.
+// TestIntegrationImageKeepsItsOwn checks that nothing hides the image's files in /usr/local/bin,
+// and that nothing is put into a directory of the user.
 func TestIntegrationImageKeepsItsOwn(t *testing.T) {
 	h := newHost(t, false)
 	r := h.Run(t, "--rm", "--proxy", "hsh=/bin/sh", "-v", h.Work+":/usr/local/bin", "-w", "/usr/local/bin", image(t, "busybox"), "sh", "-c", "ls /usr/local/bin; hsh -c 'echo called'")
@@ -108,8 +108,8 @@ func TestIntegrationVolumesFrom(t *testing.T) {
 	}
 }
 
-// TestIntegrationNoProcessLeft: a shim that gets no thread, where the container may have no more
-// processes, says so in one line. It showed the stacks of Go's runtime.
+// TestIntegrationNoProcessLeft starts a shim in a container that may start no more processes. The
+// shim prints one line, and no trace of Go's runtime.
 func TestIntegrationNoProcessLeft(t *testing.T) {
 	h := anyUser(t)[0]
 	r := h.Run(t, "--rm", "--pids-limit", "1", "--proxy", "hsh=/bin/sh", "--entrypoint", "/run/hostexec/bin/hsh", image(t, "empty"), "-c", "echo ran")

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestIntegrationInterruptVerbs types ^C at verbs that wait, in the container and on the host:
-// each ends at once, as a program that ^C ends, and so does what it had started.
+// TestIntegrationInterruptVerbs types ^C at waiting verbs, in the container and on the host. Each
+// ends at once as a program that ^C ends, and the processes that it started end too.
 func TestIntegrationInterruptVerbs(t *testing.T) {
 	h := newHost(t, false)
 	c := h.Holding(t, "--proxy", "hsh=/bin/sh", "--proxy-shell")

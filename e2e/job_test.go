@@ -141,9 +141,9 @@ func TestIntegrationJobTree(t *testing.T) {
 	}
 }
 
-// TestIntegrationJobOfKilledWatcher kills the watcher in the middle of a job that writes to both of its
-// streams: nothing of it runs, what it wrote is there up to some point, and it is said why
-// there is no more.
+// TestIntegrationJobOfKilledWatcher kills the watcher during a job that writes to both streams. No
+// process of it stays, its output is kept up to some point, and the end of the output gives the
+// reason.
 func TestIntegrationJobOfKilledWatcher(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		c := h.Holding(t, "--proxy", "hsh=/bin/sh").As("1000")

@@ -144,7 +144,7 @@ func TestIntegrationAgentJobLost(t *testing.T) {
 	}
 }
 
-// linkOf is what a watcher's descriptor of its link leads to.
+// linkOf is the target of a descriptor that the watcher holds of its link.
 func linkOf(t testing.TB, w *Proc) string {
 	t.Helper()
 	link, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/3", w.PID))
@@ -152,7 +152,7 @@ func linkOf(t testing.TB, w *Proc) string {
 	return link
 }
 
-// hasFile reports whether a process has what file is as a descriptor.
+// hasFile reports whether a process has file open.
 func hasFile(t testing.TB, pid int, file string) bool {
 	t.Helper()
 	dir := fmt.Sprintf("/proc/%d/fd", pid)

@@ -15,9 +15,8 @@ import (
 // large is how many processes a large tree has.
 const large = 500
 
-// TestIntegrationLargeTree ends trees of 500 processes, which grew in every way there is, a
-// fifth of which ignores TERM: by hostexec kill, by the death of the shim, and by that of the
-// watcher. None is left.
+// TestIntegrationLargeTree ends trees of 500 processes, made in every way, of which a fifth ignores
+// TERM: by hostexec kill, by the death of the shim, and by that of the watcher. No process is left.
 //
 // Attacks 142, 152.
 func TestIntegrationLargeTree(t *testing.T) {
@@ -111,9 +110,8 @@ func (b *bench) manyJobs(t *testing.T) {
 	b.row("200 jobs at once: descriptors kept after", "0", "0", true)
 }
 
-// startJobs starts 200 jobs, and returns how many could not be. Not all shims start at the
-// same moment: more than 64 that have connected and said nothing yet are too many, and two
-// processors are enough for that.
+// startJobs starts 200 jobs, and returns the number that failed. Not all shims start at the same
+// moment, because more than 64 connections without a request are refused.
 func startJobs(t testing.TB, c *Container) (failed int) {
 	t.Helper()
 	r := c.Long(t, `for ((i = 1; i <= 200; i++)); do

@@ -19,8 +19,8 @@ import (
 // restart, unless the container is removed.
 const leaves = 10*time.Second + soon
 
-// TestIntegrationFirstInstruction calls as the very first thing that a container does,
-// many times over: the watcher is there before the container.
+// TestIntegrationFirstInstruction calls in the first instruction of a container, many times: the
+// watcher is ready before the container starts.
 func TestIntegrationFirstInstruction(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
@@ -33,8 +33,8 @@ func TestIntegrationFirstInstruction(t *testing.T) {
 	}
 }
 
-// TestIntegrationNothingStays runs a container to its end: with --rm nothing is left of
-// the session, without it the session is there for docker start, until prune.
+// TestIntegrationNothingStays runs a container to its end. With --rm nothing of the session is
+// left. Without it, the session can be started by docker start until prune.
 func TestIntegrationNothingStays(t *testing.T) {
 	for _, ordinary := range []bool{false, true} {
 		h := newHost(t, ordinary)
@@ -123,8 +123,8 @@ func TestIntegrationStopResume(t *testing.T) {
 	}
 }
 
-// TestIntegrationOldContainer starts a kept container long after its watcher has gone:
-// it starts, its calls say what to type, and that works.
+// TestIntegrationOldContainer starts a container long after its watcher has ended. It starts, its
+// calls print the command that brings the session back, and that command works.
 func TestIntegrationOldContainer(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
@@ -224,9 +224,8 @@ func interruptStart(t *testing.T, h *Host, sig syscall.Signal, after time.Durati
 	})
 }
 
-// keepInterrupting waits for docker run to end on ^C. One that comes when the container has
-// only just been started is lost where its first process does not hear yet, as with docker
-// run: then somebody types it again. Before that, once is enough.
+// keepInterrupting types ^C until docker run ends. A ^C just after the start is lost if the
+// container's first process does not handle it yet, as with docker run.
 func keepInterrupting(t *testing.T, run *exec.Cmd, runs func() bool) {
 	t.Helper()
 	ended, done := make(chan struct{}), make(chan struct{})
@@ -262,7 +261,7 @@ func waitOr(t testing.TB, wait func() error) {
 	}
 }
 
-// TestIntegrationStatus reads what status says of a session, in all its formats.
+// TestIntegrationStatus checks the output of status for a session in all its formats.
 func TestIntegrationStatus(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {

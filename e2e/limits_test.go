@@ -33,7 +33,7 @@ func (c *Container) flood(t testing.TB, frame []byte, n, m int) (started, ended 
 	return answers(t, r.Out)
 }
 
-// answers reads what flood printed.
+// answers parses the output of flood.
 func answers(t testing.TB, line string) (started, ended int) {
 	t.Helper()
 	kinds := map[string]int{}

@@ -38,8 +38,8 @@ var mayByPath = map[string]string{
 	"plugin/verb/devcontainer/session.go/os.Chtimes":    "as above",
 }
 
-// TestNoChangeByPath holds the product to changing modes, owners and times of what is open:
-// between bind(2) or mkdir(2) and a chmod(2) by path there is time for a link.
+// TestNoChangeByPath forbids chmod, chown and utimes by path in the product: between bind(2) or
+// mkdir(2) and the change, another process can put a link there.
 //
 // Attack 17.
 func TestNoChangeByPath(t *testing.T) {
@@ -128,8 +128,8 @@ func TestOpensTakeNoTerminal(t *testing.T) {
 	}
 }
 
-// TestOpensOfContainersHaveFlags holds the packages that open what a container names to
-// opens that say how: os.Open follows links, waits for a pipe, and takes a terminal.
+// TestOpensOfContainersHaveFlags forbids os.Open in packages that open files which a container
+// names, because it follows links, blocks on a named pipe, and takes a terminal.
 //
 // Attack 38.
 func TestOpensOfContainersHaveFlags(t *testing.T) {
@@ -149,8 +149,8 @@ func TestOpensOfContainersHaveFlags(t *testing.T) {
 	})
 }
 
-// TestNoAbstractSockets holds the product to sockets that have a place in a file system: an
-// abstract one belongs to whoever is in the same network, and has no mode.
+// TestNoAbstractSockets forbids abstract sockets in the product: everybody in the same network
+// namespace can use them, and they have no mode.
 //
 // Attack 43.
 func TestNoAbstractSockets(t *testing.T) {

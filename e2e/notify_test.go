@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// desktop gives the person a desktop whose notify-send writes down what it is told and
-// exits with code. No browser could be shown on it: no page is started.
+// desktop gives the user a desktop whose notify-send records its arguments and exits with code. It
+// has no browser: no page starts.
 func desktop(t *testing.T, h *Host, code string) (told string) {
 	t.Helper()
 	bin := filepath.Join(h.Home, "bin")

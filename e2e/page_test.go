@@ -27,8 +27,8 @@ func (tab *Tab) asked(t *testing.T, c *Container, args ...string) (*Call, string
 	return call, id
 }
 
-// TestIntegrationPage answers on the page, by mouse: what a container asks for appears by
-// itself, approved it runs, denied it does not, and its end is in the history.
+// TestIntegrationPage answers on the page, by mouse. A request appears by itself, runs if approved,
+// does not run if denied, and its end is in the history.
 func TestIntegrationPage(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
@@ -85,8 +85,8 @@ const early = `(() => {
   }).observe(document.querySelector('#pending'), { childList: true });
 })()`
 
-// TestIntegrationPageKeys answers by the keyboard alone. A request that waits alone has the focus.
-// No key answers what has only just appeared, or one of several that nobody has chosen.
+// TestIntegrationPageKeys answers by the keyboard alone. A single request has the focus. No key
+// answers a request that has just appeared, or one of several without a selection.
 //
 // Attack 109.
 func TestIntegrationPageKeys(t *testing.T) {
@@ -184,8 +184,8 @@ func (tab *Tab) again(t *testing.T, u *UI) {
 	tab.until("it is connected to the new page", "document.querySelector('#state').textContent === 'live' && location.href === '"+strings.Split(u.URL, "#")[0]+"'")
 }
 
-// TestIntegrationPageHostile asks for what would deceive who reads it: all of it is shown, as
-// text, and what is long has to be read to its end.
+// TestIntegrationPageHostile asks with misleading text: the page shows all of it as text, and long
+// text must be scrolled to its end.
 //
 // Attacks 92, 93, 94, 95, 109, 110.
 func TestIntegrationPageHostile(t *testing.T) {
@@ -262,8 +262,8 @@ const stale = `(() => {
   row.firstChild.click();
 })()`
 
-// TestIntegrationPageOtherOrigins is what the page tells who is no person of this host: another
-// origin's page, and a command that a container called.
+// TestIntegrationPageOtherOrigins checks the page's responses to other clients: a page of another
+// origin, and a command that a container called.
 //
 // Attacks 104, 106, 115, 124.
 func TestIntegrationPageOtherOrigins(t *testing.T) {

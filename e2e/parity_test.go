@@ -18,10 +18,9 @@ import (
 	"testing"
 )
 
-// TestIntegrationParity types every row of parityRows behind docker run and behind
-// docker hostexec run. Code, stdout and stderr have to be the same, the files that it
-// left, and the container that the engine was told to make, but for what design.md says
-// is put in.
+// TestIntegrationParity runs every row of parityRows with docker run and with docker hostexec run.
+// Exit code, stdout, stderr and files must be equal, and the created containers too, except for the
+// additions that design.md lists.
 func TestIntegrationParity(t *testing.T) {
 	p := newParity(t)
 	two := make(chan struct{}, 2) // the machine has other things to do
@@ -119,8 +118,8 @@ func newParity(t *testing.T) *parity {
 	}
 }
 
-// network makes a network that is removed at the end of the test, and returns what its
-// addresses begin with: a part, which no other run has, of what is for benchmarks.
+// network makes a network that is removed at the end of the test, and returns the first part of its
+// addresses. No other test run uses this part of the range for benchmarks.
 func network(t *testing.T, h *Host, name string) string {
 	t.Helper()
 	var r Result
@@ -282,8 +281,8 @@ func (p *parity) left(t *testing.T, name, dir string) string {
 	return b.String()
 }
 
-// settings are what docker inspect says was asked for, one to a line, without what the
-// product puts in: the share, PATH, labels.
+// settings returns the settings that docker inspect shows, one per line, without the product's
+// additions: the share, PATH, labels.
 func settings(t *testing.T, inspect string) string {
 	t.Helper()
 	var all []struct {
@@ -342,8 +341,8 @@ var (
 	progress = regexp.MustCompile(`(?m)^[0-9a-f]{12}: .*\n`) // of a pull; a machine's own pace
 )
 
-// masked is s without what is another each time, and without the known exceptions: the
-// command's name in usage texts, and the PATH that begins with ours.
+// masked replaces in s the values that differ between runs, and the known exceptions: the command's
+// name in usage texts, and the beginning of PATH.
 func masked(s string) string {
 	s = progress.ReplaceAllString(s, "")
 	s = shortID.ReplaceAllString(longID.ReplaceAllString(s, "ID"), "SHORT-ID")

@@ -138,7 +138,8 @@ func TestIntegrationRules(t *testing.T) {
 	})
 }
 
-// TestIntegrationSnapshot rewrites a script while a person looks at it: what was shown runs.
+// TestIntegrationSnapshot rewrites a script while a person looks at it: the script that was shown
+// runs.
 //
 // Attacks 65, 71, 149.
 func TestIntegrationSnapshot(t *testing.T) {
@@ -178,8 +179,8 @@ commands:
 	})
 }
 
-// TestIntegrationConfigChanges edits the configuration under a session: the next decision
-// sees it, what waits is decided again, and one that is broken lets nothing run.
+// TestIntegrationConfigChanges edits the configuration of a running session. The next decision uses
+// it, waiting calls are decided again, and a broken configuration lets nothing run.
 //
 // Attacks 69, 157.
 func TestIntegrationConfigChanges(t *testing.T) {
@@ -221,8 +222,8 @@ func TestIntegrationDefaultProxies(t *testing.T) {
 	want(t, "stdout", r.Out, "by default\n126\n")
 }
 
-// TestIntegrationPolicyAddOffersProject: on a terminal the first rule of a command is for one
-// project, unless the person says that it is for all.
+// TestIntegrationPolicyAddOffersProject checks that on a terminal the first rule of a command is
+// for one project, unless the user chooses all projects.
 func TestIntegrationPolicyAddOffersProject(t *testing.T) {
 	h := dockerUsers(t)[0]
 	for answer, file := range map[string]string{"\r": "projects", "y\r": "config.yaml"} {

@@ -92,7 +92,7 @@ func cmdline(pid int) string {
 	return string(bytes.TrimSpace(bytes.ReplaceAll(b, []byte{0}, []byte{' '})))
 }
 
-// processes lists the host's processes whose command line has all of words.
+// processes lists the host's processes whose command line contains all of words.
 func processes(words ...string) (pids []int) {
 	files, _ := filepath.Glob("/proc/[0-9]*")
 	for _, f := range files {
@@ -154,14 +154,14 @@ func children(t testing.TB, pid int) (pids []int) {
 	return pids
 }
 
-// countFiles counts all there is below dir.
+// countFiles counts the files and directories below dir.
 func countFiles(t testing.TB, dir string) (n int) {
 	t.Helper()
 	check(t, filepath.WalkDir(dir, func(string, os.DirEntry, error) error { n++; return nil }))
 	return n
 }
 
-// readFile returns what a file holds, nothing if there is none yet.
+// readFile returns the content of a file, or nothing if it does not exist yet.
 func readFile(t testing.TB, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)

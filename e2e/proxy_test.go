@@ -129,8 +129,8 @@ func (h *Host) as(uid uint32) *Host {
 	return &Host{Name: fmt.Sprint(h.Name, "-", uid), Home: h.Home, State: h.State, Work: h.Work, Env: h.Env, cred: &syscall.Credential{Uid: uid, Gid: uid}}
 }
 
-// Submit puts a request into a directory as any script can, and returns its id. With
-// command it says which one it calls.
+// Submit writes a request into a directory as a script does, and returns its id. If command is set,
+// the request names it.
 func Submit(t testing.TB, dir, id, command string, args ...string) {
 	t.Helper()
 	var b strings.Builder
@@ -169,7 +169,7 @@ func Answer(t testing.TB, dir, id string) Result {
 	return r
 }
 
-// protocol lists what a directory holds of calls.
+// protocol lists the call files in a directory.
 func protocol(t testing.TB, dir string) []string {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(dir, "*.*"))

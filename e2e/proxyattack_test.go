@@ -19,9 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestIntegrationAttackFiles plants in a directory of requests what is none, where requests
-// are looked for and where answers will be. Nothing outside is read or written, and the next
-// request is answered.
+// TestIntegrationAttackFiles puts other files into a request directory, in the places of requests
+// and of answers. Nothing outside is read or written, and the next request is answered.
 //
 // Attacks 1, 2, 3, 4, 6, 7, 8, 14, 15.
 func TestIntegrationAttackFiles(t *testing.T) {
@@ -83,8 +82,8 @@ func TestIntegrationAttackFiles(t *testing.T) {
 	}
 }
 
-// TestIntegrationAttackFilesNames makes files that look like requests and are not: they are
-// passed over, and what they are called is shown nowhere.
+// TestIntegrationAttackFilesNames makes files that look like requests but are not. They are
+// ignored, and their names are shown nowhere.
 //
 // Attack 13.
 func TestIntegrationAttackFilesNames(t *testing.T) {
@@ -162,8 +161,8 @@ func TestIntegrationAttackFilesReusedID(t *testing.T) {
 	eventually(t, patience, "the real end is there", func() bool { return string(readFile(t, h.At("sh")+"/early.exit")) == "9\n" })
 }
 
-// TestIntegrationAttackFilesRewritten keeps requests open and writes them anew without end,
-// while they are read, shown, approved and run: what runs is what was shown and written down.
+// TestIntegrationAttackFilesRewritten keeps rewriting open requests while they are read, shown,
+// approved and run. The content that was shown and recorded runs.
 //
 // Attack 10.
 func TestIntegrationAttackFilesRewritten(t *testing.T) {

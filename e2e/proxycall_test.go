@@ -112,8 +112,8 @@ func TestIntegrationProxyParallel(t *testing.T) {
 	}
 }
 
-// TestIntegrationProxyRepeated uses one id again as soon as its answer is there and fetched: a
-// caller may number its calls by its own process.
+// TestIntegrationProxyRepeated uses an id again as soon as its answer was read, because a caller
+// may number its calls by its process id.
 func TestIntegrationProxyRepeated(t *testing.T) {
 	h := newHost(t, false)
 	h.Proxy(t, "true=/bin/true")
@@ -134,8 +134,8 @@ func TestIntegrationProxyRepeated(t *testing.T) {
 	}
 }
 
-// TestIntegrationProxyCancel takes a call back that runs: its command ends, and the answer
-// says who wanted that.
+// TestIntegrationProxyCancel cancels a running call: its command ends, and the answer names the
+// caller as the cause.
 func TestIntegrationProxyCancel(t *testing.T) {
 	h := newHost(t, false)
 	h.Proxy(t, "sh=/bin/sh")

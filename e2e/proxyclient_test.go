@@ -93,8 +93,8 @@ func TestIntegrationProxyClients(t *testing.T) {
 	}
 }
 
-// TestIntegrationProxyMake is the example of the description, wherever it is called. It goes on after
-// git clean -fdx.
+// TestIntegrationProxyMake runs the example of the description from several directories. It goes on
+// after git clean -fdx.
 func TestIntegrationProxyMake(t *testing.T) {
 	h := newHost(t, false)
 	h.Write(t, h.Work, "Makefile", "build:\n\t@echo building $(TARGET)\n", 0o644)
@@ -226,7 +226,7 @@ func callerGone(t *testing.T, h *Host, client []string) {
 	}
 }
 
-// TestIntegrationProxyTimeouts reads what PROXY_TIMEOUT and HOSTEXEC_TIMEOUT may say.
+// TestIntegrationProxyTimeouts checks the values of PROXY_TIMEOUT and HOSTEXEC_TIMEOUT.
 func TestIntegrationProxyTimeouts(t *testing.T) {
 	h := newHost(t, false)
 	h.Proxy(t, "sh=/bin/sh")

@@ -57,8 +57,8 @@ func TestIntegrationProxyLife(t *testing.T) {
 	}
 }
 
-// TestIntegrationProxyStale begins beside the numbers of processes that have gone, that were
-// never proxies, and that nobody wrote who means well.
+// TestIntegrationProxyStale starts with lock files of processes that have ended, that were never
+// proxies, and that another user wrote.
 //
 // Attack 23.
 func TestIntegrationProxyStale(t *testing.T) {
@@ -118,8 +118,8 @@ func TestIntegrationProxySecondState(t *testing.T) {
 	readFile(t, h.Client("echo"))
 }
 
-// TestIntegrationProxyKilled kills what a proxy consists of, with SIGKILL: nothing of its
-// commands stays, their callers are told at once, and the next one begins.
+// TestIntegrationProxyKilled kills the processes of a proxy with SIGKILL. None of its commands
+// stays, their callers get an error at once, and the next proxy starts.
 func TestIntegrationProxyKilled(t *testing.T) {
 	h := newHost(t, false)
 	for who, verb := range map[string][]string{
@@ -151,8 +151,8 @@ func TestIntegrationProxyKilled(t *testing.T) {
 	h.Proxy(t, "sh=/bin/sh").Stop(t, syscall.SIGTERM)
 }
 
-// TestIntegrationProxyGraceful tells a proxy to end while a command runs: that ends in its
-// own time, and what comes now is refused.
+// TestIntegrationProxyGraceful stops a proxy while a command runs: the command may finish, and new
+// calls are refused.
 func TestIntegrationProxyGraceful(t *testing.T) {
 	h := newHost(t, false)
 	p := h.Proxy(t, "sh=/bin/sh")
@@ -177,7 +177,7 @@ func TestIntegrationProxyGraceful(t *testing.T) {
 	h.quiet(t, soon)
 }
 
-// TestIntegrationProxyGrace ends a command that does not end in its time, and twice told is
+// TestIntegrationProxyGrace ends a command that exceeds the grace period. A second signal ends it
 // at once.
 func TestIntegrationProxyGrace(t *testing.T) {
 	h := newHost(t, false)
@@ -199,7 +199,7 @@ func TestIntegrationProxyGrace(t *testing.T) {
 	}
 }
 
-// TestIntegrationProxyOrphans begins beside what calls of before have left.
+// TestIntegrationProxyOrphans starts a proxy beside processes that earlier calls have left.
 func TestIntegrationProxyOrphans(t *testing.T) {
 	h := newHost(t, false)
 	check(t, os.MkdirAll(h.At("echo"), 0o700))

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestIntegrationQuickstart types what docs/quickstart.md says, but for the image and the terminal:
-// the commands are there, and a file that the agent creates is the person's.
+// TestIntegrationQuickstart runs the commands of docs/quickstart.md, except for the image and the
+// terminal. The commands are available, and a file that the agent creates belongs to the user.
 func TestIntegrationQuickstart(t *testing.T) {
 	h := dockerUsers(t)[0]
 	_, text, _ := strings.Cut(string(readFile(t, "../docs/quickstart.md")), "```sh\n")

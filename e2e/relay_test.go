@@ -42,8 +42,8 @@ func (c *Container) relays(t testing.TB) []string {
 	return strings.Fields(c.Sh(t, `for p in /proc/[0-9]*; do tr '\0' ' ' <$p/cmdline 2>/dev/null | grep -q '^/run/hostexec/bin/hostexec relay ' && echo ${p#/proc/}; done; true`).Out)
 }
 
-// TestIntegrationRelayRestart ends the relay in several ways: what was called over it ends,
-// and later calls are answered over another one.
+// TestIntegrationRelayRestart ends the relay in several ways: its calls end, and later calls are
+// answered through a new one.
 func TestIntegrationRelayRestart(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {

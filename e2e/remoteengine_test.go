@@ -111,8 +111,8 @@ func checkRemoteCalls(t *testing.T, h *Host, flags []string) {
 	want(t, "volumes after prune", docker("volume", "ls", "-q").Out, "")
 }
 
-// checkRemoteRefused wants a command's container to be refused by an engine that is not of this host, why,
-// and what to do about it to be said.
+// checkRemoteRefused requires that an engine on another host refuses a command's container, with
+// the reason and the next command.
 func checkRemoteRefused(t *testing.T, r Result, why string) {
 	t.Helper()
 	want(t, "code of a command in a container there", r.Code, 125)

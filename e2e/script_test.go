@@ -14,8 +14,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestIntegrationScripts runs what a user types: testdata/*.txtar. Each has a home and a
-// HOSTEXEC_HOME of its own, and these in its environment:
+// TestIntegrationScripts runs what a user types: testdata/*.txtar. Each has its own home and
+// HOSTEXEC_HOME, and these variables:
 //
 //	NAME               a name for a container that nobody else uses
 //	LABEL              for --label, so that the container is found at the end

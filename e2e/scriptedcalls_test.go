@@ -54,7 +54,7 @@ func newAttached(t *testing.T, h *Host, flags ...string) *scriptedCalls {
 	return m
 }
 
-// openScriptedCalls makes the pipes, and says what a container with them is started with.
+// openScriptedCalls makes the pipes, and returns the flags of a container with them.
 func openScriptedCalls(t *testing.T, h *Host) (m *scriptedCalls, args []string) {
 	t.Helper()
 	dir := filepath.Join(h.Work, unique("mail-"+strconv.FormatInt(scriptedCallers.Add(1), 10)))

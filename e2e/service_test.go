@@ -15,9 +15,9 @@ import (
 	"testing"
 )
 
-// TestIntegrationService installs the service, runs what it is to run by hand, and has it
-// bring back what was lost: sessions whose watcher was killed, and one that lost it while its
-// container was down. What a person has stopped it leaves alone.
+// TestIntegrationService installs the service and runs its command by hand. It restores sessions
+// whose watcher was killed, also if the container was down at that time, and leaves sessions alone
+// that the user has stopped.
 func TestIntegrationService(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	h := newHost(t, os.Getuid() == 0)
@@ -115,8 +115,8 @@ func readUnit(t *testing.T, file string) unit {
 	return u
 }
 
-// unitWords takes a line of quoted words apart. Those of doubled stand for one, doubled, and
-// have no business there alone.
+// unitWords splits a line of quoted words. Characters in doubled must appear twice and stand for
+// one.
 func unitWords(t *testing.T, line, doubled string) (words []string) {
 	t.Helper()
 	for line != "" {
@@ -144,7 +144,7 @@ func unitWords(t *testing.T, line, doubled string) (words []string) {
 	return words
 }
 
-// verifyUnit has systemd itself look at the file, where there is one.
+// verifyUnit checks the file by systemd-analyze where it is installed.
 func verifyUnit(t *testing.T, file string) {
 	t.Helper()
 	verify, err := exec.LookPath("systemd-analyze")

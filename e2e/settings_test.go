@@ -56,7 +56,7 @@ commands:
 	})
 }
 
-// TestIntegrationRecord keeps what a command writes, and plays it.
+// TestIntegrationRecord records the output of a command and replays it.
 func TestIntegrationRecord(t *testing.T) {
 	forNewUsers(t, func(t *testing.T, h *Host) {
 		c := ruled(t, h, `version: 1

@@ -53,8 +53,8 @@ func TestIntegrationShellKill(t *testing.T) {
 	})
 }
 
-// TestIntegrationShellTimeout ends what a text started, whatever that minds, and keeps the
-// shell.
+// TestIntegrationShellTimeout ends the processes of a text, whichever signals they ignore, and
+// keeps the shell.
 func TestIntegrationShellTimeout(t *testing.T) {
 	forEachShellBackend(t, func(t *testing.T, g shellBackend) {
 		g.make(t)
@@ -124,8 +124,8 @@ func TestIntegrationShellEnds(t *testing.T) {
 	}
 }
 
-// TestIntegrationShellUnmounted names directories in a container that has none of the host's:
-// what is not there is not entered, and no other in its place.
+// TestIntegrationShellUnmounted names directories in a container without mounts of the host. A
+// missing directory is an error, and no other takes its place.
 func TestIntegrationShellUnmounted(t *testing.T) {
 	h := newHost(t, false)
 	c := h.Detached(t, "--network", "none", "--proxy-shell", image(t, "full"), "/probe", "hold")

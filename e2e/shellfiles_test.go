@@ -42,8 +42,8 @@ func TestIntegrationShellFiles(t *testing.T) {
 	}
 }
 
-// TestIntegrationShellPolled takes the directory that is watched from a shell in a container: what is not told of is
-// looked for.
+// TestIntegrationShellPolled removes the watched directory from a shell in a container: files
+// without a notification are found by polling.
 func TestIntegrationShellPolled(t *testing.T) {
 	needBash(t)
 	h := dockerUsers(t)[0]
@@ -58,8 +58,9 @@ func TestIntegrationShellPolled(t *testing.T) {
 	want(t, "files", g.x(t, `x 'sleep 2; ls $d/done $d/gone | grep -c "[.]exit"'`).Out, "0\n")
 }
 
-// TestIntegrationShellInstalled looks at what a shell has in a container: a program of the container's user, whose
-// file is gone, and the files of output. Where only root can put the program there, that is the same.
+// TestIntegrationShellInstalled checks a shell's parts in a container: a program of the container's
+// user whose file is removed, and the output files. If only root can put the program there, this is
+// the same.
 func TestIntegrationShellInstalled(t *testing.T) {
 	needBash(t)
 	h := dockerUsers(t)[0]

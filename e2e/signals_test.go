@@ -93,8 +93,8 @@ func TestIntegrationInterruptEndsAScript(t *testing.T) {
 	})
 }
 
-// TestIntegrationJobControl types ^Z and fg: the host's command stops and goes on, and
-// the shell has the terminal in between.
+// TestIntegrationJobControl types ^Z and fg: the host's command stops and continues, and the shell
+// has the terminal meanwhile.
 func TestIntegrationJobControl(t *testing.T) {
 	forEachUser(t, func(t *testing.T, c *Container) {
 		m := c.Shell(t)

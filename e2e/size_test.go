@@ -48,7 +48,7 @@ func testSize(t *testing.T, kind string, most, maxTotal int) {
 	}
 }
 
-// measure returns the sizes of a compressed file, as it is and unpacked.
+// measure returns the sizes of a compressed file and of its content.
 func measure(file string) (packed, size int, err error) {
 	b, err := os.ReadFile(file)
 	if err != nil {

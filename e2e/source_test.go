@@ -60,8 +60,7 @@ func sourceText(n ast.Node) string {
 // sourcePlace is where a node stands.
 func sourcePlace(n ast.Node) string { return sourceSet.Position(n.Pos()).String() }
 
-// eachCall calls f with every call in n, and with the name of what is called: os.Open, or
-// f.Chmod of any value f.
+// eachCall calls f with every call in n and with its name: os.Open, or f.Chmod for any value f.
 func eachCall(n ast.Node, f func(call *ast.CallExpr, name string)) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {

@@ -20,8 +20,8 @@ import (
 // package variables that are compiled regular expressions took 1.9 MB.
 const maxInit = 64 << 10
 
-// TestIntegrationInit adds up what the runtime says of package initialization (GODEBUG in
-// package runtime).
+// TestIntegrationInit adds up the runtime's figures of package initialization (GODEBUG in package
+// runtime).
 func TestIntegrationInit(t *testing.T) {
 	total, lines := 0, 0
 	for line := range strings.Lines(initTrace(t, "--help")) {
@@ -44,8 +44,9 @@ func TestIntegrationInit(t *testing.T) {
 	}
 }
 
-// TestIntegrationEntry checks that docker's question what the plugin is, which comes before each command, is
-// answered before the packages of docker's command line are initialized, and that a keeper begins before that.
+// TestIntegrationEntry checks that the metadata request of docker, which precedes each command, is
+// answered before the packages of docker's command line are initialized. A keeper starts before
+// that too.
 func TestIntegrationEntry(t *testing.T) {
 	keeper := exec.Command(pluginPath(t))
 	keeper.Args = []string{proctree.KeeperName} // without a session to keep, it ends with 125
@@ -62,7 +63,8 @@ func TestIntegrationEntry(t *testing.T) {
 	}
 }
 
-// initTrace returns what the runtime says of the packages that the plugin initializes (GODEBUG in package runtime).
+// initTrace returns the runtime's report of the packages that the plugin initializes (GODEBUG in
+// package runtime).
 func initTrace(t *testing.T, args ...string) string {
 	t.Helper()
 	trace, err := initTraceOf(exec.Command(pluginPath(t), args...))

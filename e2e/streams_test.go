@@ -71,8 +71,8 @@ var scripts = []struct {
 	{name: "command substitution", script: `a=$(hsh -c 'echo out; exit 5'); echo "$a $?"`, out: "out 5\n"},
 }
 
-// TestIntegrationScriptsLocally runs the scripts with local programs, without hostexec:
-// that is how a local process behaves, and what the next test wants of the host's.
+// TestIntegrationScriptsLocally runs the scripts with local programs, without hostexec. Their
+// behaviour is the expectation of the next test.
 func TestIntegrationScriptsLocally(t *testing.T) {
 	h := newHost(t, false)
 	id := strings.TrimSpace(h.Must(t, "run", "-d", "--label", runLabel, "-e", "PATH="+local+":/bin", image(t, "full"), "/probe", "hold"))
@@ -150,8 +150,8 @@ func TestIntegrationStreaming(t *testing.T) {
 	}
 }
 
-// TestIntegrationIdleStdin calls a command that reads nothing, with a stdin that never
-// says anything and never ends: agents and CI runners leave such pipes open.
+// TestIntegrationIdleStdin calls a command that reads nothing, with a stdin that never has data and
+// never ends, as agents and CI runners leave open.
 func TestIntegrationIdleStdin(t *testing.T) {
 	forEachUser(t, func(t *testing.T, c *Container) {
 		start := time.Now()

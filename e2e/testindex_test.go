@@ -145,8 +145,8 @@ func (hs helpers) walk(f helper, home string, been map[*ast.FuncDecl]bool) (asse
 	return asserts, skips
 }
 
-// onlyError reports whether a call says nothing but that there was an error, as setting
-// something up may.
+// onlyError reports whether a call only fails the test on an error, as code that sets something up
+// may.
 func onlyError(call *ast.CallExpr) bool {
 	return len(call.Args) == 1 && sourceText(call.Args[0]) == "err"
 }

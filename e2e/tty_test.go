@@ -104,8 +104,8 @@ func TestIntegrationTerminalAndPipe(t *testing.T) {
 	})
 }
 
-// TestIntegrationTerminalBulk pours many lines through the terminal, all of which come,
-// though the command has ended before they are shown.
+// TestIntegrationTerminalBulk writes many lines through the terminal. All arrive, although the
+// command has ended before they are shown.
 func TestIntegrationTerminalBulk(t *testing.T) {
 	forEachUser(t, func(t *testing.T, c *Container) {
 		m := c.Term(t, "hsh", "-c", "seq 1 20000")
@@ -147,7 +147,7 @@ func atoi(t testing.TB, s string) int {
 	return n
 }
 
-// TestIntegrationResize resizes the terminal while a command runs, which is told.
+// TestIntegrationResize resizes the terminal while a command runs. The command is notified.
 func TestIntegrationResize(t *testing.T) {
 	forEachUser(t, func(t *testing.T, c *Container) {
 		m := c.Term(t, "hp", "sizes")

@@ -24,7 +24,7 @@ var (
 	hosts     []*Host
 )
 
-// dockerUsers returns those who use docker on this host, for the whole run of the tests.
+// dockerUsers returns the users who use docker on this host, for the whole run of the tests.
 func dockerUsers(t testing.TB) []*Host {
 	t.Helper()
 	hostsOnce.Do(func() {
@@ -49,8 +49,8 @@ func forEachUser(t *testing.T, f func(t *testing.T, c *Container)) {
 	t.Run(h.Name+"/relay/uid1000", func(t *testing.T) { f(t, h.Shared(t, "relay").As("1000")) })
 }
 
-// bySocket is everywhere, for what only the socket can do. Who is root on the host is not in
-// the container, and the other way round: that is how most people have it.
+// bySocket pairs users for features that only the socket has: root on the host with a user in the
+// container, and the other way round, as is most common.
 func bySocket(t *testing.T, f func(t *testing.T, c *Container)) {
 	users := []string{"1000", "0"}
 	for i, h := range dockerUsers(t) {
@@ -58,7 +58,7 @@ func bySocket(t *testing.T, f func(t *testing.T, c *Container)) {
 	}
 }
 
-// anyUser is one of the people, for what takes long and differs for none of them.
+// anyUser is one of the users, for long tests that do not depend on the user.
 func anyUser(t testing.TB) []*Host {
 	t.Helper()
 	all := dockerUsers(t)

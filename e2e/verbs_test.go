@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// TestIntegrationVerbs types the words of hostexec itself in a container.
+// TestIntegrationVerbs runs the verbs of hostexec in a container.
 func TestIntegrationVerbs(t *testing.T) {
 	tests := []struct {
 		name, script string
@@ -51,7 +51,7 @@ func TestIntegrationVerbs(t *testing.T) {
 	})
 }
 
-// TestIntegrationList reads what may be called as an agent would, and what runs.
+// TestIntegrationList reads the list of commands, as an agent does, and the list of calls.
 func TestIntegrationList(t *testing.T) {
 	forEachUser(t, func(t *testing.T, c *Container) {
 		var list []struct{ Name, Action string }
@@ -70,7 +70,7 @@ func TestIntegrationList(t *testing.T) {
 	})
 }
 
-// TestIntegrationDeniedByEveryName denies a command by every name and way that there is.
+// TestIntegrationDeniedByEveryName denies a command under every name and by every way to call it.
 //
 // Attack 46.
 func TestIntegrationDeniedByEveryName(t *testing.T) {
@@ -110,7 +110,7 @@ func TestIntegrationEnvironment(t *testing.T) {
 	})
 }
 
-// TestIntegrationPassEnv passes what is named, and only that.
+// TestIntegrationPassEnv passes the named variables, and no others.
 func TestIntegrationPassEnv(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		r := h.Run(t, "--rm", "--proxy", "hsh=/bin/sh", "--pass-env", "ONE", "--pass-env", "TWO", "-e", "ONE=1", "-e", "TWO=a b\tc", "-e", "THREE=3",
@@ -234,8 +234,8 @@ func marked(t *testing.T) string {
 	return strings.ReplaceAll(t.Name(), "/", "-") + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 }
 
-// TestIntegrationAudit finds AUTO_APPROVE, START and COMPLETE for what ran, DENY for what
-// did not, and the first two while the command still runs.
+// TestIntegrationAudit checks the records AUTO_APPROVE, START and COMPLETE of commands that ran,
+// and DENY of others. The first two exist while the command still runs.
 func TestIntegrationAudit(t *testing.T) {
 	forEachUser(t, func(t *testing.T, c *Container) {
 		mark := marked(t)
@@ -299,8 +299,8 @@ func TestIntegrationPrivateState(t *testing.T) {
 	}
 }
 
-// TestIntegrationAgentRules prints the rules for agents: when, how, what if a person is asked, and
-// how to check.
+// TestIntegrationAgentRules prints the rules for agents: when and how to call, questions to a
+// person, and checks.
 func TestIntegrationAgentRules(t *testing.T) {
 	h := newHost(t, false)
 	r := h.Docker(t, "hostexec", "agent-rules")

@@ -40,7 +40,7 @@ func TestIntegrationNobodyAnswers(t *testing.T) {
 	})
 }
 
-// TestIntegrationWaitAlways asks although nobody seems to be there, and somebody comes.
+// TestIntegrationWaitAlways asks although nobody seems to be present, and a person answers later.
 func TestIntegrationWaitAlways(t *testing.T) {
 	forNewUsers(t, func(t *testing.T, h *Host) {
 		c := ruled(t, h, patient(""))
@@ -92,8 +92,8 @@ func TestIntegrationDurable(t *testing.T) {
 	})
 }
 
-// TestIntegrationWatcherEndsAsked ends the watcher while a request waits: the caller fails,
-// nothing runs, and what was asked can be answered no more.
+// TestIntegrationWatcherEndsAsked ends the watcher while a request waits: the caller fails, nothing
+// runs, and the question can no longer be answered.
 func TestIntegrationWatcherEndsAsked(t *testing.T) {
 	forNewUsers(t, func(t *testing.T, h *Host) {
 		c := ruled(t, h, patient(""))

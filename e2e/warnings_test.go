@@ -25,9 +25,8 @@ func (c *Container) warned(t testing.TB) (all, short string) {
 	return strings.Join(list[0].Warnings, "\n"), short
 }
 
-// TestIntegrationWarnings begins sessions where nobody reads stderr: what makes them dangerous stands
-// in status and inspect, with a watcher and without, and is looked at anew when the container is
-// started again.
+// TestIntegrationWarnings starts sessions without a reader of stderr. status and inspect show their
+// warnings, with a watcher and without, and check again when the container is restarted.
 //
 // Attack 120.
 func TestIntegrationWarnings(t *testing.T) {

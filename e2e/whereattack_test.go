@@ -89,8 +89,8 @@ func TestIntegrationWhereExchanged(t *testing.T) {
 	}
 }
 
-// TestIntegrationWhereEscape is a command that turns on its container's first process,
-// on the host's socket, and on what it shares with its caller.
+// TestIntegrationWhereEscape runs a command that attacks its container's first process, the host's
+// socket, and the directories that it shares with its caller.
 //
 // Attack 207.
 func TestIntegrationWhereEscape(t *testing.T) {

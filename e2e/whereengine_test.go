@@ -67,7 +67,7 @@ func elsewhere(t *testing.T, c *Container, host string) {
 	eventually(t, grace, "none is left", func() bool { return len(c.roomsAt(t, host)) == 0 })
 }
 
-// engineUnavailable makes calls for which there is no engine, or no image.
+// engineUnavailable makes calls for which there is no engine or no image.
 func engineUnavailable(t *testing.T, c *Container, host string) {
 	for name, texts := range map[string][]string{
 		"nowhere": {"the engine at unix:///nonexistent/docker.sock does not answer", "docker --host unix:///nonexistent/docker.sock info on the host"},
@@ -83,9 +83,9 @@ func engineUnavailable(t *testing.T, c *Container, host string) {
 	}
 }
 
-// restarted stops the engine below a command, as an upgrade does it, and kills it: the
-// command goes on without it, calls meanwhile are told, and nothing stays. An engine that
-// starts again may remove containers that are to be removed after their end, at once.
+// restarted stops the engine during a command, as an upgrade does, and kills it. The command
+// continues, calls meanwhile get an error, and nothing stays. A restarted engine may remove
+// containers with --rm at once.
 func restarted(t *testing.T, c *Container, e *engine) {
 	host := "unix://" + e.socket()
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestIntegrationWhereIsolated looks at what a command in a container has of the host: the
-// caller's directories, at their places and as writable as they are there, and no more.
+// TestIntegrationWhereIsolated checks what a command in a container can see of the host: the
+// caller's directories, at their paths and with their permissions, and no more.
 //
 // Attacks 204, 206.
 func TestIntegrationWhereIsolated(t *testing.T) {

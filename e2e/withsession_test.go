@@ -57,8 +57,8 @@ func TestIntegrationWith(t *testing.T) {
 	eventually(t, patience, "the sessions have gone with their containers", func() bool { return len(h.Sessions(t)) == 0 })
 }
 
-// TestIntegrationWithLife: a container that a client has created keeps its session until it is removed, whoever starts it
-// and how long after, and has it back with each start through a proxy.
+// TestIntegrationWithLife checks that a client's container keeps its session until it is removed,
+// whoever starts it, and gets it back with each start through a proxy.
 func TestIntegrationWithLife(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, false)
@@ -99,7 +99,7 @@ func TestIntegrationWithLife(t *testing.T) {
 	eventually(t, patience, "the session has gone", func() bool { return len(h.Sessions(t)) == 0 })
 }
 
-// TestIntegrationWithBanner: at a terminal, with says what run says of a session.
+// TestIntegrationWithBanner checks that with prints the banner of run at a terminal.
 func TestIntegrationWithBanner(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, false)
@@ -199,7 +199,8 @@ func TestIntegrationAttackWithStart(t *testing.T) {
 	want(t, "its state", h.Must(t, "inspect", "--format", "{{.State.Status}}", name), "exited\n")
 }
 
-// TestIntegrationWithKilled: whenever a client or with is killed, there is no session without its container.
+// TestIntegrationWithKilled kills a client or with at each moment: no session stays without its
+// container.
 func TestIntegrationWithKilled(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, false)
