@@ -143,6 +143,9 @@ func TestIntegrationGitDir(t *testing.T) {
 		if r := guarded.Exec(t, "git", "log", "--output=/tmp/x"); r.Code != 126 || !strings.Contains(r.Err, "no rule of git allows these arguments (nearest: log)") {
 			t.Errorf("git log --output: %v", r)
 		}
+		if r := guarded.Exec(t, "git", "push", "origin", "main"); r.Code != 126 || !strings.Contains(r.Err, "nearest that a person is asked about: git push [-u | --set-upstream] origin /agent/") {
+			t.Errorf("git push: %v", r)
+		}
 		open := h.Detached(t, append(append(flags, full), hold...)...)
 		nobody := regexp.MustCompile(`^hostexec: git: nobody is there to ask`)
 		for name, r := range map[string]Result{

@@ -51,7 +51,7 @@ func refusal(sc *SessionState, req *request, v policy.Verdict, verbs []string) F
 	case v.Rule == policy.RuleBroken:
 		e.Status = StatusRefused
 	case v.Known() && v.Rule == "" && req.Args[0] != policy.Shell: // nothing forbids it
-		e.Status, e.Hint = StatusRefused, fmt.Sprintf("docker hostexec policy explain -- %s ... on the host tells why; to be asked for it from now on, %s there", e.Name, policyAdd(req.Args))
+		e.Status, e.Hint = StatusRefused, nearest(sc.Policy, req)+fmt.Sprintf("docker hostexec policy explain -- %s ... on the host tells why; to be asked for it from now on, %s there", e.Name, policyAdd(req.Args))
 	case v.Known() && !strings.HasPrefix(v.Rule, "--proxy "):
 		e.Status, e.Hint = StatusRefused, fmt.Sprintf("docker hostexec policy explain -- %s ... on the host tells why", e.Name)
 	case v.Known():
@@ -65,6 +65,19 @@ func refusal(sc *SessionState, req *request, v policy.Verdict, verbs []string) F
 		e.Hint = "hostexec ls shows the commands there are"
 	}
 	return e
+}
+
+// nearest returns the beginning of a hint: the form of a call that is near the request and that a rule allows, or about
+// which it asks. hostexec ls --json shows the same forms.
+func nearest(p *policy.Policy, req *request) string {
+	form, asked := p.Nearest(req.Request)
+	switch {
+	case form == "":
+		return ""
+	case asked:
+		return "nearest that a person is asked about: " + form + "; "
+	}
+	return "nearest allowed: " + form + "; "
 }
 
 // hostVerbs are verbs of the host that people also type in a container.

@@ -38,7 +38,7 @@ func renderCommands(p *policy.Policy) []byte {
 	list := commands(p)
 	elsewhere := slices.ContainsFunc(list, func(c command) bool { return c.Where != host })
 	ruled := slices.ContainsFunc(list, func(c command) bool { return c.Call != c.Name })
-	for _, c := range append([]command{{"COMMAND", "ACTION", "WHERE", "CALL"}}, list...) {
+	for _, c := range append([]command{{Name: "COMMAND", Action: "ACTION", Where: "WHERE", Call: "CALL"}}, list...) {
 		fmt.Fprint(w, c.Name, "\t", c.Action)
 		if elsewhere {
 			fmt.Fprint(w, "\t", c.Where)
@@ -69,6 +69,11 @@ type command struct {
 	Action string `json:"action"`
 	Where  string `json:"where"`
 	Call   string `json:"call"` // the text to type, whether the container has a program of that name or not
+
+	Sandboxed bool     `json:"sandboxed"`
+	Allowed   []string `json:"allowed"` // forms of arguments, as in policy.Forms
+	Asked     []string `json:"asked"`
+	Denied    []string `json:"denied"`
 }
 
 var host = policy.Place{}.String()
@@ -78,14 +83,14 @@ var host = policy.Place{}.String()
 func commands(p *policy.Policy) []command {
 	list := []command{} // [] in JSON, not null
 	for _, c := range p.Commands {
-		list = append(list, command{c.Name, c.Action.String(), p.Place(c.Name).String(), c.Name})
+		list = append(list, command{Name: c.Name, Action: c.Action.String(), Where: p.Place(c.Name).String(), Call: c.Name})
 	}
 	for _, name := range p.Names() {
 		i := slices.IndexFunc(list, func(c command) bool { return c.Name == name })
 		ruled := len(p.Rules[name].Rules) > 0
 		switch c, _ := p.Lookup(name); {
 		case i < 0:
-			list = append(list, command{name, "rules", p.Place(name).String(), call.Name + " " + name})
+			list = append(list, command{Name: name, Action: "rules", Where: p.Place(name).String(), Call: call.Name + " " + name})
 		case ruled && !c.Explicit && c.Action == policy.Allow:
 			list[i].Action = "rules"
 		}
@@ -99,6 +104,11 @@ func commands(p *policy.Policy) []command {
 		for i := range list {
 			list[i].Action = policy.Deny.String()
 		}
+	}
+	for i := range list {
+		forms := p.Forms(list[i].Name)
+		list[i].Sandboxed = p.Place(list[i].Name).Sandboxed
+		list[i].Allowed, list[i].Asked, list[i].Denied = forms.Allowed, forms.Asked, forms.Denied
 	}
 	return list
 }

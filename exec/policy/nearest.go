@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"slices"
+	"strings"
+)
+
+// Forms are the arguments of a command by what becomes of them, in the notation of Rule.CallShape.
+type Forms struct {
+	Allowed, Asked, Denied []string
+}
+
+// AnyArguments is the form of a command whose arguments no rule limits.
+const AnyArguments = "(anything)"
+
+// Forms returns what becomes of calls of the command called name. A rule that allows, but would ask because the command
+// may run code of the container, is among those that ask. Patterns of the two lists are not included.
+func (p *Policy) Forms(name string) Forms {
+	f := Forms{[]string{}, []string{}, []string{}}
+	if p.Broken != "" {
+		f.add(Deny, AnyArguments)
+		return f
+	}
+	d := newDecision(p, Request{Args: []string{name}, GitDir: true})
+	explicit := d.explicit()
+	for i := range d.set.Rules {
+		r := &d.set.Rules[i]
+		if explicit && r.Do != Deny {
+			continue
+		}
+		f.add(d.usual(r), r.CallShape())
+	}
+	if d.proxied && (explicit || len(d.set.Rules) == 0) {
+		f.add(d.c.Action, AnyArguments)
+	}
+	return f
+}
+
+func (f *Forms) add(a Action, shape string) {
+	into := map[Action]*[]string{Allow: &f.Allowed, Ask: &f.Asked, Deny: &f.Denied}[a]
+	if !slices.Contains(*into, shape) {
+		*into = append(*into, shape)
+	}
+}
+
+// usual returns the action of r for the words that its arguments begin with. A path outside of the workspace may ask
+// where this allows.
+func (d *decision) usual(r *Rule) Action {
+	if r.Do != Allow || r.Accept || d.place().Confined() {
+		return r.Do
+	}
+	lists := [][]string{r.Fixed}
+	if r.Fixed == nil {
+		lists = r.verbs()
+	}
+	for _, args := range lists {
+		known := d.names().known(args, r.Fixed != nil, d.gitDir())
+		if known.code() || r.hasEffect("code") || known == unknown && len(r.Effects) == 0 {
+			return Ask
+		}
+	}
+	return Allow
+}
+
+// CallShape is Shape for the caller: without the arguments that the host adds or runs instead.
+func (r *Rule) CallShape() string {
+	call := Rule{Always: r.Always}
+	for _, e := range r.Argv {
+		if e.Kind != Insert {
+			call.Argv = append(call.Argv, e)
+		}
+	}
+	return call.Shape()
+}
+
+const (
+	maxNearest     = 200 // bytes of a form that a refusal names; a part of a form could mislead
+	maxNearestTied = 2   // equally near forms that a refusal names; of more, none is near
+)
+
+// Nearest returns the form of the rules whose beginning req has in common with most arguments, for a request that no
+// rule matches. asked reports that a person is asked about such calls. It returns "" if no form is near. The form
+// is one of Forms.
+func (p *Policy) Nearest(req Request) (form string, asked bool) {
+	if p.Broken != "" || len(req.Args) < 2 || !ValidName(req.Args[0]) || req.Args[0] == Shell || req.Args[0] == GitPush {
+		return "", false
+	}
+	d := newDecision(p, req)
+	if d.explicit() {
+		return "", false
+	}
+	var near []*Rule
+	furthest := 1 // a form that begins otherwise is not near
+	for i := range d.set.Rules {
+		r := &d.set.Rules[i]
+		switch matched := d.m.match(r); {
+		case matched, d.m.exhausted:
+			return "", false
+		case r.Do == Deny || r.Always || d.m.furthest < furthest:
+		case d.m.furthest > furthest:
+			furthest, near = d.m.furthest, []*Rule{r}
+		default:
+			near = append(near, r)
+		}
+	}
+	near = slices.DeleteFunc(near, func(r *Rule) bool { return d.overruledByDenial(r) })
+	return d.joinForms(near)
+}
+
+// overruledByDenial reports whether a rule that denies matches each known sample of r.
+func (d *decision) overruledByDenial(r *Rule) bool {
+	samples, _ := r.samples()
+	return len(samples) > 0 && !slices.ContainsFunc(samples, func(args []string) bool {
+		return d.Decide(Request{Args: append([]string{d.req.Args[0]}, args...), GitDir: true}).Action != Deny
+	})
+}
+
+// joinForms returns the forms of equally near rules as one text.
+func (d *decision) joinForms(near []*Rule) (form string, asked bool) {
+	var forms []string
+	for _, r := range near {
+		asked = asked || d.usual(r) == Ask
+		forms = append(forms, strings.TrimSuffix(d.req.Args[0]+" "+r.CallShape(), " (no arguments)"))
+	}
+	form = strings.Join(slices.Compact(forms), ", or ")
+	if len(forms) > maxNearestTied || len(form) > maxNearest {
+		return "", false
+	}
+	return form, asked
+}
