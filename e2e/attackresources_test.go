@@ -129,29 +129,49 @@ func TestIntegrationAttackDisk(t *testing.T) {
 	h.refuses(t, badInput{args: "-v " + disk + ":/d --proxy true {IMAGE}", says: "is the disk that hostexec's own state in"})
 }
 
-// TestIntegrationAttackRestart has a container replace a directory that it has a mount of, by a
-// link to the state, and start again; and, the second time, put it back at once. The session
-// ends, and answers nothing of that run.
+// TestIntegrationAttackRestart has a container replace a directory that it mounts by a link to the state, and start again.
+// The second time, the container restores the directory at once. A third container is started again by docker start.
+// Each is killed, stays down, and gets no answer in that run.
 //
 // Attacks 86, 196.
 func TestIntegrationAttackRestart(t *testing.T) {
-	for name, then := range map[string]string{"left": ":", "put back": "rm /w/sub; mkdir /w/sub"} {
+	for name, tt := range map[string]struct{ policy, exit, then string }{
+		"left":     {"always", "exit 1", ":"},
+		"put back": {"always", "exit 1", "rm /w/sub; mkdir /w/sub"},
+		"started":  {"no", "exit 1", ":"},
+		"restart":  {"unless-stopped", "exec sleep 1000", "rm /w/sub; mkdir /w/sub"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			h, _ := hostWithCanary(t)
 			sub := filepath.Join(h.Work, "sub")
 			h.mkdir(t, sub)
-			c := h.Detached(t, "--restart", "always", "-v", h.Work+":/w", "-v", sub+":/data", "-w", "/w", "--proxy", "hsh=/bin/sh", image(t, "busybox"), "sh", "-c",
-				`if ! test -e /w/first; then hsh -c 'echo first' >/w/first 2>&1; rmdir /w/sub; ln -s "$0" /w/sub; exit 1; fi
-				eval "$1"; hsh -c 'echo second' >/w/second 2>/w/why; echo $? >/w/code; exec sleep 1000`, h.State, then)
-			code := filepath.Join(h.Work, "code")
-			eventually(t, patience, "the call of the second run ends", func() bool { text, err := os.ReadFile(code); return err == nil && len(text) > 0 })
-			want(t, "the first run's call", string(readFile(t, filepath.Join(h.Work, "first"))), "first\n")
-			want(t, "the second run's call", string(readFile(t, filepath.Join(h.Work, "second"))), "")
-			want(t, "its code", string(readFile(t, code)), "125\n")
-			eventually(t, patience, "the log says why", func() bool {
-				return strings.Contains(h.Must(t, "hostexec", "logs", c.Session), "covers hostexec's own state")
+			c := h.Detached(t, "--restart", tt.policy, "--stop-timeout", "0", "-v", h.Work+":/w", "-v", sub+":/data", "-w", "/w", "--proxy", "hsh=/bin/sh", image(t, "busybox"), "sh", "-c",
+				`if ! test -e /w/first; then hsh -c 'echo first' >/w/first 2>&1; rmdir /w/sub; ln -s "$0" /w/sub; eval "$2"; fi
+				eval "$1"; hsh -c 'echo second' >/w/second 2>/w/why; exec sleep 1000`, h.State, tt.then, tt.exit)
+			switch tt.exit {
+			case "exit 1":
+				if tt.policy == "no" {
+					eventually(t, patience, "the first run is over", func() bool { return c.Inspect(t, "{{.State.Status}}") == "exited" })
+					h.Must(t, "start", c.ID)
+				}
+			default:
+				eventually(t, patience, "the directory is a link", func() bool { _, err := os.Readlink(sub); return err == nil })
+				h.Must(t, "restart", c.ID)
+			}
+			eventually(t, patience, "the session says that its container was killed", func() bool {
+				return h.Must(t, "hostexec", "status", "--format", "{{.State}}") == "killed\n"
 			})
-			eventually(t, leaves, "the session is over", func() bool { return h.Must(t, "hostexec", "status", "--format", "{{.State}}") == "lost\n" })
+			want(t, "the container", c.Inspect(t, "{{.State.Status}}"), "exited")
+			want(t, "its restart policy", c.Inspect(t, "{{.HostConfig.RestartPolicy.Name}}"), "no")
+			want(t, "the first run's call", string(readFile(t, filepath.Join(h.Work, "first"))), "first\n")
+			if text, err := os.ReadFile(filepath.Join(h.Work, "second")); err == nil {
+				want(t, "the second run's call", string(text), "")
+			}
+			for _, says := range []string{h.Must(t, "hostexec", "logs", c.Session), h.Must(t, "hostexec", "inspect", c.Session), strings.Join(h.Audit(t), "\n")} {
+				if !strings.Contains(says, "was killed: ") || !strings.Contains(says, "covers hostexec's own state") {
+					t.Errorf("the reason is missing: %s", clip(says))
+				}
+			}
 		})
 	}
 }

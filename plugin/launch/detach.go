@@ -31,7 +31,7 @@ func Detach(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref 
 		return cli.Hint(fmt.Errorf("session %s was not attached: its container was made by %s", s.ID, by), "docker hostexec stop "+s.ID)
 	case s.State == sessions.StateGone:
 		return store.Remove(s.ID)
-	case s.State == sessions.StateExited, s.State == sessions.StateWaiting:
+	case s.State == sessions.StateExited, s.State == sessions.StateKilled, s.State == sessions.StateWaiting:
 		return cli.Hint(fmt.Errorf("container %s does not run, and nothing can be removed from it", name), "docker start "+name+" && docker hostexec detach "+name)
 	}
 	if err := sessions.StopWatcher(ctx, store.Dir(s.ID), s.ID, sessions.DefaultGrace); err != nil {

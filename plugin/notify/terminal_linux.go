@@ -5,6 +5,7 @@ package notify
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -45,7 +46,12 @@ func (t Terminal) Open() bool {
 }
 
 // Bell writes a BEL byte to the terminal. It never blocks.
-func (t Terminal) Bell() {
+func (t Terminal) Bell() { t.write("\a") }
+
+// Say writes a text of hostexec's own to the terminal, which may be in raw mode, on lines of its own. It never blocks.
+func (t Terminal) Say(text string) { t.write("\r\n" + text + "\r\n") }
+
+func (t Terminal) write(text string) {
 	if t.Path == "" || !t.Open() {
 		return
 	}
@@ -55,7 +61,7 @@ func (t Terminal) Bell() {
 	}
 	defer tty.Close()
 	if fi, err := tty.Stat(); err == nil && fi.Mode()&os.ModeCharDevice != 0 {
-		tty.Write([]byte{'\a'}) // nothing can be done about an error
+		io.WriteString(tty, text) // nothing can be done about an error
 	}
 }
 

@@ -12,3 +12,6 @@ func (t Terminal) Open() bool { return false }
 
 // Bell does nothing.
 func (t Terminal) Bell() {}
+
+// Say does nothing.
+func (t Terminal) Say(string) {}

@@ -36,6 +36,7 @@ const (
 	StateExited    = "exited"             // the container is stopped, and the watcher has ended
 	StateLost      = "lost"               // the container runs, and the watcher has ended: resume
 	StateStopped   = "stopped"            // the same, after docker hostexec stop
+	StateKilled    = "killed"             // the same, because hostexec has killed the container
 	StateGone      = "gone"               // the container is removed: prune
 	StateSuspended = "suspended"          // the watcher was suspended by a signal
 	StateUnknown   = "unknown"            // the watcher does not answer, or there is none and the engine does not answer
@@ -76,6 +77,9 @@ func States(ctx context.Context, dockerCLI command.Cli, store *state.Store, recs
 				engines[key] = found
 			}
 			s.State = stateOf(rec.Container, found, store.Stopped(rec.ID))
+			if s.State == StateExited && rec.Killed != "" {
+				s.State = StateKilled
+			}
 			s.ContainerName = cmp.Or(found[rec.Container].name, s.ContainerName)
 		case rec.Proxy != nil:
 			s.State = s.Watcher.State

@@ -83,6 +83,7 @@ type Session struct {
 	Proxy         *Proxy    `json:"proxy,omitempty"`       // source of the requests of a session without a container
 	Service       *Service  `json:"service,omitempty"`     // the service whose containers the session is for
 	Warnings      []string  `json:"warnings,omitempty"`    // risks of the session, in printable ASCII
+	Killed        string    `json:"killed,omitempty"`      // why hostexec has killed the container, in printable ASCII
 	Damaged       bool      `json:"damaged,omitempty"`     // no record can be read, so this comes from the container's labels; never stored
 }
 

@@ -99,7 +99,7 @@ func resumable(s sessions.Session) error {
 		return nil
 	case sessions.StateRunning, sessions.StateWaiting, sessions.StateKeeping:
 		return fmt.Errorf("session %s is served already", s.ID)
-	case sessions.StateExited:
+	case sessions.StateExited, sessions.StateKilled:
 		return cli.Hint(fmt.Errorf("container %s does not run", s.ContainerName),
 			"docker hostexec start "+s.ContainerName)
 	case sessions.StateGone:

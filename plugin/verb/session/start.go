@@ -64,7 +64,7 @@ func start(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref s
 		return nil
 	case sessions.StateWaiting, sessions.StateKeeping:
 		return startContainer(ctx, dockerCLI, s)
-	case sessions.StateExited:
+	case sessions.StateExited, sessions.StateKilled:
 		err = startSession(ctx, dockerCLI, store, s)
 	default:
 		if err = resumable(s); err == nil {

@@ -29,6 +29,8 @@ STATE is one of
   lost       the container runs, but its watcher has died: docker hostexec resume
   stopped    the container runs, but docker hostexec stop has ended the session
   suspended  a signal has suspended the watcher: kill -CONT its PID
+  killed     hostexec has killed the container, because a mount showed a protected file:
+             docker hostexec inspect says which
   exited     the container has stopped (with --all)
   gone       the container was removed (with --all): docker hostexec prune
   unknown    the watcher does not answer; or there is none, and the engine does not answer
@@ -114,5 +116,5 @@ var sessionCriteria = []cli.Criterion[sessions.Session]{
 	{Key: "image", Is: cli.Equals(func(s sessions.Session) string { return s.Image })},
 	{Key: "command", Is: func(s sessions.Session, v string) bool { return slices.Contains(s.Names(), v) }},
 	{Key: "state", Is: cli.EqualsFold(func(s sessions.Session) string { return s.State }),
-		Only: []string{sessions.StateRunning, sessions.StateWaiting, sessions.StateKeeping, sessions.StateLost, sessions.StateStopped, sessions.StateSuspended, sessions.StateExited, sessions.StateGone, sessions.StateUnknown}},
+		Only: []string{sessions.StateRunning, sessions.StateWaiting, sessions.StateKeeping, sessions.StateLost, sessions.StateStopped, sessions.StateSuspended, sessions.StateKilled, sessions.StateExited, sessions.StateGone, sessions.StateUnknown}},
 }

@@ -25,13 +25,15 @@ type admission struct {
 	started        chan struct{}                 // has a value when the container may have started: checkAtStart
 	live           atomic.Pointer[liveContainer] // the container, if mounts of this host can appear in it
 	mounts         *mountCheck
+	killer         *killer
+	engine         func() (watch.Engine, error)
 	life           *watch.Lifetime
 }
 
 // admit waits until a call may be answered. It returns false if it may not: then the session ends.
 func (a *admission) admit(ctx context.Context) bool {
 	a.mayHaveStarted()
-	return a.containerKnown.pass(ctx) && a.othersUnknown.pass(ctx) && a.checkAgain()
+	return a.containerKnown.pass(ctx) && a.othersUnknown.pass(ctx) && a.checkAgain(ctx)
 }
 
 // mayHaveStarted reports that the container may have started: the engine has sent an event, or a call has
@@ -58,7 +60,7 @@ func (a *admission) checkAtStart(ctx context.Context, api watch.Engine, id strin
 		for wait := watch.Poll / 20; ; wait = min(2*wait, watch.EnginePoll) {
 			c, err := inspect(ctx, api, id)
 			if err == nil && runs(c) {
-				a.checkRunning(c)
+				a.checkRunning(ctx, api, c)
 				return
 			}
 			if !watch.Pause(ctx, wait) {
@@ -70,9 +72,9 @@ func (a *admission) checkAtStart(ctx context.Context, api watch.Engine, id strin
 }
 
 // checkRunning lets the calls of a container in that runs, or ends the session.
-func (a *admission) checkRunning(c container.InspectResponse) {
+func (a *admission) checkRunning(ctx context.Context, api watch.Engine, c container.InspectResponse) {
 	if err := a.mounts.refuse(c); err != nil {
-		a.life.Stop(err)
+		a.life.Stop(a.killer.killExposed(ctx, api, c, err))
 		return
 	}
 	a.noteLive(c)
@@ -95,16 +97,20 @@ func (a *admission) noteLive(c container.InspectResponse) {
 	a.live.Store(&liveContainer{c})
 }
 
-// checkAgain reports whether a call may be answered. It ends the session if a protected directory has been
-// mounted in its container since the last check.
-func (a *admission) checkAgain() bool {
+// checkAgain reports whether a call may be answered. It kills the container and ends the session if a protected
+// directory has been mounted in the container since the last check.
+func (a *admission) checkAgain(ctx context.Context) bool {
 	c := a.live.Load()
 	if c == nil {
 		return true
 	}
 	err := a.mounts.runningMounts(c.InspectResponse, a.mounts.viewProtected)
-	if err != nil {
-		a.life.Stop(err)
+	if err == nil {
+		return true
 	}
-	return err == nil
+	if api, eerr := a.engine(); eerr == nil {
+		err = a.killer.killExposed(ctx, api, c.InspectResponse, err)
+	}
+	a.life.Stop(err)
+	return false
 }

@@ -68,6 +68,9 @@ func (m *Mode) followRuns(ctx context.Context, api watch.Engine, id, began strin
 		}
 		m.admission.containerKnown.shut() // until the mounts of its next run are known
 		m.s.Life.Down.Store(true)
+		if err := m.checkStopped(ctx, api, id); err != nil {
+			return err
+		}
 		if began, exit, err = m.waitRestart(ctx, api, id); err != nil {
 			return err
 		}
@@ -147,6 +150,9 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 	found := m.mounts.warnings(c)
 	list := append(slices.Clone(found), m.mounts.adapt(c)...)
 	if err := m.mounts.refuseNew(c); err != nil {
+		if m.s.Record.Container == c.ID { // not a container to attach to, which has no session yet
+			err = m.killer.killExposed(ctx, api, c, err)
+		}
 		link.Fail(err)
 		return "", nil, setUpFailed(fresh, err)
 	}
@@ -299,13 +305,26 @@ func (m *Mode) setUpAgain(ctx context.Context, api watch.Engine, id string) (beg
 		return "", nil
 	}
 	if err := m.mounts.refuse(c); err != nil {
-		return "", err
+		return "", m.killer.killExposed(ctx, api, c, err)
 	}
 	if err := m.setState(c); err != nil {
 		return c.State.StartedAt, err
 	}
 	m.updateWarnings(c, m.mounts.warnings(c))
 	return c.State.StartedAt, nil
+}
+
+// checkStopped checks the mounts of a container that the engine is about to start again. It is early enough to prevent
+// that, if a mount has another source already.
+func (m *Mode) checkStopped(ctx context.Context, api watch.Engine, id string) error {
+	c, err := inspect(ctx, api, id)
+	if err != nil || !c.State.Restarting {
+		return nil // setUpAgain checks the mounts that it gets
+	}
+	if err = m.mounts.refuse(c); !errors.As(err, new(exposedError)) {
+		return nil
+	}
+	return m.killer.killExposed(ctx, api, c, err)
 }
 
 func (m *Mode) setState(c container.InspectResponse) error {

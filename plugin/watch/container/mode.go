@@ -23,6 +23,7 @@ type Mode struct {
 	admission *admission
 	transport *transport
 	leftovers leftovers
+	killer    *killer
 	requests  requestLimit
 	name      nameFollower
 	left      time.Time    // when the last run of a container of service.go ended
@@ -33,11 +34,12 @@ type Mode struct {
 func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 	m.s = s
 	m.mounts = &mountCheck{record: s.Record, config: s.Config, sessions: s.Others, notifier: s.Calls.Questions.Notifier}
-	m.admission = &admission{started: make(chan struct{}, 1), mounts: m.mounts, life: s.Life}
+	m.killer = &killer{record: s.Record, calls: s.Calls, log: s.Log}
+	m.admission = &admission{started: make(chan struct{}, 1), mounts: m.mounts, killer: m.killer, engine: s.Engine, life: s.Life}
 	m.transport = &transport{record: s.Record, carriers: s.Carriers, log: s.Log, running: m.admission.containerKnown.pass}
 	m.leftovers = leftovers{s.Record, s.Log}
 	m.name = nameFollower{s.Calls, s.Log, m.admission.mayHaveStarted}
-	m.requests = requestLimit{s.Record, s.Calls, s.Log}
+	m.requests = requestLimit{s.Record, s.Calls, m.killer, s.Log}
 	if s.Record.Service != nil {
 		m.admission.containerKnown.shut() // before the listeners are served
 	}

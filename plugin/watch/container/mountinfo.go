@@ -57,7 +57,7 @@ func (l *protectedView) mounts(table string, share mount.Place, given []mount.Pl
 			continue
 		}
 		if err := l.mounted(m, share, given); err != nil {
-			return err
+			return exposedError{err}
 		}
 	}
 	return nil

@@ -117,11 +117,11 @@ func (mc *mountCheck) refuseWriter(c container.InspectResponse, all []watch.Prot
 			continue
 		}
 		l, err := look()
-		if err == nil {
-			err = l.source(m.Source, m.RW, recursive(c, m.Destination))
-		}
 		if err != nil {
 			return err
+		}
+		if err := l.source(m.Source, m.RW, recursive(c, m.Destination)); err != nil {
+			return exposedError{err}
 		}
 	}
 	if err := mc.dependable(c, all); err != nil {
@@ -131,7 +131,7 @@ func (mc *mountCheck) refuseWriter(c container.InspectResponse, all []watch.Prot
 }
 
 func errOwnShare(source string) error {
-	return fmt.Errorf("the container could change its own share: mount %s read-only", source)
+	return exposedError{fmt.Errorf("the container could change its own share: mount %s read-only", source)}
 }
 
 // recursive reports whether the engine also mounts the mounts below the source of the mount at target. It does

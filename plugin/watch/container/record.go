@@ -27,6 +27,7 @@ func (m *Mode) setWarnings(c container.InspectResponse, found []string) {
 func (m *Mode) noteContainer(c container.InspectResponse, found []string) (err error) {
 	m.s.Record.Change(func() {
 		m.s.Record.Container, m.s.Record.ContainerName, m.s.Record.Image = c.ID, strings.TrimPrefix(c.Name, "/"), c.Config.Image
+		m.s.Record.Killed = ""
 		m.s.Record.Writable = m.s.Calls.Dirs().Sources()
 		m.setWarnings(c, found)
 		err = m.s.Record.Save()

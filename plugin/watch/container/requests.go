@@ -5,7 +5,6 @@ package container
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -13,9 +12,7 @@ import (
 	"time"
 
 	"github.com/containerd/errdefs"
-	"github.com/docker/docker/api/types/container"
 
-	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
@@ -148,18 +145,8 @@ func (r requestLimit) measure(root *os.Root, removed measured) (m measured, err 
 // endContainer ends container id, and logs the reason.
 func (r requestLimit) endContainer(ctx context.Context, api watch.Engine, id string, why error) {
 	r.log.Error("the container fills its directories of requests: it is ended", "container", id, "reason", why)
-	if sc := r.calls.Server.State(); sc != nil {
-		rule := ""
-		if over := (*limit.Error)(nil); errors.As(why, &over) {
-			rule = over.Key()
-		}
-		entry := audit.Record{Kind: audit.Deny, Request: id[:min(len(id), 16)], Args: []string{"hostexec"}, Rule: rule, Reason: fmt.Sprintf("the container was ended: %v", why)}
-		if err := sc.Audit.Write(entry); err != nil {
-			r.log.Error("audit", "error", err)
-		}
-	}
-	now := 0
-	if err := api.ContainerStop(ctx, id, container.StopOptions{Signal: "KILL", Timeout: &now}); err != nil && !errdefs.IsNotFound(err) {
+	r.killer.audit(id, why)
+	if err := api.ContainerKill(ctx, id, "KILL"); err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) { // it has ended
 		r.log.Error("end the container", "error", err)
 	}
 }
@@ -186,5 +173,6 @@ func clearBelow(root *os.Root) {
 type requestLimit struct {
 	record *watch.Record
 	calls  *watch.Calls
+	killer *killer
 	log    *slog.Logger
 }

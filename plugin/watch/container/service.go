@@ -156,10 +156,11 @@ func (m *Mode) admit(ctx context.Context, api watch.Engine, c container.InspectR
 			m.replace(ctx)
 		}
 	}
+	m.s.Record.Killed = "" // saved with the warnings
 	found := m.mounts.warnings(c)
 	list := append(slices.Clone(found), m.mounts.adapt(c)...)
 	if err := m.mounts.refuseNew(c); err != nil {
-		return err
+		return m.killer.killExposed(ctx, api, c, err)
 	}
 	if err := m.awaitMounts(ctx, api); err != nil {
 		return err

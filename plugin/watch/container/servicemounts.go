@@ -106,6 +106,7 @@ func (m *Mode) checkAll(ctx context.Context, api watch.Engine) error {
 		return unknownMountsError{err, client.IsErrConnectionFailed(err)}
 	}
 	var others []string
+	var refused []error
 	for _, s := range list {
 		if s.State == container.StateExited || s.State == container.StateDead {
 			continue // looked at when it starts
@@ -121,7 +122,9 @@ func (m *Mode) checkAll(ctx context.Context, api watch.Engine) error {
 			continue // made without us
 		}
 		if err := m.mounts.refuse(c); err != nil {
-			return fmt.Errorf("container %s: %w", strings.TrimPrefix(c.Name, "/"), err)
+			err = fmt.Errorf("container %s: %w", strings.TrimPrefix(c.Name, "/"), err)
+			refused = append(refused, m.killer.killExposed(ctx, api, c, err))
+			continue
 		}
 		m.s.Calls.AddSupplied(m.mounts.addOther(c))
 		if c.ID != m.s.Record.Container {
@@ -131,5 +134,5 @@ func (m *Mode) checkAll(ctx context.Context, api watch.Engine) error {
 		}
 	}
 	m.s.Warnings.SetOthers(others)
-	return nil
+	return errors.Join(refused...)
 }

@@ -30,7 +30,7 @@ func TestUnknownMounts(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	mc := testCheck(home, rec)
 	s := watch.NewSession(mc.record, log)
-	m := &Mode{s: s, mounts: mc, admission: &admission{}}
+	m := &Mode{s: s, mounts: mc, admission: &admission{}, killer: &killer{record: mc.record, calls: s.Calls, log: log}}
 	var code atomic.Int64
 	asked := make(chan struct{}, 100)
 	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -39,10 +39,14 @@ func TestUnknownMounts(t *testing.T) {
 			json.NewEncoder(rw).Encode([]container.Summary{{ID: "other", State: container.StateRunning}})
 			return
 		}
+		if strings.HasSuffix(r.URL.Path, "/kill") {
+			code.Store(404) // with --rm
+			return
+		}
 		asked <- struct{}{}
 		rw.WriteHeader(int(code.Load()))
 		json.NewEncoder(rw).Encode(map[string]any{
-			"message": "out of order", "Name": "/other", "State": map[string]any{"Running": true}, "Mounts": []container.MountPoint{
+			"message": "out of order", "Id": "other", "Name": "/other", "State": map[string]any{"Running": true}, "Mounts": []container.MountPoint{
 				{Type: mount.TypeBind, Source: state.ShareDir(mc.record.Dir), Destination: state.Target}, {Type: mount.TypeBind, Source: home, Destination: "/s"},
 			},
 		})
@@ -61,7 +65,7 @@ func TestUnknownMounts(t *testing.T) {
 		name string
 		then int
 		err  string
-	}{{"it is gone", 404, ""}, {"it reaches the state", 200, "container other: the mount of " + home + " covers"}} {
+	}{{"it is gone", 404, ""}, {"it reaches the state", 200, "container other was killed: container other: the mount of " + home + " covers"}} {
 		code.Store(500)
 		if _, _, err := m.findRunning(t.Context(), api); err == nil || !strings.Contains(err.Error(), "out of order") {
 			t.Errorf("%s: look = %v, want what the engine says", tt.name, err)

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+
+	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/limit"
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/plugin/notify"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// The end of a session does not unmount anything. So a running container whose mounts show the state directory, or let
+// it change a protected file, is killed before its session ends.
+
+// exposedError means that a container mounts something that it must not have.
+type exposedError struct{ error }
+
+func (e exposedError) Unwrap() error { return e.error }
+
+// killTimeout is the time limit for an engine to kill a container. It may be starting again.
+const killTimeout = time.Minute
+
+// killer kills containers of the session.
+type killer struct {
+	record *watch.Record
+	calls  *watch.Calls
+	log    *slog.Logger
+	report sync.Once // one line at the terminal is enough
+}
+
+// killExposed kills container c if why, the objection to its mounts, is an exposedError and c runs or is about to run
+// again. It returns the reason for the end of the session. c stays down after a restart of the engine, too. If ctx is
+// done, the container is killed all the same.
+func (k *killer) killExposed(ctx context.Context, api watch.Engine, c container.InspectResponse, why error) error {
+	if !errors.As(why, new(exposedError)) || c.State == nil || !c.State.Running {
+		return why
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTimeout)
+	defer cancel()
+	name := strings.TrimPrefix(c.Name, "/")
+	if err := kill(ctx, api, c); err != nil {
+		why = fmt.Errorf("container %s could not be killed: %w: remove it with docker rm -f %s: %w", name, err, name, why)
+	} else {
+		why = fmt.Errorf("container %s was killed: %w", name, why)
+	}
+	k.log.Error("the container mounts what is protected", "container", c.ID, "reason", why)
+	k.audit(c.ID, why)
+	k.record.Change(func() {
+		k.record.Killed = names.Plain(why.Error())
+		if err := k.record.Save(); err != nil {
+			k.log.Error("record that the container was killed", "error", err)
+		}
+	})
+	k.report.Do(func() {
+		notify.Terminal(k.record.Terminal).Say(fmt.Sprintf("hostexec: a mount of container %s showed a file that is protected: the container was killed, and its session has ended\r\n"+
+			"hostexec: hint: docker hostexec logs %s says why", names.Plain(name), k.record.ID))
+	})
+	return why
+}
+
+// kill kills container c, and sets its restart policy to no: the policy always would start c again with the engine. It
+// returns nil when c has ended.
+func kill(ctx context.Context, api watch.Engine, c container.InspectResponse) error {
+	for {
+		err := api.ContainerKill(ctx, c.ID, "KILL")
+		if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) && ctx.Err() != nil {
+			return err
+		}
+		uerr := neverRestart(ctx, api, c)
+		over := ended(ctx, api, c.ID)
+		if over || !watch.Pause(ctx, watch.Poll/4) {
+			return endOf(over, errors.Join(err, uerr))
+		}
+	}
+}
+
+// endOf returns nil for a container that has ended and stays so, or err.
+func endOf(over bool, err error) error {
+	if over && (err == nil || errdefs.IsNotFound(err) || errdefs.IsConflict(err)) {
+		return nil
+	}
+	if err == nil {
+		err = errors.New("it still runs")
+	}
+	return err
+}
+
+// neverRestart sets the restart policy of container c to no, if c has another one. Engines refuse a change for a
+// container of --rm, which has none.
+func neverRestart(ctx context.Context, api watch.Engine, c container.InspectResponse) error {
+	if c.HostConfig == nil || c.HostConfig.RestartPolicy.IsNone() || c.HostConfig.AutoRemove {
+		return nil
+	}
+	_, err := api.ContainerUpdate(ctx, c.ID, container.UpdateConfig{RestartPolicy: container.RestartPolicy{Name: container.RestartPolicyDisabled}})
+	return err
+}
+
+// ended reports whether container id has no process, and is not about to get one.
+func ended(ctx context.Context, api watch.Engine, id string) bool {
+	err := settled(ctx, api, id)
+	return errors.Is(err, watch.ErrOver) || errors.Is(err, watch.ErrGone)
+}
+
+// audit records that container id was ended.
+func (k *killer) audit(id string, why error) {
+	sc := k.calls.Server.State()
+	if sc == nil {
+		return
+	}
+	rule := ""
+	if over := (*limit.Error)(nil); errors.As(why, &over) {
+		rule = over.Key()
+	}
+	entry := audit.Record{Kind: audit.Deny, Request: id[:min(len(id), 16)], Args: []string{"hostexec"}, Rule: rule, Reason: fmt.Sprintf("the container was ended: %v", why)}
+	if err := sc.Audit.Write(entry); err != nil {
+		k.log.Error("audit", "error", err)
+	}
+}
