@@ -44,7 +44,7 @@ var allowedImports = map[string]string{
 	"exec/executor": "exec/proctree exec/dir exec/osenv exec/sandbox",
 	"exec/sandbox":  "",
 	"exec/job":      "exec/dir exec/executor exec/proctree exec/names",
-	"exec/shell":    "exec/executor exec/proctree exec/dir exec/limit exec/names exec/osenv",
+	"exec/shell":    "exec/executor exec/proctree exec/dir exec/limit exec/names exec/osenv exec/sandbox",
 	"exec/call":     "exec/dir exec/mount exec/git exec/gitpush exec/policy exec/proctree exec/approval exec/audit exec/recording exec/executor exec/job exec/shell exec/limit exec/sandbox shim/wire exec/names exec/osenv",
 
 	"exec/verb":          "exec/call exec/gitpush exec/executor exec/job exec/names exec/policy exec/proctree exec/shell shim/wire",

@@ -57,6 +57,51 @@ func TestIntegrationSandboxJob(t *testing.T) {
 	left.Ends(t, grace)
 }
 
+// TestIntegrationSandboxShell runs texts of the container and of the host in shells that a flag, or the configuration,
+// puts into a sandbox. The same text reads the secret in a shell without a sandbox.
+//
+// Attack 239.
+func TestIntegrationSandboxShell(t *testing.T) {
+	needBash(t)
+	for _, h := range dockerUsers(t) {
+		h := newHost(t, h.cred != nil)
+		if !sandboxed(t, h) {
+			return
+		}
+		secret := h.Write(t, h.Home, "secret", "of the host\n", 0o600)
+		reads := "cat " + secret
+		bare := h.Holding(t, "--proxy-shell")
+		want(t, "create", bare.Exec(t, "hostexec", "session", "create", "s").Code, 0)
+		want(t, "without a sandbox", bare.Exec(t, "hostexec", "session", "exec", "s", "--", reads).Out, "of the host\n")
+		byFlag := h.Holding(t, "--proxy-shell=allow,where=sandbox")
+		h.Write(t, h.State, "config.yaml", "version: 1\ncommands:\n  shell:\n    where: sandbox\n    sandbox: {env: [E]}\n", 0o600)
+		for _, c := range []*Container{byFlag, h.Holding(t, "--proxy-shell")} {
+			run := func(text string) Result { return c.Exec(t, "hostexec", "session", "exec", "s", "--", text) }
+			want(t, "create", c.Exec(t, "hostexec", "session", "create", "s").Code, 0)
+			want(t, "its state", run("cd /usr; x=5; f() { echo $x $PWD; }").Code, 0)
+			want(t, "its state", run("f").Out, "5 /usr\n")
+			for _, text := range []string{reads, "cat <" + secret, "echo x >" + secret, "setsid " + reads + " & wait $!", "kill -0 " + itoa(h.Watcher(t, c.Session).PID),
+				"echo >/dev/tcp/127.0.0.1/1", "cat /proc/" + itoa(h.Watcher(t, c.Session).PID) + "/environ", "ls " + h.State} {
+				if r := run(text); r.Code == 0 || strings.Contains(r.Out, "of the host") {
+					t.Errorf("%s: %v", text, r)
+				}
+			}
+			want(t, "a copy", c.Exec(t, "hostexec", "session", "exec", "s", "--", "(exit 7)").Code, 7)
+			host := []string{"hostexec", "shell", "exec", c.Session, "s", "--"}
+			want(t, "the host", strings.TrimSpace(h.Must(t, append(host, "f")...)), "5 /usr")
+			want(t, "the host creates", h.Docker(t, "hostexec", "shell", "create", c.Session, "mine").Code, 0)
+			r := h.Docker(t, "hostexec", "shell", "exec", c.Session, "mine", "--", reads)
+			want(t, "the host's text reads the secret", r.Code == 0 || strings.Contains(r.Out, "of the host"), false)
+			want(t, "the pid is of a process that is confined", run("grep Seccomp: /proc/self/status").Out, "Seccomp:\t2\n")
+			left := hold(t, atoi(t, strings.TrimSpace(run("setsid sleep 1000 >/dev/null 2>&1 & echo $!").Out)))
+			want(t, "remove", c.Exec(t, "hostexec", "session", "rm", "s").Code, 0)
+			left.Ends(t, grace)
+		}
+		late := bare.Exec(t, "hostexec", "session", "exec", "s", "--", reads)
+		want(t, "a shell that was started before", late.Code != 0 && strings.Contains(late.Err, "outside the sandbox"), true)
+	}
+}
+
 // TestIntegrationAttackSandboxPrograms runs code of the workspace by programs other than make,
 // which try to reach servers of the host.
 //

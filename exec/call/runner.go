@@ -7,19 +7,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/sandbox"
 )
 
 var (
 	errNoElsewhere  = errors.New("no command runs anywhere but on the host here")
 	errSandboxPrivs = errors.New("no program gains privileges in a sandbox: leave --allow-new-privs away, or where=sandbox")
-	errPlaced       = errors.New("where and container are not of shells with state, which live on")
+	errPlaced       = errors.New("where=container is not for shells with state: hostexec session create --in CONTAINER makes one in a container")
 )
 
 // findRunner finds what runs w, and builds its environment. A container gets no environment of the host
 // except what the policy passes: it has its own PATH and HOME, and must not see secrets of the host.
 func (w *authorizedCall) findRunner(req *request) error {
-	if req.shell != nil && w.v.Place.Confined() {
+	if req.shell != nil && w.v.Place.Contained() {
 		return errPlaced // runText runs it in the existing shell
 	}
 	if req.shell != nil && req.shell.shell.In() != "" {
@@ -64,18 +65,24 @@ func (w *authorizedCall) findRunner(req *request) error {
 
 // confine finds the sandbox of w, which runs on the host.
 func (w *authorizedCall) confine(req *request) (err error) {
-	if w.state.Confined == nil {
-		return sandbox.ErrUnsupported
-	}
-	if w.state.NewPrivs || w.v.NewPrivs {
-		return errSandboxPrivs
-	}
 	var host []string
-	if w.sandbox, host, err = w.state.Confined(w.v, w.state.Environ); err != nil {
+	if w.sandbox, host, err = w.state.confine(w.v); err != nil {
 		return err
 	}
 	w.runner = w.server.Runner
 	w.env = environ(host, req.env, w.state.PassEnv, w.v.Env, w.cwd.Path())
 	w.notes = append(w.notes, strings.TrimSuffix("it runs in a sandbox on the host: "+w.v.Sandbox.String(), ": "))
 	return nil
+}
+
+// confine returns the sandbox of v, and the part of the host's environment that its command gets. The caller closes
+// the sandbox.
+func (sc *SessionState) confine(v policy.Verdict) (*sandbox.Sandbox, []string, error) {
+	switch {
+	case sc.Confined == nil:
+		return nil, nil, sandbox.ErrUnsupported
+	case sc.NewPrivs || v.NewPrivs:
+		return nil, nil, errSandboxPrivs
+	}
+	return sc.Confined(v, sc.Environ)
 }

@@ -32,7 +32,7 @@ func TestShellInFreshContainer(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := calltest.InSession(t, s, "exec", "one", "--", "echo host")
-	if c.Out.String() != "" || c.Exit.Outcome == wire.Exited || !strings.Contains(c.Exit.Text, "where and container are not of shells") {
+	if c.Out.String() != "" || c.Exit.Outcome == wire.Exited || !strings.Contains(c.Exit.Text, "where=container is not for shells") {
 		t.Errorf("it says %q, %+v", c.Out.String(), c.Exit)
 	}
 }

@@ -39,6 +39,7 @@ func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command,
 	if err != nil {
 		return 0, err
 	}
+	defer startConfig.Sandbox.Close()
 	c.ID = newID()
 	note := func(r audit.Record) error {
 		r.Request, r.Rule, r.Args = c.ID, byHost, append([]string{policy.Shell}, sh.Options().Args(c)...)
@@ -119,7 +120,17 @@ func (s *Server) startConfig(sc *SessionState, sh *shell.Shell) (shell.StartConf
 	if !ok {
 		return shell.StartConfig{}, &fs.PathError{Op: "find", Path: "bash", Err: fs.ErrNotExist}
 	}
-	return shell.StartConfig{Path: path, Env: environ(sc.Environ, nil, nil, policy.Env{}, sh.At()), NewPrivs: sc.NewPrivs, ByHost: true}, nil
+	b := shell.StartConfig{Path: path, NewPrivs: sc.NewPrivs, ByHost: true}
+	host := sc.Environ
+	if place := sc.Policy.Place(policy.Shell); place.Sandboxed {
+		v := policy.Verdict{Command: policy.Command{Name: policy.Shell, Path: path}, Place: place, Sandbox: sc.Policy.Rules[policy.Shell].Sandbox, Args: []string{policy.Shell}}
+		var err error
+		if b.Sandbox, host, err = sc.confine(v); err != nil {
+			return b, err
+		}
+	}
+	b.Env = environ(host, nil, nil, policy.Env{}, sh.At())
+	return b, nil
 }
 
 // CreateShell creates a shell for the person at the host, whatever the policy allows the container.

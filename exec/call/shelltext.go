@@ -141,7 +141,7 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 	ctx, stop := r.x.peer.interruptible(ctx)
 	defer stop()
 	defer r.x.server.running.drop(r.x.req.ID)
-	start := shell.StartConfig{Path: r.w.v.Command.Path, Env: r.w.env, NewPrivs: r.w.state.NewPrivs || r.w.v.NewPrivs, Dir: r.w.cwd.FD()}
+	start := shell.StartConfig{Path: r.w.v.Command.Path, Env: r.w.env, NewPrivs: r.w.state.NewPrivs || r.w.v.NewPrivs, Sandbox: r.w.sandbox, Dir: r.w.cwd.FD()}
 	var full error
 	code, err := r.how(ctx, start, r.c, shell.Output{Out: streams.Out, Err: streams.Err, Waits: r.reportBusy, Full: func(err error) { full = err }, Started: func(request string, pid int) {
 		r.running(pid, kill)

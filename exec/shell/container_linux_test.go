@@ -26,7 +26,7 @@ func TestProgramKilled(t *testing.T) {
 	s := r.shell(t, "one")
 	for _, supervisor := range []string{"", "$PPID"} {
 		r.text(t, s, `:`)
-		dirs, id := containerDirs(s), newID()
+		dirs, id := containerDirs(r, s), newID()
 		ctx, cancel := patient(t.Context())
 		text := `setsid sleep 1000 & read -r _ _ _ up _ <"/proc/$PPID/stat"; kill -KILL ` + supervisor + ` "$up"; sleep 1000`
 		_, err := s.Exec(ctx, r.config, Command{ID: id, Text: text}, Output{Out: io.Discard, Err: io.Discard})

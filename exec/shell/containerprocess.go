@@ -37,13 +37,13 @@ func (e *ContainerError) Error() string {
 	return fmt.Sprintf("no shell in container %s: %s", e.In, e.Why)
 }
 
-// containerProcess is a shell's bash in a container: the connection to the program there that runs it. It
+// containerProcess is a shell's bash in a container or a sandbox: the connection to the program there that runs it. It
 // lasts as long as the shell: after the end of bash the program starts another one. It has many fields because the
 // commands of a shell share one connection, and so one lock and one state of bash.
 type containerProcess struct {
 	shell *Shell
 	pool  *Pool
-	in    Container
+	at    remote
 	id    string // the session of the program's processes
 	stdio io.ReadWriteCloser
 
@@ -64,32 +64,31 @@ type containerProcess struct {
 // startTimeout is how long a container may take to have the program run.
 const startTimeout = time.Minute
 
-// startInContainer starts the program in the shell's container.
-func (s *Shell) startInContainer(ctx context.Context) (*containerProcess, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, &ContainerError{s.In(), "its engine does not answer"})
+// startRemote starts the program in the shell's container, or in the sandbox of b.
+func (s *Shell) startRemote(ctx context.Context, b StartConfig) (*containerProcess, error) {
+	at := s.remote(b)
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, at.refused("it does not answer"))
 	defer cancel()
 	p := &containerProcess{
-		shell: s, pool: s.pool, in: s.options.In, id: newProcessID(),
+		shell: s, pool: s.pool, at: at, id: newProcessID(),
 		requests: make(chan []byte, 64), gone: make(chan struct{}), removed: make(chan struct{}),
 		commands: map[uint32]*remoteCommand{},
 	}
-	installed, err := install(ctx, p.in, p.id)
+	stdio, release, err := at.connect(ctx, p.id)
 	if err != nil {
 		return nil, err
 	}
-	defer installed.remove()
-	p.stdio, _, err = p.in.Start(ctx, []string{installed.path, serveArg}, false)
-	if err != nil {
-		return nil, err
-	}
+	defer release()
+	p.stdio = stdio
 	stop := context.AfterFunc(ctx, func() { p.stdio.Close() })
 	in := bufio.NewReaderSize(p.stdio, maxOutput)
-	err = p.setUp(in)
+	err = p.setUp(in, b)
 	if !stop() && err != nil {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
 		p.stdio.Close()
+		at.end(p.id, true, true, p.pool.grace()) // a container ends the program at the end of its input
 		return nil, err
 	}
 	// Both end when the program does, or when stdio is closed. kill sees to that, and Pool.Close waits.
@@ -99,9 +98,9 @@ func (s *Shell) startInContainer(ctx context.Context) (*containerProcess, error)
 }
 
 // setUp sends the settings of the shell to the program, and waits until it is ready.
-func (p *containerProcess) setUp(in io.Reader) error {
+func (p *containerProcess) setUp(in io.Reader, b StartConfig) error {
 	o := p.shell.options
-	setup := setupRequest{ID: p.id, Env: byteStrings(o.Env), Dir: []byte(o.Dir), Foreign: o.Foreign, Usual: o.Usual, ReplyTimeout: p.pool.replyTimeout().Milliseconds()}
+	setup := setupRequest{ID: p.id, Bash: p.bash(b), Env: byteStrings(o.Env), Dir: []byte(o.Dir), Foreign: o.Foreign, Usual: o.Usual, ReplyTimeout: p.pool.replyTimeout().Milliseconds()}
 	if _, err := p.stdio.Write(appendFrame(nil, frameSetup, 0, encoded(setup))); err != nil {
 		return p.notStarted(err)
 	}
@@ -113,13 +112,21 @@ func (p *containerProcess) setUp(in io.Reader) error {
 	case f.kind == frameReady:
 		return nil
 	case f.kind == frameRefused:
-		return &ContainerError{p.in.Name(), printable(f.payload)}
+		return p.at.refused(printable(f.payload))
 	}
 	return p.notStarted(errInvalid)
 }
 
+// bash returns the program of bash in the sandbox of b. A container has its own.
+func (p *containerProcess) bash(b StartConfig) []byte {
+	if p.confined() {
+		return []byte(b.Path)
+	}
+	return nil
+}
+
 func (p *containerProcess) notStarted(err error) error {
-	return &ContainerError{p.in.Name(), "the program that hostexec has put there does not run: " + err.Error()}
+	return p.at.refused("hostexec's program does not run there: " + err.Error())
 }
 
 // printable returns a text of a container without control characters.
@@ -176,11 +183,9 @@ func (p *containerProcess) read(in io.Reader) {
 	p.mu.Unlock()
 	close(p.gone)
 	if errors.Is(err, errInvalid) {
-		p.pool.Log.Warn("a shell's container", "container", p.in.Name(), "error", err)
+		p.pool.Log.Warn("a shell's program", "place", p.at.place(), "error", err)
 	}
-	if !p.over {
-		p.sweep()
-	}
+	p.at.end(p.id, p.over, p.unresponsive.Load(), p.pool.grace())
 }
 
 func (p *containerProcess) readFrames(in io.Reader) error {
@@ -227,29 +232,6 @@ func (p *containerProcess) noteState(payload []byte) error {
 	return nil
 }
 
-// sweep ends the processes that a killed program has left. The container may have gone.
-func (p *containerProcess) sweep() {
-	limit := p.pool.grace() + p.pool.replyTimeout()
-	if p.unresponsive.Load() { // a container must not hold up whoever ends its session
-		limit = min(limit, time.Second)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	installed, err := install(ctx, p.in, newProcessID())
-	if err != nil {
-		return
-	}
-	defer installed.remove()
-	stdio, _, err := p.in.Start(ctx, []string{installed.path, sweepArg, p.id}, false)
-	if err != nil {
-		return
-	}
-	defer stdio.Close()
-	stop := context.AfterFunc(ctx, func() { stdio.Close() })
-	defer stop()
-	io.Copy(io.Discard, stdio) // until it has ended
-}
-
 // kill asks the program to end all its processes and itself. If the program does not respond, its processes
 // stay in the container.
 func (p *containerProcess) kill() {
@@ -281,13 +263,19 @@ func (p *containerProcess) usable() bool {
 func (p *containerProcess) pid() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.bashPID
+	return p.at.pid(p.bashPID)
 }
 
 func (p *containerProcess) cwd() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.dir
+}
+
+// confined implements process.
+func (p *containerProcess) confined() bool {
+	_, is := p.at.(*sandboxRemote)
+	return is
 }
 
 func (p *containerProcess) ended() bool        { return closed(p.removed) }

@@ -196,7 +196,7 @@ func testOutput(t *testing.T, r *fixture) {
 	if got := r.text(t, s, `(sleep 1000; echo late) & yes >/dev/null & echo on`); got.out != "on\n" {
 		t.Errorf("with children it says %q", got.out)
 	}
-	if r.in != nil {
+	if r.remote() {
 		return
 	}
 	if left := count(t, r.Dir); left > kept {

@@ -10,14 +10,14 @@ import (
 	"io"
 )
 
-// In a container this package runs in the program hostexec-shell: see Serve. The two sides exchange frames over the
+// In a container or a sandbox this package runs in the program hostexec-shell: see Serve. The two sides exchange frames over the
 // program's stdin and stdout. A frame is a kind, the number of a command, the length of the payload in four bytes,
 // big endian, and the payload.
 //
 //	host -> program:  setup  (run | cancel | credit)*  end
 //	program -> host:  ready | refused  (state | started | stdout | stderr | done)*  over
 //
-// The container controls the program. Lengths in its frames are checked before memory is allocated, and nothing on
+// The container, or a text in the sandbox, controls the program. Lengths in its frames are checked before memory is allocated, and nothing on
 // this host depends on the frames but the result of their own command.
 
 type frameKind byte
@@ -50,6 +50,7 @@ const (
 // setupRequest describes the shell of the program.
 type setupRequest struct {
 	ID           string // random; the session of the processes that the program starts
+	Bash         []byte // the program; empty: the bash of PATH
 	Env          [][]byte
 	Dir          []byte // where the shell starts; empty: where the program does
 	Foreign      bool

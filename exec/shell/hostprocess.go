@@ -120,6 +120,8 @@ func (p *hostProcess) waitDeath() error {
 	return &TerminatedError{p.code}
 }
 
+func (p *hostProcess) confined() bool { return false }
+
 func (p *hostProcess) usable() bool { return !closed(p.dead) }
 
 func (p *hostProcess) pid() int {

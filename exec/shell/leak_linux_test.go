@@ -22,8 +22,11 @@ func testLeak(t *testing.T, r *fixture) {
 	fds := count(t, "/proc/self/fd")
 	var wg sync.WaitGroup
 	shells, commands, each := shells, commands, 3 // what it reads from, its pidfd, and its supervisor
-	if r.in != nil {
-		shells, commands, each = shells/5, commands/5, 3 // processes, and descriptors
+	if r.remote() {
+		shells, commands = shells/5, commands/5 // processes, and descriptors
+	}
+	if r.config.Sandbox != nil {
+		each = 2 + 2 + 1 + 3 // pipes, pidfd and supervisor, the calls that it answers, and the directories of the sandbox
 	}
 	for i := range shells {
 		s := r.shell(t, fmt.Sprint("s", i))
@@ -43,8 +46,9 @@ func testLeak(t *testing.T, r *fixture) {
 		return count(t, "/proc/self/fd") <= fds+each*shells
 	})
 	dirs := map[string]int{r.Dir: kept, r.Dir + "/done": 0}
-	if r.in != nil {
-		dirs = map[string]int{containerDir(warm): kept, containerDir(warm) + "/done": 0}
+	if r.remote() {
+		dir := filepath.Join(containerDirs(r, warm)[0], "shells")
+		dirs = map[string]int{dir: kept, dir + "/done": 0}
 	}
 	for dir, most := range dirs {
 		eventually(t, fmt.Sprintf("%d files in %s", most, dir), func() bool { return count(t, dir) <= most })
@@ -58,7 +62,7 @@ func testLeak(t *testing.T, r *fixture) {
 		s, err := r.Find(i.Name)
 		check(t, err)
 		r.Remove(i.Name)
-		for _, dir := range containerDirs(s) {
+		for _, dir := range containerDirs(r, s) {
 			if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("%s of shell %s is left: %v", dir, i.Name, err)
 			}
@@ -70,16 +74,14 @@ func testLeak(t *testing.T, r *fixture) {
 // kept is how many entries a pool keeps in its directory: done, the files of the next command, and a script.
 const kept = 1 + 3 + 1
 
-// containerDirs are the directories that a shell in a container has there: of its output, and of its program.
-func containerDirs(s *Shell) []string {
+// containerDirs are the directories that the program of a shell has: of its output, and of itself.
+func containerDirs(r *fixture, s *Shell) []string {
 	p, ok := s.process.(*containerProcess)
 	if !ok {
 		return nil
 	}
-	return []string{filepath.Join(os.TempDir(), outputDir(p.id)), filepath.Join(os.TempDir(), "hostexec-"+p.id)}
+	return []string{filepath.Join(r.tmp, outputDir(p.id)), filepath.Join(r.tmp, "hostexec-"+p.id)}
 }
-
-func containerDir(s *Shell) string { return filepath.Join(containerDirs(s)[0], "shells") }
 
 func count(t *testing.T, dir string) int {
 	t.Helper()

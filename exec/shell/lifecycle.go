@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/sandbox"
 )
 
 // Shell is one shell. When its process dies the next command starts another.
@@ -35,8 +37,11 @@ type StartConfig struct {
 	Path     string   // of bash; a container has its own
 	Env      []string // on the host the complete environment; in a container the additions to it
 	NewPrivs bool
-	Dir      int  // descriptor of the directory where it starts on the host; 0 means the one of Options
-	ByHost   bool // a person on the host runs it, who has not seen the settings that a container chose
+	// Sandbox confines bash, and all that it starts; nil: not. A shell keeps the sandbox with which its bash was
+	// started. The caller closes it.
+	Sandbox *sandbox.Sandbox
+	Dir     int  // descriptor of the directory where it starts on the host; 0 means the one of Options
+	ByHost  bool // a person on the host runs it, who has not seen the settings that a container chose
 }
 
 // CheckUntrusted returns an UntrustedError if a person on the host is about to start bash with an environment
@@ -60,12 +65,12 @@ func (s *Shell) ensureProcess(ctx context.Context, b StartConfig) (process, erro
 			return nil, err
 		}
 	}
-	if p, err := s.current(); p != nil || err != nil {
+	if p, err := s.current(b); p != nil || err != nil {
 		return p, err
 	}
 	s.starting.Lock() // until end can see the process that it has to wait for
 	defer s.starting.Unlock()
-	if p, err := s.current(); p != nil || err != nil {
+	if p, err := s.current(b); p != nil || err != nil {
 		return p, err
 	}
 	p, err := s.startProcess(ctx, b)
@@ -86,14 +91,16 @@ func (s *Shell) ensureProcess(ctx context.Context, b StartConfig) (process, erro
 	return p, nil
 }
 
-// current returns the process that takes commands, or nil if one has to be started. A removed shell starts
-// none, because nothing would end it.
-func (s *Shell) current() (process, error) {
+// current returns the process that takes commands, or nil if one has to be started as b says. A removed shell
+// starts none, because nothing would end it.
+func (s *Shell) current(b StartConfig) (process, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.removed:
 		return nil, ErrNotReady
+	case s.process != nil && s.process.usable() && b.Sandbox != nil && !s.process.confined():
+		return nil, errUnconfined
 	case s.process != nil && s.process.usable():
 		return s.process, nil
 	}
@@ -101,8 +108,8 @@ func (s *Shell) current() (process, error) {
 }
 
 func (s *Shell) startProcess(ctx context.Context, b StartConfig) (process, error) {
-	if s.options.In != nil {
-		return s.startInContainer(ctx)
+	if s.options.In != nil || b.Sandbox != nil {
+		return s.startRemote(ctx, b)
 	}
 	return s.startHost(b)
 }

@@ -13,11 +13,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/exec/proctree"
+	"github.com/docker-hostexec/hostexec/exec/sandbox"
 )
 
 func TestMain(m *testing.M) {
@@ -65,9 +68,13 @@ type fixture struct {
 	work   string
 	config StartConfig
 	in     Container // nil: on this host
+	tmp    string    // of the program
 }
 
-// forEachBackend runs a test on the host, and over the stdio of the program as in a container.
+// remote reports whether the program runs the shells.
+func (r *fixture) remote() bool { return r.in != nil || r.config.Sandbox != nil }
+
+// forEachBackend runs a test on the host, over the stdio of the program as in a container, and in a sandbox.
 func forEachBackend(t *testing.T, test func(*testing.T, *fixture)) {
 	t.Run("host", func(t *testing.T) { test(t, newFixture(t)) })
 	t.Run("inside", func(t *testing.T) {
@@ -77,6 +84,28 @@ func forEachBackend(t *testing.T, test func(*testing.T, *fixture)) {
 		r.Pool.ReplyTimeout = 10 * patience // the tests give up before
 		test(t, r)
 	})
+	if sandbox.Supported() == nil {
+		t.Run("sandbox", func(t *testing.T) { test(t, confinedFixture(t)) })
+	}
+}
+
+// confinedFixture has shells in a sandbox that may write only the fixture's directories.
+func confinedFixture(t *testing.T) *fixture {
+	r := newFixture(t)
+	r.Pool.ReplyTimeout = 10 * patience // the tests give up before
+	self, err := os.Executable()
+	check(t, err)
+	r.Pool.Program = func() (string, error) { return self, nil }
+	r.tmp = t.TempDir()
+	r.config.Env = append(r.config.Env, "TMPDIR="+r.tmp)
+	spec := sandbox.Spec{Paths: append(slices.Clone(sandbox.System), sandbox.Path{Name: self, Access: sandbox.Execute})}
+	for _, dir := range []string{r.work, r.tmp, osenv.Get(r.config.Env, "HOME")} {
+		spec.Paths = append(spec.Paths, sandbox.Path{Name: dir, Access: sandbox.Write})
+	}
+	r.config.Sandbox, err = sandbox.Prepare(spec)
+	check(t, err)
+	t.Cleanup(func() { r.config.Sandbox.Close() })
+	return r
 }
 
 // here is a container that is none: its processes are children of this one.
@@ -148,7 +177,7 @@ func newFixture(t testing.TB) *fixture {
 	host.Grace = 300 * time.Millisecond
 	bash, err := exec.LookPath("bash")
 	check(t, err)
-	r := &fixture{work: t.TempDir(), config: StartConfig{Path: bash, Env: environ(os.Environ(), []string{"HOME=" + t.TempDir()})}}
+	r := &fixture{work: t.TempDir(), tmp: os.TempDir(), config: StartConfig{Path: bash, Env: environ(os.Environ(), []string{"HOME=" + t.TempDir()})}}
 	r.Pool = &Pool{Runner: host, Dir: filepath.Join(t.TempDir(), "shells"), Grace: host.Grace, ReplyTimeout: patience, Log: slog.New(slog.DiscardHandler)}
 	t.Cleanup(func() {
 		check(t, r.Pool.Close())

@@ -4,13 +4,14 @@ package shell
 
 import "context"
 
-// process runs the commands of one shell: hostProcess on this host, containerProcess in a container.
+// process runs the commands of one shell: hostProcess on this host, containerProcess in a container or a sandbox.
 type process interface {
 	// exec runs c in the shell itself. The caller holds the turn.
 	exec(ctx context.Context, b StartConfig, c Command, o Output) (int, error)
 	// start runs c in a copy of the shell. It calls release when the shell can take another command.
 	start(ctx context.Context, b StartConfig, c Command, o Output, release func()) (int, error)
 
+	confined() bool     // whether it runs in a sandbox on this host
 	usable() bool       // whether it takes commands
 	pid() int           // of bash; 0 when bash does not run
 	cwd() string        // where bash is; "" if that is unknown

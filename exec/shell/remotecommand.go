@@ -45,7 +45,7 @@ func (p *containerProcess) run(ctx context.Context, b StartConfig, c Command, o 
 		Start: inCopy, Base: byteStrings(b.Env), ByHost: b.ByHost,
 	})
 	if len(request) > maxRequest {
-		return 0, fmt.Errorf("a text for a shell in a container has at most %d MiB", maxRequest>>21)
+		return 0, fmt.Errorf("a text for a shell in %s has at most %d MiB", p.at.place(), maxRequest>>21)
 	}
 	r := p.newCommand(o)
 	defer p.forget(r)
@@ -58,7 +58,7 @@ func (p *containerProcess) run(ctx context.Context, b StartConfig, c Command, o 
 	var failed error
 	code, err := r.wait(ctx, func(pid int) {
 		if o.Started != nil {
-			o.Started(c.ID, pid)
+			o.Started(c.ID, p.at.pid(pid))
 		}
 		release()
 		// Ends when stop is closed, or a writer fails; waited for below.
@@ -142,7 +142,7 @@ func (r *remoteCommand) result(ctx context.Context, result runResult) (int, erro
 	case resultUntrusted:
 		return 0, &UntrustedError{r.process.shell.name}
 	case resultFailed:
-		return 0, fmt.Errorf("container %s: %s", r.process.in.Name(), printable([]byte(result.Text)))
+		return 0, fmt.Errorf("%s: %s", r.process.at.place(), printable([]byte(result.Text)))
 	case resultCanceled:
 		if cause != nil {
 			return 0, cause

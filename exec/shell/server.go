@@ -4,6 +4,7 @@ package shell
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -104,7 +105,7 @@ func serve(in io.Reader, out io.Writer) error {
 
 // setUp makes the pool, and its directory.
 func (s *server) setUp(setup setupRequest) (host *executor.Host, dir string, err error) {
-	if s.bash, err = exec.LookPath("bash"); err != nil {
+	if s.bash, err = exec.LookPath(cmp.Or(string(setup.Bash), "bash")); err != nil {
 		return nil, "", errors.New("it has no bash, and shells with state are bash: install it in the image")
 	}
 	if dir, err = makeOutputDir(setup.ID); err != nil {

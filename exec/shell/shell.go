@@ -6,10 +6,10 @@
 //	Exec --control line--> bash --norc --sources--> ID.cmd > ID.out 2> ID.err
 //	     <--notification, or polling each 50 ms-- done/ID.exit, renamed
 //
-// For a shell in a container, this package runs twice: on the host, and in hostexec-shell in the container, which
+// For a shell in a container or a sandbox, this package runs twice: on the host, and in hostexec-shell there, which
 // calls Serve.
 //
-//	Exec --frames over docker exec--> hostexec-shell: Exec --> bash of the container
+//	Exec --frames over docker exec, or pipes--> hostexec-shell: Exec --> bash
 //
 // Its one law: a shell is ready for the next command, whatever the last one was. A text is never part of a script
 // that it could leave incomplete, it gets none of our descriptors, and only exit ends the shell. A text writes to
@@ -42,7 +42,7 @@ type Runner interface {
 	Run(context.Context, executor.Command, executor.Streams) (executor.Status, error)
 }
 
-// Pool holds the shells of one session. Set its fields before the first Create. It has many fields: six are
+// Pool holds the shells of one session. Set its fields before the first Create. It has many fields: seven are
 // options, and the others are what all shells share.
 type Pool struct {
 	Runner Runner
@@ -52,7 +52,10 @@ type Pool struct {
 	// for a shell to give up a command whose children have ended. Zero means 10 s.
 	ReplyTimeout time.Duration
 	Log          *slog.Logger
-	Limits       *limit.Session // counts the disk space of all shells; nil: each counts for itself
+	// Program returns the path of the program whose main function calls Serve, for shells in a sandbox. Sandboxes
+	// permit to execute it. Nil: there are none.
+	Program func() (string, error)
+	Limits  *limit.Session // counts the disk space of all shells; nil: each counts for itself
 
 	within atomic.Pointer[time.Duration] // Within; nil before
 

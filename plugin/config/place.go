@@ -116,7 +116,7 @@ func (d *document) container(p *policy.Place) func(*yaml.Node) {
 // setPlace checks and sets the place where a command runs.
 func (d *document) setPlace(key *yaml.Node, set *policy.Ruleset, where, limits policy.Place) {
 	switch {
-	case key.Value == policy.Shell && (where.Confined() || limits != policy.Place{}):
+	case key.Value == policy.Shell && (where.Contained() || limits != policy.Place{}):
 		d.fail(key, "where, container: not of %s: hostexec session create --in CONTAINER has one that lives in a container", key.Value)
 	case key.Value == policy.GitPush && (where.Confined() || limits != policy.Place{}):
 		d.fail(key, "where, container: not of %s, which has a place of its own", key.Value)

@@ -55,7 +55,7 @@ func (o *Options) AddHTTPFlags(flags *pflag.FlagSet) {
 func (o *Options) AddCommonFlags(flags *pflag.FlagSet) {
 	// The help takes the value's name from the first word in backquotes; a second one would break it.
 	flags.StringArrayVar(&o.Proxies, "proxy", nil, "Let the container run this host `command` (NAME[=allow|ask|deny|/path][,where=sandbox|container:IMAGE][,keep]); git-push is for pushes of the container's git")
-	flags.StringVar(&o.Shell, "proxy-shell", "", "Let the container run shells with state on this host (`allow|ask|deny`[,in=CONTAINER], in others where these are named)")
+	flags.StringVar(&o.Shell, "proxy-shell", "", "Let the container run shells with state on this host (`allow|ask|deny`[,where=sandbox][,in=CONTAINER], in others where these are named)")
 	flags.Lookup("proxy-shell").NoOptDefVal = "allow"
 	flags.StringVar(&o.WorkdirHost, "workdir-host", "", "Host `directory` in which all commands run if the container has no bind mount; no effect otherwise")
 	flags.StringArrayVar(&o.PassEnv, "pass-env", nil, "Pass this variable of the container on to host commands (`NAME`)")

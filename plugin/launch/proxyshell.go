@@ -15,17 +15,19 @@ import (
 // onThisHost is the argument elsewhere of ResolveCommands if all commands run on this host.
 func onThisHost(state.Command) bool { return false }
 
-// parseShell parses the value of --proxy-shell, [ACTION][,in=CONTAINER]..., and finds the host's bash.
+// parseShell parses the value of --proxy-shell, [ACTION][,where=sandbox][,in=CONTAINER]..., and finds the host's bash.
 // Without the flag it returns nil: shells that rules allow find bash themselves.
 func parseShell(value, path string) (*state.Command, error) {
 	if value == "" {
 		return nil, nil
 	}
-	action, in, err := shellValue(value)
+	sh, err := shellValue(value)
 	if err != nil {
 		return nil, fmt.Errorf("--proxy-shell=%s: %w", names.Quoted(value), err)
 	}
-	c := []state.Command{{Name: "bash", Action: action, Explicit: action != "allow"}}
+	in := sh.In
+	sh.Name, sh.In = "bash", nil
+	c := []state.Command{sh}
 	if err := ResolveCommands(c, path, onThisHost); err != nil {
 		return nil, fmt.Errorf("--proxy-shell: %w", err)
 	}
@@ -33,20 +35,23 @@ func parseShell(value, path string) (*state.Command, error) {
 	return &c[0], nil
 }
 
-func shellValue(value string) (action string, in []string, err error) {
-	action = "allow"
+func shellValue(value string) (c state.Command, err error) {
+	c.Action = "allow"
 	for i, word := range strings.Split(value, ",") {
 		name, named := strings.CutPrefix(word, "in=")
 		switch _, err := policy.ParseAction(word); {
 		case named && !names.Container.Matches(name):
-			return "", nil, fmt.Errorf("%s cannot be the name of a container", names.Quoted(name))
+			return c, fmt.Errorf("%s cannot be the name of a container", names.Quoted(name))
 		case named:
-			in = append(in, name)
+			c.In = append(c.In, name)
+		case word == "where=sandbox":
+			c.Where = &state.ContainerSpec{Sandboxed: true}
 		case i > 0 || err != nil:
-			return "", nil, errors.New("must be allow, ask, deny or in=CONTAINER")
+			return c, errors.New("must be allow, ask, deny, where=sandbox or in=CONTAINER")
 		default:
-			action = word
+			c.Action = word
 		}
 	}
-	return action, in, nil
+	c.Explicit = c.Action != "allow"
+	return c, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/sandbox"
+	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -31,6 +33,7 @@ var plainVariables = []string{
 // space returns the size of the largest cache that is copied.
 func confined(rec *Record, dirs *mount.Table, space func() int64) func(policy.Verdict, []string) (*sandbox.Sandbox, []string, error) {
 	var copying sync.Mutex
+	program := shellProgram(rec.Store.Home)
 	return func(v policy.Verdict, environ []string) (*sandbox.Sandbox, []string, error) {
 		if err := sandbox.Supported(); err != nil {
 			return nil, nil, fmt.Errorf("%w: where=container:IMAGE works on every system", err)
@@ -61,9 +64,29 @@ func confined(rec *Record, dirs *mount.Table, space func() int64) func(policy.Ve
 			return nil, nil, err
 		}
 		paths = append(paths, sandbox.Path{Name: private.Home, Access: sandbox.Write}, sandbox.Path{Name: private.Tmp, Access: sandbox.Write})
+		if v.Args[0] == policy.Shell {
+			at, err := program()
+			if err != nil {
+				return nil, nil, err
+			}
+			paths = append(paths, sandbox.Path{Name: at, Access: sandbox.Execute})
+		}
 		confined, err := prepare(opened, paths, v.Sandbox.Net)
 		return confined, sandboxEnviron(environ, private, v, all), err
 	}
+}
+
+// shellProgram returns a function that returns the path of the program of shells in a sandbox. Only this user can write
+// the program, and no sandbox can.
+func shellProgram(home string) func() (string, error) {
+	return sync.OnceValues(func() (string, error) {
+		f, err := inject.ShellProgram(home, runtime.GOARCH)
+		if err != nil {
+			return "", err
+		}
+		defer f.Close()
+		return f.Name(), nil
+	})
 }
 
 // workdir returns the directory in which commands of callers without a mount run, unless private files are below it.
