@@ -42,6 +42,7 @@ func TestIntegrationUnchanged(t *testing.T) {
 	}
 	want(t, "wider than the screen", eval[bool](tab, "document.documentElement.scrollWidth > innerWidth"), false)
 	tab.keys("j")
+	eval[any](tab, "document.querySelector('"+card(id)+" .end').scrollIntoView()") // it can be approved once its end was seen
 	tab.waitApprovable(id)
 	tab.keys("A")
 	tab.until("the menu is open", "document.activeElement.matches('"+card(id)+".live .menu')")
