@@ -5,6 +5,7 @@ go 1.26.0
 // What the program needs.
 require (
 	al.essio.dev/pkg/shellescape v1.6.1 // shows commands as a shell would need them typed
+	github.com/aymanbagabas/go-udiff v0.4.1 // shows what has changed in files since they were approved
 	github.com/containerd/console v1.0.5 // pseudo-terminals of the host
 	github.com/containerd/errdefs v1.0.0 // tells the engine's errors apart
 	github.com/docker/cli v28.5.2+incompatible // docker run itself, and everything a docker plugin shares with docker

@@ -23,6 +23,7 @@ var allowedImports = map[string]string{
 	"exec/dir/dirtest": "",
 	"exec/mount":       "exec/dir exec/names",
 	"exec/limit":       "",
+	"exec/inputs":      "exec/dir exec/names",
 	"exec/names":       "",
 	"exec/osenv":       "",
 	"exec/exectest":    "",
@@ -37,7 +38,7 @@ var allowedImports = map[string]string{
 	"docs":             "", // what the plugin prints of the documentation
 
 	"exec":          "", // the map, it holds no code
-	"exec/approval": "exec/policy exec/names",
+	"exec/approval": "exec/inputs exec/policy exec/names",
 	"exec/audit":    "exec/policy exec/names",
 	"exec/gitpush":  "exec/dir exec/executor exec/names exec/sandbox",
 	"exec/git":      "exec/dir exec/mount exec/names exec/osenv",
@@ -45,7 +46,7 @@ var allowedImports = map[string]string{
 	"exec/sandbox":  "",
 	"exec/job":      "exec/dir exec/executor exec/proctree exec/names",
 	"exec/shell":    "exec/executor exec/proctree exec/dir exec/limit exec/names exec/osenv exec/sandbox",
-	"exec/call":     "exec/dir exec/mount exec/git exec/gitpush exec/policy exec/proctree exec/approval exec/audit exec/recording exec/executor exec/job exec/shell exec/limit exec/sandbox shim/wire exec/names exec/osenv",
+	"exec/call":     "exec/dir exec/mount exec/git exec/gitpush exec/policy exec/proctree exec/approval exec/audit exec/recording exec/executor exec/inputs exec/job exec/shell exec/limit exec/sandbox shim/wire exec/names exec/osenv",
 
 	"exec/verb":          "exec/call exec/gitpush exec/executor exec/job exec/names exec/policy exec/proctree exec/shell shim/wire",
 	"exec/call/calltest": "exec/approval exec/audit exec/call exec/dir exec/executor exec/job exec/mount exec/policy exec/shell exec/verb shim/wire",
@@ -62,7 +63,7 @@ var allowedImports = map[string]string{
 
 	"plugin/inject":    "plugin/state exec/names exec/osenv",
 	"plugin/container": "exec/executor exec/dir exec/mount shim/wire shim/initproc",
-	"plugin/control":   "plugin/state exec/proctree exec/policy exec/approval exec/audit exec/job exec/shell exec/names",
+	"plugin/control":   "plugin/state exec/proctree exec/policy exec/approval exec/audit exec/inputs exec/job exec/shell exec/names",
 	"plugin/page":      "plugin/state plugin/control exec/approval exec/audit exec/names exec/osenv",
 	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/carrier/files plugin/carrier/http plugin/carrier/relay plugin/carrier/socket plugin/control plugin/container plugin/notify exec/call exec/verb exec/proctree exec/names exec/osenv exec/sandbox exec/limit",
 	"plugin/watch/container": "plugin/watch plugin/state plugin/config plugin/carrier plugin/carrier/relay plugin/container plugin/notify plugin/volume " +
@@ -119,6 +120,7 @@ var allowedImports = map[string]string{
 var extraImports = map[[2]string]string{
 	{"plugin/config", "exec/dir"}:      "a workspace's proposal lies where a container writes: it is opened as such",
 	{"plugin/config", "exec/executor"}: "it finds the program of a rule on PATH as a call does, to know it by what it links to",
+	{"plugin/config", "exec/inputs"}:   "it checks the patterns of inputs as a call does",
 	{"plugin/config", "exec/gitpush"}:  "it checks the names and URLs of remotes as a call does",
 	{"plugin/watch", "exec/gitpush"}:   "it has the remotes of the calls that it has served",
 	{"plugin/page", "exec/job"}:        "what it shows of a command that is over is cut as that of a job is",

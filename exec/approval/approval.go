@@ -20,6 +20,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/inputs"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
@@ -45,6 +46,10 @@ type Question struct {
 	Branch    string    // git branch of the project, if any
 	Agent     string    // the agent in the container, if known
 
+	Inputs   *inputs.Set // the files on whose content an approval can depend; nil: it cannot
+	NoInputs string      // why it cannot
+	Diff     string      // how Inputs differ from those of an approval that held while they were unchanged
+
 	// The digest does not have these. A grant with a variable argument needs them.
 	Called    []string  // the caller's own arguments, if Args has others; then Notes[0] shows them
 	Workspace Workspace // the directory tree of the host that has Dir
@@ -63,6 +68,20 @@ func (q *Question) Digest() string {
 			writeLen(h, len(s))
 			io.WriteString(h, s)
 		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Shown identifies what a person was shown: the question, its inputs and their changes. An answer has to repeat it.
+func (q *Question) Shown() string {
+	files := q.Inputs.Digest()
+	if files == "" && q.Diff == "" {
+		return q.Digest()
+	}
+	h := sha256.New()
+	for _, s := range []string{q.Digest(), files, q.Diff} {
+		writeLen(h, len(s))
+		io.WriteString(h, s)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
@@ -89,6 +108,7 @@ type Answer struct {
 	Outcome Outcome
 	Reason  string // for Denied and Refused
 	By      string // the user who decided, for Approved and Denied
+	Inputs  string // for Approved: it holds only if the inputs still have this digest; empty: whatever they are
 }
 
 // DefaultReason is the reason of a denial without a reason.
@@ -111,6 +131,8 @@ var (
 	ErrChanged = errors.New("the request is not the one that was shown")
 	// ErrTerms means that the terms are not valid.
 	ErrTerms = errors.New("an approval holds for a time, for a number of calls or always: for one of them")
+	// ErrNoInputs means that the approval cannot depend on files: Question.NoInputs says why.
+	ErrNoInputs = errors.New("the approval cannot depend on files")
 	// ErrWithdrawn is the cancellation cause of Ask's context if the user cancelled the request, as
 	// with ^C. A durable queue then removes the waiter.
 	ErrWithdrawn = errors.New("the caller was interrupted")

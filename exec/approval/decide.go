@@ -20,7 +20,7 @@ func (q *Queue) Approve(id, digest string, shown []string, by string) error {
 	if !q.settle(e, shown, Answer{Outcome: Approved, By: by}) {
 		return ErrChanged
 	}
-	delete(q.denials, digest)
+	delete(q.denials, e.digest)
 	return nil
 }
 
@@ -33,7 +33,7 @@ func (q *Queue) Deny(id, digest, reason, by string) error {
 	if err != nil {
 		return err
 	}
-	q.recordDenial(digest, time.Now())
+	q.recordDenial(e.digest, time.Now())
 	q.settle(e, e.requests(), Answer{Outcome: Denied, Reason: cmp.Or(reason, DefaultReason), By: by})
 	return nil
 }
@@ -43,7 +43,7 @@ func (q *Queue) find(id, digest string) (*question, error) {
 		if id != e.ID && !e.waits([]string{id}) {
 			continue
 		}
-		if e.digest != digest {
+		if e.Shown() != digest {
 			return nil, ErrChanged
 		}
 		return e, nil

@@ -78,7 +78,7 @@ func TestAnswerIsKept(t *testing.T) {
 		want   Answer
 	}{
 		{"approved", func(q *Queue, a Question) error { return q.Approve("1", a.Digest(), []string{"1"}, "ann") }, Answer{Outcome: Approved, By: "ann"}},
-		{"denied", func(q *Queue, a Question) error { return q.Deny("1", a.Digest(), "no", "ann") }, Answer{Denied, "no", "ann"}},
+		{"denied", func(q *Queue, a Question) error { return q.Deny("1", a.Digest(), "no", "ann") }, Answer{Outcome: Denied, Reason: "no", By: "ann"}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			q := durable()

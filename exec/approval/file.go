@@ -8,12 +8,13 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/inputs"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
 // grantFile is a grant in the JSON file. It encodes all bytes exactly. Exactly one of the last three
-// fields must be set and states how long the grant is valid; a grant without them is not valid.
+// fields but Unchanged must be set and states how long the grant is valid; a grant without them is not valid.
 type grantFile struct {
 	ID        string        `json:"id"`
 	Request   string        `json:"request"` // the request that led to the grant
@@ -34,6 +35,7 @@ type grantFile struct {
 	Until     time.Time     `json:"until,omitzero"`
 	Left      int           `json:"left,omitempty"`   // calls
 	Always    bool          `json:"always,omitempty"` // until the session ends
+	Unchanged *inputs.Set   `json:"unchanged,omitempty"`
 
 	Called []quotedBytes `json:"called,omitempty"`
 	Vary   *variableFile `json:"vary,omitempty"`
@@ -89,6 +91,10 @@ func (k grantFile) check(session string) error {
 		return fmt.Errorf("it is of session %s", names.Quoted(string(k.Session)))
 	case k.Made.IsZero() || k.Left < 0 || terms != 1:
 		return errors.New("it does not say for how long")
+	case k.Unchanged != nil && k.Vary != nil:
+		return errors.New("it has an argument that varies, and files that must not change")
+	case k.Unchanged != nil:
+		return k.Unchanged.Check()
 	}
 	return k.checkVary()
 }
@@ -100,7 +106,8 @@ func (g Grant) fileForm() grantFile {
 		Rule: quotedBytes(q.Rule), Session: quotedBytes(q.Session), Container: quotedBytes(q.Container), Project: quotedBytes(q.Project),
 		Effects: exactArgs(q.Effects), Grade: quotedBytes(q.Grade), Notes: exactArgs(q.Notes),
 		User: quotedBytes(g.User), Made: g.Made, Until: g.Until, Left: max(g.Left, 0), Always: g.Left == Unlimited && g.Until.IsZero(),
-		Called: exactArgs(q.Called), Vary: g.Variable.fileForm(),
+		Unchanged: g.Unchanged,
+		Called:    exactArgs(q.Called), Vary: g.Variable.fileForm(),
 	}
 }
 
@@ -131,7 +138,7 @@ func (k grantFile) grant() Grant {
 		Rule: string(k.Rule), Session: string(k.Session), Container: string(k.Container), Project: string(k.Project),
 		Effects: texts(k.Effects), Grade: k.grade(), Notes: texts(k.Notes), Called: texts(k.Called),
 	}
-	g := Grant{ID: k.ID, Question: q, User: string(k.User), Made: k.Made, Until: k.Until, Left: k.Left, digest: q.Digest(), Variable: k.Vary.variable()}
+	g := Grant{ID: k.ID, Question: q, User: string(k.User), Made: k.Made, Until: k.Until, Left: k.Left, Unchanged: k.Unchanged, digest: q.Digest(), Variable: k.Vary.variable()}
 	if k.Left == 0 {
 		g.Left = Unlimited
 	}

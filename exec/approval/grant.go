@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/inputs"
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
@@ -20,6 +21,8 @@ type Grant struct {
 	Until    time.Time // zero: until the session ends
 	Left     int       // remaining calls, or Unlimited
 	Variable *Variable // the argument that may differ; nil: none
+
+	Unchanged *inputs.Set // it holds only while these are the inputs; nil: whatever they are
 
 	digest string // of Question
 }
@@ -47,19 +50,34 @@ func (g Grant) valid(now time.Time) bool {
 	return g.Until.IsZero() || !isPast(g.Until, now)
 }
 
-// Terms state how long an approval is valid. Exactly one field besides Vary must be set; the
+// Terms state how long an approval is valid. Exactly one of For, Times and Always must be set; the
 // zero value is not valid.
 type Terms struct {
 	For    time.Duration // for this time
 	Times  int           // for this number of calls, including those that wait
 	Always bool          // until the session ends
 
+	Unchanged bool // in addition: only while the inputs are unchanged; alone, until the session ends; not with Vary
+
 	Vary string // in addition: the argument that may differ, in the form of ParseVary
 }
 
 // grant returns a grant with these terms.
 func (t Terms) grant(ask Question, by string, now time.Time) (Grant, error) {
+	files := ask.Inputs
+	ask.Inputs, ask.NoInputs, ask.Diff = nil, "", ""
 	g := Grant{ID: names.RandomHex(8), Question: ask, User: by, Made: now, Left: Unlimited, digest: ask.Digest()}
+	if t.Unchanged {
+		if t.Vary != "" {
+			return Grant{}, ErrTerms
+		}
+		if files.Digest() == "" {
+			return Grant{}, ErrNoInputs
+		}
+		g.Unchanged = files.Kept()
+		t.Always = t.Always || t == Terms{Unchanged: true}
+		t.Unchanged = false
+	}
 	if t.Vary != "" {
 		v, err := ask.Variable(t.Vary)
 		if err != nil {
@@ -110,8 +128,8 @@ func (q *Queue) Grant(id, digest string, shown []string, by string, t Terms) err
 	if err := q.grants.add(g, now); err != nil { // approve nothing if the grant cannot be stored
 		return err
 	}
-	q.settle(e, callers, Answer{Outcome: Approved, By: by})
-	delete(q.denials, digest)
+	q.settle(e, callers, Answer{Outcome: Approved, By: by, Inputs: g.Unchanged.Digest()})
+	delete(q.denials, e.digest)
 	if g.Variable != nil {
 		q.settleCovered(now)
 	}
@@ -140,6 +158,18 @@ func (q *Queue) Granted(ask Question) (g Grant, ok bool, err error) {
 		return Grant{}, false, nil
 	}
 	return q.granted(&ask, ask.Digest(), time.Now())
+}
+
+// Approved returns the inputs of the latest grant for a call that holds while they are unchanged, or nil. call is Set.Call.
+func (q *Queue) Approved(call string) *inputs.Set {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, g := range slices.Backward(q.grants.valid(time.Now())) {
+		if g.Unchanged != nil && g.Unchanged.Call == call {
+			return g.Unchanged
+		}
+	}
+	return nil
 }
 
 // Grants returns the valid grants, oldest first.

@@ -28,7 +28,10 @@ func (s *grants) add(g Grant, now time.Time) error {
 	if !g.valid(now) {
 		return nil
 	}
-	list := s.valid(now)
+	// A grant for changed files replaces the one for what they were.
+	list := slices.DeleteFunc(s.valid(now), func(old Grant) bool {
+		return g.Unchanged != nil && old.Unchanged != nil && old.Unchanged.Call == g.Unchanged.Call
+	})
 	if len(list) >= maxGrants {
 		return fmt.Errorf("%d grants of this session hold already: revoke some", len(list))
 	}

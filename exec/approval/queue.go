@@ -101,7 +101,7 @@ func (q *Queue) enter(ask Question, now time.Time) (*waiter, Answer) {
 	// A grant may have been made since the call of Granted. If it cannot be used, the question is
 	// still asked.
 	if g, ok, _ := q.granted(&ask, digest, now); ok {
-		return nil, Answer{Outcome: Approved, By: g.By()}
+		return nil, Answer{Outcome: Approved, By: g.By(), Inputs: g.Unchanged.Digest()}
 	}
 	if left := q.denials[digest].until.Sub(now); left > 0 {
 		return nil, refused("the same was denied a moment ago: ask again in %s", left.Truncate(time.Second)+time.Second)

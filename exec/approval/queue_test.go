@@ -39,8 +39,8 @@ func TestAnswers(t *testing.T) {
 		{"approved", func(q *Queue, d string, _ context.CancelCauseFunc) error {
 			return q.Approve("1", d, []string{"1"}, "ann")
 		}, Answer{Outcome: Approved, By: "ann"}},
-		{"denied", func(q *Queue, d string, _ context.CancelCauseFunc) error { return q.Deny("1", d, "no", "ann") }, Answer{Denied, "no", "ann"}},
-		{"denied without a reason", func(q *Queue, d string, _ context.CancelCauseFunc) error { return q.Deny("1", d, "", "") }, Answer{Denied, DefaultReason, ""}},
+		{"denied", func(q *Queue, d string, _ context.CancelCauseFunc) error { return q.Deny("1", d, "no", "ann") }, Answer{Outcome: Denied, Reason: "no", By: "ann"}},
+		{"denied without a reason", func(q *Queue, d string, _ context.CancelCauseFunc) error { return q.Deny("1", d, "", "") }, Answer{Outcome: Denied, Reason: DefaultReason, By: ""}},
 		{"caller gone", func(_ *Queue, _ string, c context.CancelCauseFunc) error { c(leave); return nil }, Answer{Outcome: Cancelled}},
 		{"nobody answers", func(*Queue, string, context.CancelCauseFunc) error { return nil }, Answer{Outcome: TimedOut}},
 	} {

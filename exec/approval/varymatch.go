@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/inputs"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
@@ -64,10 +65,15 @@ func Narrow(forms []policy.Form, value string, below bool) (fit []policy.Form) {
 // covers reports whether g is for the call that ask is about. digest is that of ask.
 func (g *Grant) covers(ask *Question, digest string) bool {
 	if g.Variable == nil {
-		return g.digest == digest
+		return g.digest == digest && g.holdsFor(ask.Inputs)
 	}
 	v := g.Variable
 	return g.sameExcept(ask) && v.accepts(ask.Args[v.Argument]) && (v.Form != policy.FormPath || g.samePlace(ask))
+}
+
+// holdsFor reports whether g depends on no files, or the files are unchanged.
+func (g *Grant) holdsFor(files *inputs.Set) bool {
+	return g.Unchanged == nil || files.Digest() != "" && g.Unchanged.Digest() == files.Digest()
 }
 
 // sameExcept reports whether ask differs from the question of g in nothing but the variable argument.
@@ -149,7 +155,7 @@ func (q *Queue) settleCovered(now time.Time) {
 			if !ok || err != nil {
 				break
 			}
-			q.settle(e, []string{w.request}, Answer{Outcome: Approved, By: g.By()})
+			q.settle(e, []string{w.request}, Answer{Outcome: Approved, By: g.By(), Inputs: g.Unchanged.Digest()})
 		}
 	}
 }

@@ -58,6 +58,7 @@ type Record struct {
 	Pattern  string   // AUTO_APPROVE: the pattern of the rule that matched; if empty, the rule itself
 	Reason   string   // DENY, REFUSALS: the reason
 	By       string   // APPROVE, DENY: the user who decided, if a person decided
+	Inputs   string   // APPROVE: the digest of the files, if it holds only while they are unchanged
 	Approved bool     // START: a person has allowed it; not written to the log, see SyncApproved
 	Exit     int      // COMPLETE
 	Signal   string   // COMPLETE: the signal that killed the command, if any

@@ -43,6 +43,9 @@ func body(info SessionInfo, r Record, redact []*regexp.Regexp) string {
 	case Approve:
 		field(&b, "rule", r.Rule)
 		text(&b, "user", r.By)
+		if r.Inputs != "" {
+			field(&b, "inputs", r.Inputs)
+		}
 	case Timeout, Cancel:
 		field(&b, "rule", r.Rule)
 	case Deny:

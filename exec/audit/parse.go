@@ -192,6 +192,8 @@ func (e *Entry) ownField(name string) *string {
 		return &e.Dir
 	case "user":
 		return &e.By
+	case "inputs":
+		return &e.Inputs
 	case "reason":
 		return &e.Reason
 	case "signal":

@@ -9,6 +9,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/git"
+	"github.com/docker-hostexec/hostexec/exec/inputs"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/sandbox"
 )
@@ -22,10 +23,11 @@ type authorizedCall struct {
 	runner     Runner
 	sandbox    *sandbox.Sandbox // of a command that is confined, or nil
 	env        []string
-	notes      []string     // for a person: facts that Args do not show
-	askProblem *git.Problem // for the caller: why a request asks that a rule allows, or nil
-	copies     *copies      // of operands, or nil
-	turn       func()       // ends its turn among git commands, or nil
+	notes      []string            // for a person: facts that Args do not show
+	askProblem *git.Problem        // for the caller: why a request asks that a rule allows, or nil
+	copies     *copies             // of operands, or nil
+	copied     map[int]inputs.Copy // the operands of which there are copies
+	turn       func()              // ends its turn among git commands, or nil
 }
 
 // close releases the resources of w: the directory, copies, and its turn among git commands.

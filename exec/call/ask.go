@@ -52,12 +52,8 @@ func (x asking) ask(ctx context.Context) (bool, error) {
 		return false, errors.Join(x.deny(ctx, x.w, a.Reason), x.end(denied(x.req, x.w, a)))
 	}
 	x.w.findPaths(&ask, x.server.Queue.PathsOf(ask))
-	grant, ok, err := x.server.Queue.Granted(ask)
-	if ok {
-		return x.approved(grant.By())
-	}
-	if err != nil { // then a person is asked
-		x.server.Log.Error("grant", "request", x.req.ID, "error", err)
+	if grant, ok := x.granted(&ask); ok {
+		return x.approved(grant.By(), grant.Unchanged.Digest())
 	}
 	if !x.server.refused.limitQuestions(ctx) {
 		err := x.deny(ctx, x.w, "it was given up before anybody was asked")
@@ -74,8 +70,10 @@ func (x asking) ask(ctx context.Context) (bool, error) {
 	x.w.offers(&ask)
 	a, changed := x.wait(patience, ask)
 	switch {
+	case a.Outcome == approval.Approved && a.Inputs != "" && x.w.findInputs(x.req, &ask) != a.Inputs:
+		return false, errRedecide // they changed meanwhile: the question shows how
 	case a.Outcome == approval.Approved:
-		return x.approved(a.By)
+		return x.approved(a.By, a.Inputs)
 	case a.Outcome == approval.Cancelled && changed && ctx.Err() == nil:
 		return false, errRedecide
 	case a.Outcome == approval.Cancelled:
@@ -106,9 +104,9 @@ func (x asking) unanswered() (bool, error) {
 	return false, errors.Join(x.w.note(x.req, audit.Record{Kind: audit.Timeout}), x.end(unanswered(x.req, x.w)))
 }
 
-// approved records who approved the request. A request whose approval cannot be recorded does not run.
-func (x asking) approved(by string) (bool, error) {
-	if err := x.w.note(x.req, audit.Record{Kind: audit.Approve, By: by}); err != nil {
+// approved records who approved the request, and the digest of the files on which that depends. A request whose approval cannot be recorded does not run.
+func (x asking) approved(by, files string) (bool, error) {
+	if err := x.w.note(x.req, audit.Record{Kind: audit.Approve, By: by, Inputs: files}); err != nil {
 		return false, x.fail(err)
 	}
 	return true, nil
@@ -185,5 +183,6 @@ func (x asking) verdictChanged() bool {
 	}
 	v := sc.Policy.Decide(x.req.Request)
 	v.Command.Path = cmp.Or(v.Command.Path, x.w.v.Command.Path) // from earlier look-ups
-	return v.Action != policy.Ask || v.Rule != x.w.v.Rule || v.Command != x.w.v.Command || v.Place != x.w.v.Place || !slices.Equal(v.Effects, x.w.v.Effects)
+	return v.Action != policy.Ask || v.Rule != x.w.v.Rule || v.Command != x.w.v.Command || v.Place != x.w.v.Place || !slices.Equal(v.Effects, x.w.v.Effects) ||
+		!slices.Equal(v.Inputs, x.w.v.Inputs)
 }

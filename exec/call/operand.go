@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/inputs"
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
@@ -25,7 +26,7 @@ func (w *authorizedCall) operands(req *request) error {
 		return nil
 	}
 	w.v.Args = slices.Clone(w.v.Args)
-	copied := map[int]string{}
+	copied, given := map[int]string{}, slices.Clone(w.v.Args)
 	for _, check := range w.v.Paths {
 		arg := w.v.Args[check.Index]
 		shown := strconv.QuoteToASCII(arg)
@@ -52,9 +53,11 @@ func (w *authorizedCall) operands(req *request) error {
 	}
 	if len(copied) > 0 {
 		w.copies.settle()
+		w.copied = map[int]inputs.Copy{}
 	}
 	for i, name := range copied {
 		w.v.Args[i] = filepath.Join(w.copies.dir, name)
+		w.copied[i] = inputs.Copy{Name: given[i], Path: w.v.Args[i]}
 	}
 	return nil
 }

@@ -170,7 +170,7 @@ func (d *decision) byRule(h matchedRule) Verdict {
 	}
 	v := Verdict{
 		Action: h.action, Rule: h.rule.Title(d.req.Args[0]), Command: d.command(), Place: d.place(), Sandbox: d.set.Sandbox,
-		Args: h.args, Paths: h.paths, SHA256: d.set.SHA256, Effects: h.rule.Effects, Grade: h.grade, AskReason: h.askReason,
+		Args: h.args, Paths: h.paths, Inputs: h.rule.Inputs, SHA256: d.set.SHA256, Effects: h.rule.Effects, Grade: h.grade, AskReason: h.askReason,
 	}
 	h.rule.Settings.Over(d.set.Settings.Over(d.Defaults)).apply(&v, false)
 	return v

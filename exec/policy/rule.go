@@ -43,9 +43,10 @@ type Rule struct {
 	Fixed                   []string  // runs instead of the caller's arguments
 	Always                  bool      // Fixed runs for any arguments; Argv is empty
 	Effects                 []string
-	Accept                  bool   // the rule accepts CodeAccepted
-	Anywhere                bool   // arguments that patterns match may name paths outside of the workspace
-	Reason                  string // of a denial, for the caller
+	Accept                  bool     // the rule accepts CodeAccepted
+	Anywhere                bool     // arguments that patterns match may name paths outside of the workspace
+	Reason                  string   // of a denial, for the caller
+	Inputs                  []string // patterns of the files that decide what the command runs; empty: known by the program
 	Settings                Settings
 	MustMatch, MustNotMatch [][]string // the rule's own tests: arguments that it must match and must not match
 	Where                   string

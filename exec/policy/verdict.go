@@ -21,6 +21,7 @@ type Verdict struct {
 	Sandbox       Sandbox     // of a Place that is sandboxed
 	Args          []string    // the arguments that run; Args[0] is the name of the command
 	Paths         []PathCheck // the arguments to check before the command runs
+	Inputs        []string    // patterns of the files on which an approval may depend
 	SHA256        string      // of the program, in hex; empty: any
 	Effects       []string    // stated by the rule: read, write, network, code
 	Grade         Grade       // probability that the command runs code that the container can write

@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/docker-hostexec/hostexec/exec/inputs"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
@@ -186,6 +187,7 @@ func (d *document) rule(n *yaml.Node, number int) policy.Rule {
 	known["effects"] = d.scalars("effects", &r.Effects)
 	known["accept"] = scalar(d.reader, "accept", &accept, choice(policy.CodeAccepted))
 	known["anywhere"] = scalar(d.reader, "anywhere", &r.Anywhere, parseBool)
+	known["inputs"] = d.inputs(&r.Inputs)
 	known["reason"] = scalar(d.reader, "reason", &r.Reason, reason)
 	known["test"] = func(n *yaml.Node) {
 		d.fields(n, "test", map[string]func(*yaml.Node){"yes": d.argvs("yes", &r.MustMatch), "no": d.argvs("no", &r.MustNotMatch)})
@@ -200,6 +202,8 @@ func (d *document) rule(n *yaml.Node, number int) policy.Rule {
 		return r
 	case do == nil:
 		d.fail(n, "rule %s: no do: allow, ask or deny", r.ID)
+	case r.Do == policy.Deny && len(r.Inputs) > 0:
+		d.fail(n, "rule %s: inputs are of calls that may run, and it denies", r.ID)
 	case !argv && r.Fixed == nil:
 		d.fail(n, "rule %s: neither argv nor fixed", r.ID)
 	}
@@ -210,6 +214,18 @@ func (d *document) rule(n *yaml.Node, number int) policy.Rule {
 		d.fail(n, "rule %s: %v", r.ID, err)
 	}
 	return r
+}
+
+// inputs reads the patterns of files on which an approval may depend.
+func (d *document) inputs(into *[]string) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		d.scalars("inputs", into)(n)
+		for _, glob := range *into {
+			if err := inputs.CheckGlob(glob); err != nil {
+				d.fail(n, "inputs: %v", err)
+			}
+		}
+	}
 }
 
 // CheckEffects returns an error if one of the effects of a rule is unknown.

@@ -29,7 +29,7 @@ func (c *Client) Approve(ctx context.Context, q Question) error {
 // Grant approves the calls that q shows and, on the terms t, later calls with the same question. The
 // errors are those of Approve, approval.ErrTerms, and the reason why the grant cannot be stored.
 func (c *Client) Grant(ctx context.Context, q Question, t approval.Terms) error {
-	d := Decision{Digest: q.Digest, Waiting: q.Waiting, Times: t.Times, Always: t.Always, Vary: t.Vary}
+	d := Decision{Digest: q.Digest, Waiting: q.Waiting, Times: t.Times, Always: t.Always, Unchanged: t.Unchanged, Vary: t.Vary}
 	if t.For != 0 {
 		d.For = t.For.String()
 	}

@@ -178,6 +178,9 @@ func replyError(resp *http.Response) error {
 	if p.Error == approval.ErrTerms.Error() {
 		return approval.ErrTerms
 	}
+	if p.Error == approval.ErrNoInputs.Error() {
+		return approval.ErrNoInputs
+	}
 	if resp.StatusCode == http.StatusBadRequest {
 		return &approval.VaryError{Reason: names.Printable(p.Error)}
 	}

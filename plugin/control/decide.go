@@ -81,7 +81,7 @@ func replyResult(w http.ResponseWriter, r *http.Request, done string, err error)
 		Reply(w, http.StatusNotFound, problem{err.Error()})
 	case errors.Is(err, approval.ErrChanged):
 		Reply(w, http.StatusConflict, problem{err.Error()})
-	case errors.Is(err, approval.ErrTerms), errors.As(err, &vary):
+	case errors.Is(err, approval.ErrTerms), errors.Is(err, approval.ErrNoInputs), errors.As(err, &vary):
 		Reply(w, http.StatusBadRequest, problem{err.Error()})
 	default:
 		Reply(w, http.StatusInternalServerError, problem{err.Error()})

@@ -20,8 +20,9 @@ import (
 // returns its complete texts.
 
 const (
-	maxListedText = 256      // bytes per text of a list entry, except for arguments
-	maxListedAsk  = 16 << 10 // size of a question up to which a list does not cut it
+	maxListedFiles = 10       // inputs of a grant
+	maxListedText  = 256      // bytes per text of a list entry, except for arguments
+	maxListedAsk   = 16 << 10 // size of a question up to which a list does not cut it
 )
 
 // Cut means that the texts of a list entry are cut. It holds the length of the command.
@@ -107,7 +108,10 @@ func (j Job) listed() Job {
 // listed returns q unchanged if it is short. Otherwise it cuts the texts and removes the digest: a client
 // must fetch the complete question before it can approve it.
 func listed(q approval.Question) Question {
-	n := 0
+	n := len(q.Diff) + len(q.NoInputs)
+	if q.Inputs != nil {
+		n += 128 * len(q.Inputs.Files)
+	}
 	for _, texts := range [][]string{q.Args, q.Notes, q.Effects, {q.Cwd, q.Dir, q.Path, q.Rule, q.Container, q.Project, q.Branch, q.Agent}} {
 		for _, text := range texts {
 			n += len(text) + 1
@@ -116,6 +120,7 @@ func listed(q approval.Question) Question {
 	if n <= maxListedAsk {
 		return shown(q)
 	}
+	q.Inputs, q.NoInputs, q.Diff = nil, "", ""
 	s := shortener{cut: true}
 	cut := s.mark(q.Args)
 	q.Args, q.Notes, q.Effects = s.args(q.Args), s.args(q.Notes), s.args(q.Effects)
@@ -139,6 +144,9 @@ func listedGrant(g approval.Grant) Grant {
 		*text = s.text(*text)
 	}
 	short := shownGrant(g)
+	if u := short.Unchanged; u != nil && len(u.Files) > maxListedFiles {
+		u.Files, s.cut = u.Files[:maxListedFiles], true
+	}
 	short.Vary, short.Cut = vary, s.mark(whole)
 	return short
 }

@@ -25,10 +25,11 @@ type Grant struct {
 	Project   string    `json:"project"`
 	User      string    `json:"user"` // the user who made the grant
 	Made      time.Time `json:"made"`
-	Until     time.Time `json:"until,omitzero"` // absent: until the session ends
-	Left      int       `json:"left,omitempty"` // remaining calls; absent: no limit
-	Vary      *Variable `json:"vary,omitempty"` // the argument that varies
-	Cut       *Cut      `json:"cut,omitempty"`  // in a list: the texts are cut
+	Until     time.Time `json:"until,omitzero"`      // absent: until the session ends
+	Left      int       `json:"left,omitempty"`      // remaining calls; absent: no limit
+	Vary      *Variable `json:"vary,omitempty"`      // the argument that varies
+	Cut       *Cut      `json:"cut,omitempty"`       // in a list: the texts are cut
+	Unchanged *Inputs   `json:"unchanged,omitempty"` // it holds only while these files are unchanged
 }
 
 func shownGrant(g approval.Grant) Grant {
@@ -36,7 +37,8 @@ func shownGrant(g approval.Grant) Grant {
 	return Grant{
 		ID: g.ID, Args: q.Args, Cwd: q.Cwd, Dir: q.Dir, Path: q.Path, Rule: q.Rule, Session: q.Session, Container: q.Container,
 		Project: q.Project, User: names.Printable(g.User), Made: g.Made, Until: g.Until, Left: max(g.Left, 0),
-		Vary: shownVariable(&g),
+		Unchanged: shownInputs(g.Unchanged),
+		Vary:      shownVariable(&g),
 	}
 }
 

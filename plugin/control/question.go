@@ -35,6 +35,10 @@ type Question struct {
 	Digest    string       `json:"digest,omitempty"` // of the question, for the decision; absent if the texts are cut
 	Vary      []Offer      `json:"vary,omitempty"`   // arguments that may vary in a grant; absent if the texts are cut
 	Cut       *Cut         `json:"cut,omitempty"`    // in a list: the texts are cut
+
+	Inputs   *Inputs `json:"inputs,omitempty"`    // the files on whose content an approval can depend
+	NoInputs string  `json:"no_inputs,omitempty"` // why it cannot
+	Diff     string  `json:"diff,omitempty"`      // how they differ from the approved ones; with newlines and tabs
 }
 
 // Decision is the body of an approval or denial.
@@ -48,12 +52,14 @@ type Decision struct {
 	Times  int    `json:"times,omitempty"`  // calls, including those that wait
 	Always bool   `json:"always,omitempty"` // until the session ends
 
+	Unchanged bool `json:"unchanged,omitempty"` // only while the inputs are unchanged; alone: until the session ends
+
 	Vary string `json:"vary,omitempty"` // in addition: the argument that may vary, as in 2=path
 }
 
 // Terms returns the terms of the grant; the zero value means once. The error is approval.ErrTerms.
 func (d *Decision) Terms() (approval.Terms, error) {
-	t := approval.Terms{Times: d.Times, Always: d.Always, Vary: d.Vary}
+	t := approval.Terms{Times: d.Times, Always: d.Always, Unchanged: d.Unchanged, Vary: d.Vary}
 	if d.For == "" {
 		return t, nil
 	}
@@ -68,7 +74,8 @@ func shown(q approval.Question) Question {
 	s := Question{
 		ID: q.ID, Args: names.PrintableArgs(q.Args), Cwd: names.Printable(q.Cwd), Dir: names.Printable(q.Dir), Path: names.Printable(q.Path),
 		Rule: names.Printable(q.Rule), Session: q.Session, Container: names.Printable(q.Container), Project: names.Printable(q.Project),
-		Asked: q.Asked, Deadline: q.Deadline, Waiting: q.Waiting, Gone: q.Gone, Digest: q.Digest(),
+		Asked: q.Asked, Deadline: q.Deadline, Waiting: q.Waiting, Gone: q.Gone, Digest: q.Shown(),
+		Inputs: shownInputs(q.Inputs), NoInputs: names.Plain(q.NoInputs), Diff: q.Diff,
 	}
 	s.Grade, s.Vary = q.Grade, shownOffers(&q)
 	s.Branch, s.Agent, s.Effects, s.Code, s.Notes = names.Printable(q.Branch), names.Printable(q.Agent), names.PrintableArgs(q.Effects), q.Grade.Code(), texts(q.Notes)

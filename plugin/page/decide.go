@@ -142,7 +142,7 @@ func (p *Page) refuse(w http.ResponseWriter, r *http.Request, now control.Questi
 		}
 		q := request(now)
 		control.Reply(w, http.StatusConflict, problem{Error: err.Error(), Request: &q})
-	case errors.Is(err, approval.ErrTerms), errors.As(err, &vary):
+	case errors.Is(err, approval.ErrTerms), errors.Is(err, approval.ErrNoInputs), errors.As(err, &vary):
 		fail(w, http.StatusBadRequest, err.Error())
 	case errors.Is(err, control.ErrCalled):
 		fail(w, http.StatusForbidden, err.Error())

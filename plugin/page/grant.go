@@ -86,6 +86,10 @@ var offers = []offer{
 
 // describeTerms describes how long an approval with these terms holds. It returns "" for once.
 func describeTerms(t approval.Terms) string {
+	if t.Unchanged {
+		t.Unchanged = false
+		return strings.TrimSpace(describeTerms(t) + " while its files are unchanged")
+	}
 	switch {
 	case t.Always:
 		return "until the session ends"

@@ -84,6 +84,7 @@
       if (terms.for) body.for = terms.for;
       if (terms.times) body.times = Number(terms.times);
       if (terms.always) body.always = true;
+      if (terms.unchanged) body.unchanged = true;
       const vary = varied(card);
       if (vary && (body.for || body.times || body.always)) body.vary = vary;
       answering.add(card.id);

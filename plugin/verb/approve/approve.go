@@ -26,6 +26,10 @@ An approval holds for the callers that wait now. A later caller asks again, unle
 --times or --always makes the approval a grant. A grant holds for exactly the same arguments,
 in the same directory and session. It ends with the container at the latest.
 
+--while-unchanged makes it hold only while the files that decide what runs are unchanged: a
+script, the makefile, package.json, compose files, or what a rule names as inputs. After a
+change the question comes back, and shows the changes.
+
 With --vary, one argument of the grant may differ: N=path (a file or directory that exists below
 the workspace), N=number, or N=WORD,WORD. Argument 1 is the first after the program. N alone
 takes the form of the argument that is shown. Options and subcommands never vary, nor does
@@ -81,6 +85,7 @@ func NewApproveCommand(dockerCLI command.Cli) *cobra.Command {
 	flags.IntVar(&terms.Times, "times", 0, "Allow the same request this number of `times`; waiting calls count")
 	flags.BoolVar(&terms.Always, "always", false, "Allow the same request without a question until the session ends")
 	flags.StringVar(&terms.Vary, "vary", "", "With one of these: let `argument` N of the request vary")
+	flags.BoolVar(&terms.Unchanged, "while-unchanged", false, "Only while the files that decide what runs are unchanged; alone, until the session ends")
 	return cmd
 }
 
@@ -95,6 +100,8 @@ func checkTerms(flags *pflag.FlagSet, t approval.Terms) error {
 	switch {
 	case given > 1:
 		return errors.New("--for, --times and --always exclude each other: give one of them")
+	case flags.Changed("vary") && t.Unchanged:
+		return errors.New("--vary and --while-unchanged exclude each other: give one of them")
 	case flags.Changed("vary") && given == 0:
 		return errors.New("--vary needs --for, --times or --always: give one of them")
 	case flags.Changed("for") && t.For <= 0:

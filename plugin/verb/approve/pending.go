@@ -25,8 +25,8 @@ import (
 const pendingLong = `List requests that wait for your approval, or answer them one by one
 
 --watch shows each request completely, one argument per line, and you answer it with a key:
-y approves it once, a approves it until the session ends, v lets one argument vary, n and Enter
-refuse it, r refuses it with a reason, q quits.
+y approves it once, a until the session ends, u while its files are unchanged, v lets one
+argument vary, n and Enter refuse it, r refuses it with a reason, q quits.
 
 If nobody can be asked, a request is refused at once, unless approval.wait is always. You can
 be asked by --watch, by an open page of docker hostexec ui, on the terminal that started the

@@ -23,6 +23,7 @@ const (
 	keyYes    = 'y'
 	keyAlways = 'a'
 	keyVary   = 'v'
+	keyFiles  = 'u'
 	keyNo     = 'n'
 	keyReason = 'r'
 	keyQuit   = 'q'
@@ -53,7 +54,7 @@ func (d *questionList) serve(ctx context.Context, out io.Writer, keys <-chan byt
 			continue
 		}
 		showQuestion(out, whole, n)
-		key, answered := d.key(ctx, out, keys, q, keep)
+		key, answered := d.key(ctx, out, keys, whole, keep)
 		switch {
 		case !answered:
 			fmt.Fprintln(out, "\nIt was answered elsewhere, or nobody waits for it any more.")
@@ -120,6 +121,9 @@ func showQuestion(out io.Writer, q control.Question, n int) {
 		}
 		fmt.Fprintf(out, "  argv[%d]  %s\n", i, arg)
 	}
+	if q.Diff != "" {
+		fmt.Fprintf(out, "\nChanged since you approved it:\n%s\n", q.Diff)
+	}
 }
 
 // fact is one line about a request.
@@ -135,7 +139,7 @@ func questionFacts(q control.Question) (facts []fact) {
 		facts = append(facts, fact{"note", note})
 	}
 	facts = append(facts, fact{"runs", q.Path}, fact{"in", fmt.Sprintf("%s (%s in the container)", q.Dir, q.Cwd)})
-	for _, f := range []fact{{"project", q.Project}, {"branch", q.Branch}, {"agent", q.Agent}, {"rule", q.Rule}, {"effects", strings.Join(q.Effects, ", ")}} {
+	for _, f := range []fact{{"project", q.Project}, {"branch", q.Branch}, {"agent", q.Agent}, {"rule", q.Rule}, {"effects", strings.Join(q.Effects, ", ")}, {"files", q.Inputs.String()}, {"no u", q.NoInputs}} {
 		if f.text != "" {
 			facts = append(facts, f)
 		}
@@ -152,13 +156,16 @@ func (d *questionList) key(ctx context.Context, out io.Writer, keys <-chan byte,
 		select {
 		case <-read.C:
 			ready = true
-			fmt.Fprint(out, "y runs it once, a until the session ends, v with other arguments, n or Enter refuses it, r with a reason, q leaves: ")
+			fmt.Fprint(out, "y runs it once, a until the session ends, "+whileUnchanged(q)+"v with other arguments, n or Enter refuses it, r with a reason, q leaves: ")
 		case <-d.changed:
 			if now, n := d.next(keep); n == 0 || now.ID != q.ID || !slices.Equal(now.Waiting, q.Waiting) {
 				return 0, false
 			}
 		case key := <-keys:
-			known := []byte{keyYes, keyAlways, keyVary, keyNo, keyReason, enter, newline}
+			known := []byte{keyYes, keyAlways, keyFiles, keyVary, keyNo, keyReason, enter, newline}
+			if key == keyFiles && q.Inputs == nil {
+				continue
+			}
 			if quits(key) || ready && slices.Contains(known, key) {
 				return key, true
 			}
@@ -166,6 +173,14 @@ func (d *questionList) key(ctx context.Context, out io.Writer, keys <-chan byte,
 			return keyQuit, true
 		}
 	}
+}
+
+// whileUnchanged returns the part of the prompt for the key that q may not have.
+func whileUnchanged(q control.Question) string {
+	if q.Inputs == nil {
+		return ""
+	}
+	return "u while its files are unchanged, "
 }
 
 // answer settles q, and returns the result as a text.
@@ -177,6 +192,9 @@ func (d *questionList) answer(ctx context.Context, q control.Question, key byte,
 	case keyAlways:
 		always := approval.Terms{Always: true}
 		verb, settle = "Runs, each time until the session ends.", func(c *control.Client, q control.Question) error { return c.Grant(ctx, q, always) }
+	case keyFiles:
+		unchanged := approval.Terms{Unchanged: true}
+		verb, settle = "Runs, each time while its files are unchanged, until the session ends.", func(c *control.Client, q control.Question) error { return c.Grant(ctx, q, unchanged) }
 	}
 	if err := answerOne(ctx, d.store, q, settle); err != nil {
 		return "Not settled: " + err.Error()

@@ -65,6 +65,9 @@ func answerOne(ctx context.Context, store *state.Store, q control.Question, answ
 	if err == nil {
 		err = answer(c, q)
 	}
+	if errors.Is(err, approval.ErrNoInputs) {
+		return fmt.Errorf("request %s: %w: %s", id, err, q.NoInputs)
+	}
 	if errors.Is(err, approval.ErrUnknown) || errors.Is(err, control.ErrNoWatcher) {
 		return fmt.Errorf("request %s does not wait any more", id)
 	}

@@ -83,6 +83,11 @@ func clock(t, now time.Time) string {
 
 // validFor returns for how long a grant is valid.
 func validFor(g control.Grant) string {
+	if g.Unchanged != nil {
+		files := g.Unchanged
+		g.Unchanged = nil
+		return validFor(g) + ", while unchanged: " + files.String()
+	}
 	switch {
 	case g.Left > 0:
 		return cli.Count(g.Left, "call")

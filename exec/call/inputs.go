@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"cmp"
+	"errors"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/inputs"
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+// granted returns the grant that approves ask. Files are read only if no grant holds whatever they are. Then ask has
+// them, and how they differ from the approved ones.
+func (x asking) granted(ask *approval.Question) (approval.Grant, bool) {
+	grant, ok := x.useGrant(*ask)
+	if ok {
+		return grant, true
+	}
+	if x.w.findInputs(x.req, ask) == "" {
+		return grant, false
+	}
+	if grant, ok = x.useGrant(*ask); ok {
+		return grant, true
+	}
+	if before := x.server.Queue.Approved(ask.Inputs.Call); before != nil {
+		ask.Diff = inputs.Diff(before, ask.Inputs)
+	}
+	return grant, false
+}
+
+// useGrant uses a grant for ask, if there is one. If it cannot be used, a person is asked.
+func (x asking) useGrant(ask approval.Question) (approval.Grant, bool) {
+	grant, ok, err := x.server.Queue.Granted(ask)
+	if err != nil {
+		x.server.Log.Error("grant", "request", x.req.ID, "error", err)
+	}
+	return grant, ok
+}
+
+// findInputs reads the files on which an approval of w can depend, into ask, and returns their digest. It is empty if
+// there are none.
+func (w *authorizedCall) findInputs(req *request, ask *approval.Question) string {
+	set, err := w.inputs(req)
+	if err != nil {
+		ask.Inputs, ask.NoInputs = nil, names.Plain(err.Error())
+		return ""
+	}
+	ask.Inputs = set
+	return set.Digest()
+}
+
+// inputs returns the files on which an approval of w can depend, or why it cannot.
+func (w *authorizedCall) inputs(req *request) (*inputs.Set, error) {
+	switch {
+	case req.shell != nil:
+		return nil, errors.New("earlier commands of the shell may have changed what this one means")
+	case req.git != nil || req.Args[0] == policy.GitPush || w.cwd == nil:
+		return nil, errors.New("it reads no files of its directory")
+	}
+	set, err := inputs.Command{
+		Name: cmp.Or(w.v.Command.Path, w.v.Command.Name), Args: w.v.Args, Env: w.env, Dir: w.cwd, Confined: w.v.Place.Confined(),
+		Globs: w.v.Inputs, Copies: w.copied,
+	}.Find()
+	if err != nil {
+		return nil, err
+	}
+	call := approval.Question{
+		Args: req.Args, Cwd: req.Cwd, Dir: w.cwd.Path(), Path: w.v.Program(), Rule: w.v.Rule, Session: w.state.Session, Container: w.state.Container,
+	}
+	set.Call = call.Digest()
+	return set, nil
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inputs
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+)
+
+// Limits of a Diff. A person reads it before an answer.
+const (
+	maxDiffLines = 200
+	maxDiffBytes = 16 << 10
+)
+
+// Diff shows how the files of now differ from those of before, as a unified diff of printable ASCII, tabs and newlines. A
+// line with other characters is quoted as in Go. The diff is limited, and then says so.
+func Diff(before, now *Set) string {
+	var b strings.Builder
+	for _, name := range union(before, now) {
+		b.WriteString(diffFile(name, before.file(name), now.file(name)))
+	}
+	return limited(b.String())
+}
+
+func union(sets ...*Set) (all []string) {
+	for _, s := range sets {
+		for _, f := range s.Files {
+			all = append(all, f.Path)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// file returns the file with that path. One that the set does not have is absent.
+func (s *Set) file(name string) File {
+	if i := slices.IndexFunc(s.Files, func(f File) bool { return f.Path == name }); i >= 0 {
+		return s.Files[i]
+	}
+	return File{Path: name, Absent: true}
+}
+
+func diffFile(name string, was, is File) string {
+	switch {
+	case was.SHA256 == is.SHA256:
+		return ""
+	case !was.Absent && was.Content == nil && was.Size > 0, !is.Absent && is.Content == nil && is.Size > 0:
+		return fmt.Sprintf("%s has changed, and is too long to compare: %d bytes before, %d now\n", name, was.Size, is.Size)
+	case bytes.IndexByte(was.Content, 0) >= 0, bytes.IndexByte(is.Content, 0) >= 0:
+		return fmt.Sprintf("%s has changed, and is not a text: %d bytes before, %d now\n", name, was.Size, is.Size)
+	}
+	text := udiff.Unified(label("approved", name, was), label("now", name, is), string(was.Content), string(is.Content))
+	if text == "" { // an empty file has come or gone
+		return fmt.Sprintf("--- %s\n+++ %s\n", label("approved", name, was), label("now", name, is))
+	}
+	return text
+}
+
+func label(side, name string, f File) string {
+	if f.Absent {
+		return side + ": no " + name
+	}
+	return side + ": " + name
+}
+
+// limited returns the beginning of text in its printable form.
+func limited(text string) string {
+	var b strings.Builder
+	all := strings.SplitAfter(text, "\n")
+	for i, line := range all {
+		line = Line(strings.TrimSuffix(line, "\n"))
+		if i == maxDiffLines || b.Len()+len(line) > maxDiffBytes {
+			fmt.Fprintf(&b, "... %d more lines are not shown\n", len(all)-i-1)
+			break
+		}
+		if line != "" || i < len(all)-1 {
+			b.WriteString(line + "\n")
+		}
+	}
+	return b.String()
+}
+
+// Line returns a line of a text for a person: as it is if it has only printable ASCII and tabs, and otherwise quoted as in
+// Go.
+func Line(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return (r < ' ' || r > '~') && r != '\t' }) {
+		return strconv.QuoteToASCII(s)
+	}
+	return s
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inputs
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
+)
+
+// tree makes files, given as names and contents, and returns their directory.
+func tree(t *testing.T, files ...string) string {
+	t.Helper()
+	at := t.TempDir()
+	for i := 0; i < len(files); i += 2 {
+		put(t, filepath.Join(at, files[i]), files[i+1])
+	}
+	return at
+}
+
+func put(t *testing.T, name, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// find returns the inputs of a command line in the directory at.
+func find(t *testing.T, at string, c Command) (*Set, error) {
+	t.Helper()
+	d, err := dir.Open(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if c.Name == "" {
+		c.Name = c.Args[0]
+	}
+	c.Dir = d
+	s, err := c.Find()
+	if err == nil {
+		s.Call = "call"
+		if err := s.Check(); err != nil {
+			t.Error(err)
+		}
+	}
+	return s, err
+}
+
+// shown lists the paths of s, with a ! before those that are absent.
+func shown(s *Set) string {
+	var list []string
+	for _, f := range s.Files {
+		if f.Absent {
+			f.Path = "!" + f.Path
+		}
+		list = append(list, f.Path)
+	}
+	return strings.Join(list, " ")
+}
+
+func TestFind(t *testing.T) {
+	at := tree(t, "Makefile", "include a.mk \\\n b.mk # c.mk\n-include gone.mk\nall:\n", "a.mk", " include sub/d.mk\n", "b.mk", "", "sub/d.mk", "",
+		"vars.mk", "include $(DEPS)\n", "eval.mk", "$(eval include x)\n", "run.sh", "echo\n", "sub/Makefile", "all:\n",
+		"package.json", "{}", "package-lock.json", "{}", ".yarnrc.yml", "yarnPath: x.cjs\n",
+		"compose.yaml", "include: [inc.yaml]\nservices: {a: {extends: {file: base.yaml, service: b}, env_file: [{path: a.env}]}}\n", "inc.yaml", "services: {}\n",
+		"base.yaml", "secrets: {s: {file: secret}}\n", "env.yaml", "include: ['${X}.yaml']\n", "src/a/x.c", "", "src/y.c", "", "src/y.h", "")
+	if err := os.Symlink("run.sh", at+"/link.sh"); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mkfifo(at+"/fifo", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(at+"/src/y.h", maxBytes+1); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		args  string
+		globs []string
+		env   string
+		want  string // the files, or a part of the error after "error: "
+	}{
+		{args: "make test", want: "!GNUmakefile Makefile a.mk b.mk !gone.mk !makefile sub/d.mk"},
+		{args: "make -sC sub -j4 X=1", want: "!sub/GNUmakefile sub/Makefile !sub/makefile"},
+		{args: "make -f vars.mk", want: "error: a variable or a pattern"},
+		{args: "make --file=eval.mk", want: "error: eval"},
+		{args: "make -f ../Makefile", want: "error: not below the directory"},
+		{args: "make -f -", want: "error: standard input"},
+		{args: "make -I x", want: "error: -I"},
+		{args: "make --fil=Makefile", want: "error: --fil"},
+		{args: "make", env: "MAKEFILES=x", want: "error: MAKEFILES"},
+		{args: "make", env: "MAKEFLAGS=-j4", want: "!GNUmakefile Makefile a.mk b.mk !gone.mk !makefile sub/d.mk"},
+		{args: "make", env: "MAKEFLAGS=-f x", want: "error: MAKEFLAGS"},
+		{args: "bash -eo pipefail run.sh -c x", want: "run.sh"},
+		{args: "python3.11 -u run.sh", want: "run.sh"},
+		{args: "sh -c run.sh", want: "error: -c"},
+		{args: "sh", want: "error: no script"},
+		{args: "sh gone.sh", want: "error: there is no gone.sh"},
+		{args: "sh link.sh", want: "error: link"},
+		{args: "sh fifo", want: "error: not a regular file"},
+		{args: "sh src", want: "error: not a regular file"},
+		{args: "sh src/y.h", want: "error: 4 MiB"},
+		{args: "sh run.sh", env: "BASH_ENV=x", want: "error: BASH_ENV"},
+		{args: "npm run test -- --watch", want: "!.npmrc !npm-shrinkwrap.json package-lock.json package.json"},
+		{args: "npm run test --prefix sub", want: "error: --prefix"},
+		{args: "yarn test", want: "error: yarnPath"},
+		{args: "docker compose up -d", want: "!.env !a.env base.yaml !compose.override.yaml !compose.override.yml compose.yaml !compose.yml !docker-compose.override.yaml !docker-compose.override.yml !docker-compose.yaml !docker-compose.yml inc.yaml !secret"},
+		{args: "docker compose -f env.yaml up", want: "error: a variable or a URL"},
+		{args: "docker ps", want: "error: a rule can name them"},
+		{args: "cc x", want: "error: a rule can name them"},
+		{args: "cc x", globs: []string{"src/**/*.c", "gone"}, want: "!gone src/a/x.c src/y.c"},
+		{args: "cc x", globs: []string{"*.sh"}, want: "error: link"},
+		{args: "cc x", globs: []string{"sub/*.rs"}, want: "error: no file"},
+		{args: "cc x", globs: []string{"src/*/x.c"}, want: "src/a/x.c"},
+	} {
+		s, err := find(t, at, Command{Args: strings.Fields(tt.args), Globs: tt.globs, Env: []string{tt.env}, Confined: true})
+		switch why, bad := strings.CutPrefix(tt.want, "error: "); {
+		case bad && (err == nil || !strings.Contains(err.Error(), why)):
+			t.Errorf("%s: error %v, want %q", tt.args, err, why)
+		case !bad && err != nil:
+			t.Errorf("%s: %v", tt.args, err)
+		case !bad && shown(s) != tt.want:
+			t.Errorf("%s: %s, want %s", tt.args, shown(s), tt.want)
+		}
+	}
+	if _, err := find(t, at, Command{Args: []string{"make"}}); err == nil || !strings.Contains(err.Error(), "sandbox") {
+		t.Errorf("make on the host: %v, want an error that names the sandbox", err)
+	}
+}
+
+// TestChanges checks that each way to change what runs also changes the digest, or leaves no inputs.
+//
+// Attack 266.
+func TestChanges(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(at string) error
+	}{
+		{"by a write", func(at string) error { return os.WriteFile(at+"/Makefile", []byte("all: ; evil\n"), 0o600) }},
+		{"by a rename", func(at string) error { return os.Rename(at+"/other", at+"/Makefile") }},
+		{"by a link", func(at string) error {
+			return unix.Renameat2(unix.AT_FDCWD, at+"/link", unix.AT_FDCWD, at+"/Makefile", unix.RENAME_EXCHANGE)
+		}},
+		{"by a pipe", func(at string) error {
+			return unix.Renameat2(unix.AT_FDCWD, at+"/pipe", unix.AT_FDCWD, at+"/Makefile", unix.RENAME_EXCHANGE)
+		}},
+		{"by a huge file", func(at string) error { return os.Truncate(at+"/Makefile", 1<<40) }},
+		{"by a makefile that make prefers", func(at string) error { return os.WriteFile(at+"/GNUmakefile", nil, 0o600) }},
+		{"by an include that appears", func(at string) error { return os.WriteFile(at+"/dep.mk", nil, 0o600) }},
+	} {
+		at := tree(t, "Makefile", "-include dep.mk\nall: ; true\n", "other", "all: ; evil\n")
+		if err := os.Symlink("other", at+"/link"); err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Mkfifo(at+"/pipe", 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c := Command{Args: []string{"make"}, Confined: true}
+		before, err := find(t, at, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := find(t, at, c); err != nil || again.Digest() != before.Digest() {
+			t.Errorf("%s: the digest changes by itself, %v", tt.name, err)
+		}
+		if err := tt.change(at); err != nil {
+			t.Fatal(err)
+		}
+		if now, err := find(t, at, c); err == nil && now.Digest() == before.Digest() {
+			t.Errorf("%s: the digest is as before", tt.name)
+		}
+	}
+}
+
+func TestDiff(t *testing.T) {
+	set := func(files ...File) *Set { return &Set{Files: files} }
+	file := func(name, content string) File {
+		return File{Path: name, Size: int64(len(content)), SHA256: sum([]byte(content)), Content: []byte(content)}
+	}
+	long := strings.Repeat("x\n", 100000)
+	for _, tt := range []struct {
+		before, now *Set
+		want        []string
+	}{
+		{set(file("a", "1\n\t2\n")), set(file("a", "1\n\t3\x1b[2J\n")), []string{"--- approved: a\n+++ now: a\n", "-\t2\n", `"+\t3\x1b[2J"` + "\n"}},
+		{set(file("a", "1\n")), set(file("a", "1\n")), []string{""}},
+		{set(File{Path: "a", Absent: true}), set(file("a", "")), []string{"--- approved: no a\n+++ now: a\n"}},
+		{set(file("a", "x")), set(file("a", "\x00")), []string{"not a text"}},
+		{set(file("a", long)).Kept(), set(file("a", "x")), []string{"too long to compare: 200000 bytes before, 1 now"}},
+		{set(file("a", "")), set(file("a", long)), []string{"more lines are not shown"}},
+	} {
+		got := Diff(tt.before, tt.now)
+		for _, want := range tt.want {
+			if !strings.Contains(got, want) || want == "" && got != "" {
+				t.Errorf("Diff = %q, want %q", got, want)
+			}
+		}
+		if len(got) > maxDiffBytes+200 || strings.Count(got, "\n") > maxDiffLines+1 {
+			t.Errorf("%d bytes, %d lines", len(got), strings.Count(got, "\n"))
+		}
+	}
+}
