@@ -12,7 +12,7 @@ import (
 )
 
 // TestIntegrationDenials denies a call until the session ends. The same call is refused at once, also by a watcher
-// that was started again, until the denial is revoked. Another call asks.
+// that was started again. The denial is listed and logged.
 func TestIntegrationDenials(t *testing.T) {
 	h := dockerUsers(t)[0]
 	c := askingContainer(t, h)
@@ -38,10 +38,6 @@ func TestIntegrationDenials(t *testing.T) {
 	if log := h.Must(t, "hostexec", "audit", "--filter", "event=DENY", "--format", "{{.User}}"); strings.Count(log, "denial "+strings.TrimPrefix(rule, "denial/")) != 2 {
 		t.Errorf("the log has the users\n%s", log)
 	}
-	waitUntilAsked(t, c, "hsh", "-c", "exit 1") // the approver connects to the new watcher
-	c.asked(t, "other")
-	h.Must(t, "hostexec", "policy", "rm", rule)
-	c.asked(t, "never")
 }
 
 // TestIntegrationPageDenials denies until the session ends by the keyboard, on a narrow screen, and revokes the denial
