@@ -25,8 +25,9 @@ type Queue struct {
 	mu        sync.Mutex // guards the fields below
 	questions []*question
 	answered  []*waiter         // answered waiters whose callers have left and may fetch the answer
-	denials   map[string]denial // by digest
+	denials   map[string]denial // recent ones, by digest
 	grants    grants
+	denied    denials // until the session ends
 	watchers  int
 	changed   chan struct{} // closed at the next change; nil if nobody waits for it
 }
@@ -95,6 +96,9 @@ func (q *Queue) enter(ask Question, now time.Time) (*waiter, Answer) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	digest := ask.Digest()
+	if d, ok := q.denied.of(digest); ok {
+		return nil, Answer{Outcome: Denied, Reason: d.Reason, By: d.By()}
+	}
 	if a, ok := q.takeStoredAnswer(digest, now); ok {
 		return nil, a
 	}

@@ -140,6 +140,9 @@ func (q *Queue) PathsOf(ask Question) (paths []int) {
 // granted uses a grant that covers ask. A recent denial of exactly this question is stronger than a grant that only
 // varies to it. The caller holds mu.
 func (q *Queue) granted(ask *Question, digest string, now time.Time) (Grant, bool, error) {
+	if _, ok := q.denied.of(digest); ok {
+		return Grant{}, false, nil
+	}
 	denied := q.denials[digest].until.After(now)
 	return q.grants.use(func(g *Grant) bool { return g.covers(ask, digest) && !(denied && g.Variable != nil) }, now)
 }

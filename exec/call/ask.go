@@ -52,6 +52,10 @@ func (x asking) ask(ctx context.Context) (bool, error) {
 		return false, errors.Join(x.deny(ctx, x.w, a.Reason), x.end(denied(x.req, x.w, a)))
 	}
 	x.w.findPaths(&ask, x.server.Queue.PathsOf(ask))
+	if d, ok := x.server.Queue.DeniedAlways(ask); ok {
+		a := approval.Answer{Outcome: approval.Denied, Reason: d.Reason, By: d.By()}
+		return false, errors.Join(x.denyBy(ctx, x.w, a), x.end(denied(x.req, x.w, a)))
+	}
 	if grant, ok := x.granted(&ask); ok {
 		return x.approved(grant.By(), grant.Unchanged.Digest())
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/limit"
 )
@@ -44,7 +45,12 @@ func (s *Server) AdjustRefusals(rate int64) {
 
 // deny records that the request was refused, or counts it.
 func (x *exchange) deny(ctx context.Context, w *authorizedCall, reason string) error {
-	r := audit.Record{Kind: audit.Deny, Reason: reason, Request: x.req.ID, Rule: w.v.Rule, Args: x.req.Args}
+	return x.denyBy(ctx, w, approval.Answer{Reason: reason})
+}
+
+// denyBy is like deny, and records who decided.
+func (x *exchange) denyBy(ctx context.Context, w *authorizedCall, a approval.Answer) error {
+	r := audit.Record{Kind: audit.Deny, Reason: a.Reason, By: a.By, Request: x.req.ID, Rule: w.v.Rule, Args: x.req.Args}
 	return x.server.refused.write(ctx, r, w.state.Audit, x.server.Log)
 }
 

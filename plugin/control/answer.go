@@ -41,6 +41,12 @@ func (c *Client) Deny(ctx context.Context, q Question, reason string) error {
 	return c.decide(ctx, "/deny/", q, Decision{Digest: q.Digest, Waiting: q.Waiting, Reason: reason})
 }
 
+// DenyAlways refuses q, and the same question until the session ends. The errors are those of Approve, and the
+// reason why the denial cannot be stored.
+func (c *Client) DenyAlways(ctx context.Context, q Question, reason string) error {
+	return c.decide(ctx, "/deny/", q, Decision{Digest: q.Digest, Waiting: q.Waiting, Reason: reason, Always: true})
+}
+
 func (c *Client) decide(ctx context.Context, path string, q Question, d Decision) error {
 	body, err := json.Marshal(d)
 	if err != nil {

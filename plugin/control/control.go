@@ -11,10 +11,13 @@
 //	GET  /calls/{id}     one running call with complete texts
 //	GET  /events         the waiting requests after each change (SSE); the client counts as an approver
 //	POST /approve/{id}   approve a request as it was shown, once or on terms
-//	POST /deny/{id}      deny a request
+//	POST /deny/{id}      deny a request, once or until the session ends
 //	GET  /grants         the grants in effect
 //	GET  /grants/{id}    one of them with complete texts
 //	DELETE /grants/{id}  revoke a grant
+//	GET /denials         the denials that hold until the session ends
+//	GET /denials/{id}    one of them with complete texts
+//	DELETE /denials/{id} revoke a denial
 //	POST /kill/{id}      end the process tree of a request's command, or its leftover processes
 //	GET  /left           the leftover processes of commands that have ended
 //	GET  /left/{id}      those of one command with complete texts

@@ -25,7 +25,7 @@ func serveQuestions(mux *http.ServeMux, q *approval.Queue) {
 		decide(w, r, "approved", func(d Decision) error { return approve(q, r.PathValue("id"), d, peerUser(r)) })
 	}))
 	mux.HandleFunc("POST /deny/{id}", rejectCalledProcess(func(w http.ResponseWriter, r *http.Request) {
-		decide(w, r, "denied", func(d Decision) error { return q.Deny(r.PathValue("id"), d.Digest, d.Reason, peerUser(r)) })
+		decide(w, r, "denied", func(d Decision) error { return deny(q, r.PathValue("id"), d, peerUser(r)) })
 	}))
 }
 
@@ -39,6 +39,21 @@ func approve(q *approval.Queue, id string, d Decision, by string) error {
 		return q.Approve(id, d.Digest, d.Waiting, by)
 	}
 	return q.Grant(id, d.Digest, d.Waiting, by, terms)
+}
+
+// deny denies the question id as shown in d, once or until the session ends.
+func deny(q *approval.Queue, id string, d Decision, by string) error {
+	terms, err := d.Terms()
+	switch terms {
+	case approval.Terms{}:
+		if err != nil {
+			return err
+		}
+		return q.Deny(id, d.Digest, d.Reason, by)
+	case approval.Terms{Always: true}:
+		return q.DenyAlways(id, d.Digest, d.Reason, by)
+	}
+	return approval.ErrTerms
 }
 
 func pending(q *approval.Queue) []Question {
@@ -77,7 +92,7 @@ func replyResult(w http.ResponseWriter, r *http.Request, done string, err error)
 	switch {
 	case err == nil:
 		Reply(w, http.StatusOK, result{Status: done, ID: r.PathValue("id")})
-	case errors.Is(err, approval.ErrUnknown), errors.Is(err, approval.ErrNoGrant):
+	case errors.Is(err, approval.ErrUnknown), errors.Is(err, approval.ErrNoGrant), errors.Is(err, approval.ErrNoDenial):
 		Reply(w, http.StatusNotFound, problem{err.Error()})
 	case errors.Is(err, approval.ErrChanged):
 		Reply(w, http.StatusConflict, problem{err.Error()})

@@ -51,6 +51,7 @@ func Serve(ln *net.UnixListener, s Session) error {
 	}
 	serveQuestions(mux, s.Queue())
 	serveGrants(mux, s.Queue())
+	serveDenials(mux, s.Queue())
 	srv := &http.Server{Handler: mux, ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10, ConnContext: withPeer}
 	base, over := context.WithCancel(context.Background())
 	defer over()

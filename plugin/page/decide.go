@@ -65,8 +65,16 @@ func (p *Page) deny(w http.ResponseWriter, r *http.Request) {
 		}
 		d = control.Decision{}
 	}
-	p.decide(w, r, &decisionResult{Outcome: Denied}, func(q *control.Question) (settle, bool) {
+	if d.For != "" || d.Times != 0 || d.Vary != "" { // a denial holds once or until the session ends
+		fail(w, http.StatusBadRequest, approval.ErrTerms.Error())
+		return
+	}
+	held := describeTerms(approval.Terms{Always: d.Always})
+	p.decide(w, r, &decisionResult{Denied, held}, func(q *control.Question) (settle, bool) {
 		deny := func(c *control.Client, ctx context.Context, q control.Question) error {
+			if d.Always {
+				return c.DenyAlways(ctx, q, d.Reason)
+			}
 			return c.Deny(ctx, q, d.Reason)
 		}
 		return deny, d.Digest == "" || d.Digest == q.Digest
@@ -76,7 +84,7 @@ func (p *Page) deny(w http.ResponseWriter, r *http.Request) {
 // decisionResult is the result of a question if the decision succeeds.
 type decisionResult struct {
 	Outcome
-	held string // how long an approval holds; empty: once
+	held string // how long the decision holds; empty: once
 }
 
 func settledHere(q control.Question, done *decisionResult) card {

@@ -62,6 +62,7 @@ func TestDocs(t *testing.T) {
 	past(t, store.Audit(), w.id)
 	w.runs = []control.Running{{Request: "3f1c9a0b52e87d46", Args: []string{"make", "test"}, Dir: "/home/you/app", PID: 4711, Since: time.Now()}}
 	s := newPage(t, store)
+	w.forbidden(t, "go", "run", ".")
 	w.ask(t, "9b1d2c3e4f506172", "make", "deploy")
 	w.ask(t, "0c4e71aa90bd3f55", "git", "push")
 	w.ask(t, "5d10f2a98c3b7e64", "go", "vet", "./...")
@@ -74,6 +75,9 @@ func TestDocs(t *testing.T) {
 		name := fmt.Sprintf("%s %s %s", e.server, e.method, e.path)
 		for _, g := range w.queue.Grants() {
 			grant = g.ID // the only grant; its id is still needed after its revocation
+		}
+		for _, d := range w.queue.Denials() {
+			e.want = strings.ReplaceAll(e.want, "<denial>", d.ID)
 		}
 		e.path, e.want = strings.ReplaceAll(e.path, "<grant>", grant), strings.ReplaceAll(e.want, "<grant>", grant)
 		body := strings.ReplaceAll(e.body, "<digest>", digests[path.Base(e.path)])

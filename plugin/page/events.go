@@ -73,7 +73,7 @@ func (b *pageState) reportedSince(round int) bool {
 	return b.rounds >= round
 }
 
-// events answers GET /events. It sends questions, sessions, grants and ended requests, now and after each
+// events answers GET /events. It sends questions, sessions, grants, denials and ended requests, now and after each
 // change (server-sent events, WHATWG HTML section 9.2). Each event contains the complete list, so that a
 // slow client misses nothing.
 func (p *Page) events(w http.ResponseWriter, r *http.Request) {
@@ -130,7 +130,7 @@ type stream struct {
 
 // sendChanges sends the events whose data has changed.
 func (s *stream) sendChanges(b *pageState) error {
-	served, granted, past := b.lists()
+	served, granted, denied, past := b.lists()
 	for _, e := range []struct {
 		name string
 		html any
@@ -139,6 +139,7 @@ func (s *stream) sendChanges(b *pageState) error {
 		{"pending", b.cards(), requests(b.questions())},
 		{"sessions", served, served},
 		{"grants", granted, granted},
+		{"denials", denied, denied},
 		{"audit", past, past},
 	} {
 		data, err := s.data(e.name, e.html, e.json)

@@ -15,7 +15,7 @@ import (
 )
 
 // pageState holds the state of all sessions that the page shows. Watchers report waiting questions. The page
-// polls the rest every second: running calls, grants and ended requests. It does so only while a browser
+// polls the rest every second: running calls, grants, denials and ended requests. It does so only while a browser
 // is connected or Page.Open is set, because a client that watches a session counts as an approver. It has a
 // field for each kind of thing that the page shows, all under one lock, so that a browser gets consistent lists.
 type pageState struct {
@@ -28,6 +28,7 @@ type pageState struct {
 	watched        map[string]*sessionWatch
 	served         []control.Summary
 	granted        []control.Grant
+	denied         []control.Denial
 	history        []control.Event
 	log            os.FileInfo   // of the audit log when past was read
 	ended          []card        // settled questions, oldest first
@@ -152,10 +153,11 @@ func (b *pageState) setLocked(s *sessionWatch, all []control.Question) {
 	b.changeLocked()
 }
 
-// refresh polls running calls, grants and ended requests.
+// refresh polls running calls, grants, denials and ended requests.
 func (b *pageState) refresh(ctx context.Context) {
 	served, err := sessionStates(ctx, b.store)
 	granted := grants(ctx, b.store)
+	denied := denials(ctx, b.store)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err == nil && !reflect.DeepEqual(served, b.served) {
@@ -163,6 +165,9 @@ func (b *pageState) refresh(ctx context.Context) {
 	}
 	if !reflect.DeepEqual(granted, b.granted) {
 		b.granted, b.pendingChange = granted, true
+	}
+	if !reflect.DeepEqual(denied, b.denied) {
+		b.denied, b.pendingChange = denied, true
 	}
 	fi, err := os.Stat(b.store.Audit())
 	if err != nil || b.log != nil && fi.Size() == b.log.Size() && fi.ModTime().Equal(b.log.ModTime()) {
@@ -184,11 +189,11 @@ func (b *pageState) questions() (all []control.Question) {
 	return all
 }
 
-// lists returns the sessions, the grants and the ended requests.
-func (b *pageState) lists() (served []control.Summary, granted []control.Grant, past []control.Event) {
+// lists returns the sessions, the grants, the denials and the ended requests.
+func (b *pageState) lists() (served []control.Summary, granted []control.Grant, denied []control.Denial, past []control.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.served, b.granted, b.history
+	return b.served, b.granted, b.denied, b.history
 }
 
 // wakeUp starts a round at once.

@@ -30,7 +30,7 @@ type card struct {
 	Request
 	Outcome     Outcome // empty while it waits
 	SettledHere bool    // it was settled by this client
-	Held        string  // how long an approval holds; empty: once
+	Held        string  // how long the decision holds; empty: once
 	Changed     bool    // it changed after the user had seen it
 }
 

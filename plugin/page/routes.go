@@ -31,21 +31,23 @@ var bundles = map[string][]string{"htmx.js": {"htmx.min.js", "hx-sse.min.js"}, "
 // routes maps the patterns to their handlers. docs/api.md has a section for each.
 func (p *Page) routes() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
-		"GET /{$}":            index,
-		"GET /static/{name}":  file,
-		"GET /pending":        p.pending,
-		"GET /events":         p.events,
-		"GET /sessions":       p.sessions,
-		"GET /grants":         p.grants,
-		"DELETE /grants/{id}": p.revoke,
-		"GET /audit":          p.audit,
-		"POST /approve/{id}":  p.approve,
-		"POST /deny/{id}":     p.deny,
-		"POST /kill/{id}":     p.kill,
-		"POST /code":          p.newCode,
-		"POST /token":         p.exchange,
-		"GET /token":          probe,
-		"GET /pending/{id}":   p.question,
+		"GET /{$}":             index,
+		"GET /static/{name}":   file,
+		"GET /pending":         p.pending,
+		"GET /events":          p.events,
+		"GET /sessions":        p.sessions,
+		"GET /grants":          p.grants,
+		"DELETE /grants/{id}":  p.revoke,
+		"GET /denials":         p.denials,
+		"DELETE /denials/{id}": p.revokeDenial,
+		"GET /audit":           p.audit,
+		"POST /approve/{id}":   p.approve,
+		"POST /deny/{id}":      p.deny,
+		"POST /kill/{id}":      p.kill,
+		"POST /code":           p.newCode,
+		"POST /token":          p.exchange,
+		"GET /token":           probe,
+		"GET /pending/{id}":    p.question,
 	}
 }
 

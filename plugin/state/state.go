@@ -163,6 +163,7 @@ func CallContainersDir(session string) string { return filepath.Join(session, "c
 func ShimFile(session string) string          { return filepath.Join(session, "shim") }
 func LogFile(session string) string           { return filepath.Join(session, "watch.log") }
 func GrantsFile(session string) string        { return filepath.Join(session, "grants.json") }
+func DenialsFile(session string) string       { return filepath.Join(session, "denials.json") }
 func LockFile(session string) string          { return filepath.Join(session, "lock") }
 func ControlSock(session string) string       { return filepath.Join(session, "control.sock") }
 func ExecSock(session string) string          { return filepath.Join(session, "exec.sock") }

@@ -36,12 +36,14 @@ type Questions struct {
 	log      *slog.Logger
 }
 
-// newQuestions returns the session's questions, with the grants that it had before. run runs the notifier.
+// newQuestions returns the session's questions, with the grants and denials that it had before. run runs the notifier.
 func newQuestions(record *Record, options Notify, others *OtherSessions, run notify.Runner, log *slog.Logger) *Questions {
 	q := &Questions{Notifier: NewNotifier(record.Session, options, others, log), options: options, terminal: notify.Terminal(record.Terminal), log: log}
 	q.Notifier.Run = run
 	q.queue = &approval.Queue{CanNotify: q.terminal.Open, Notifies: q.Notifier.Reachable()}
-	if err := q.queue.Load(state.GrantsFile(record.Dir), record.ID); err != nil {
+	if err := q.queue.LoadDenials(state.DenialsFile(record.Dir), record.ID); err != nil { // a grant may cover what was denied
+		log.Error("no grant and no denial of before holds", "error", err)
+	} else if err := q.queue.Load(state.GrantsFile(record.Dir), record.ID); err != nil {
 		log.Error("no grant of before holds", "error", err)
 	}
 	return q

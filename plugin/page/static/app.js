@@ -44,7 +44,7 @@
     token = '';
     sessionStorage.removeItem(store);
     ended = text;
-    for (const list of ['pending', 'running', 'grants', 'sessions', 'audit', 'older']) $(list).replaceChildren();
+    for (const list of ['pending', 'running', 'grants', 'denials', 'sessions', 'audit', 'older']) $(list).replaceChildren();
     refresh();
     trouble(text);
   }
@@ -178,6 +178,10 @@
     fill($('grants'), parse(event.detail.data));
     $('s-grants').hidden = !$('grants').querySelector('.row');
   });
+  main.addEventListener('denials', event => {
+    fill($('denials'), parse(event.detail.data));
+    $('s-denials').hidden = !$('denials').querySelector('.row');
+  });
   main.addEventListener('audit', event => {
     const parts = parse(event.detail.data);
     for (const name of ['audit', 'older']) fill($(name), parts.querySelector(`[data-part=${name}]`));
@@ -292,7 +296,7 @@
     for (const card of live()) {
       const known = state.get(card) || (appear(card), state.get(card));
       const ripe = now - known.since >= dead && !answering.has(card.id);
-      card.querySelector('.deny').disabled = !ripe;
+      for (const button of card.querySelectorAll('.deny, .never')) button.disabled = !ripe;
       for (const button of card.querySelectorAll('.approve, .grant')) button.disabled = !(ripe && known.read);
       card.querySelector('.hint').hidden = known.read || !ripe;
     }
@@ -426,6 +430,7 @@
       case 'a': press('.approve'); break;
       case 'A': press('.terms summary'); break;
       case 'd': press('.deny'); break;
+      case 'D': press('.never'); break;
       case 'r': if (!card) return; card.querySelector('.reason').focus(); break;
       default: return;
     }

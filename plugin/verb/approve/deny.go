@@ -15,8 +15,9 @@ import (
 const denyLong = `Refuse requests that docker hostexec pending lists
 
 The callers get the reason, and exit with 126. For the next ten seconds the same request is
-refused without a question. After each further denial that time is longer. REQUEST is an id,
-or at least its first 8 characters.
+refused without a question. After each further denial that time is longer. With --always it is
+refused until its session ends, or until docker hostexec policy rm denial/ID: policy ls lists
+these denials. REQUEST is an id, or at least its first 8 characters.
 
 EXIT STATUS
   0  all requests were refused
@@ -25,11 +26,12 @@ EXIT STATUS
 // NewDenyCommand returns the verb deny.
 func NewDenyCommand(dockerCLI command.Cli) *cobra.Command {
 	var reason string
+	var always bool
 	cmd := &cobra.Command{
 		Use:               "deny [OPTIONS] REQUEST [REQUEST...]",
 		Short:             "Refuse requests that wait",
 		Long:              denyLong,
-		Example:           "  docker hostexec deny -m 'push to a branch, not to main' 3f1c9a0b",
+		Example:           "  docker hostexec deny -m 'push to a branch, not to main' 3f1c9a0b\n  docker hostexec deny --always 3f1c9a0b",
 		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: completeRequests,
 		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
@@ -39,10 +41,14 @@ func NewDenyCommand(dockerCLI command.Cli) *cobra.Command {
 			}
 			ctx := cmd.Context()
 			return settle(ctx, store, args, func(c *control.Client, q control.Question) error {
+				if always {
+					return c.DenyAlways(ctx, q, reason)
+				}
 				return c.Deny(ctx, q, reason)
 			}, printer(dockerCLI))
 		}),
 	}
 	cmd.Flags().StringVarP(&reason, "message", "m", "", "The reason, for the caller and the audit log")
+	cmd.Flags().BoolVar(&always, "always", false, "Refuse the same request without a question until the session ends")
 	return cmd
 }

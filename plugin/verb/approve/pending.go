@@ -26,7 +26,8 @@ const pendingLong = `List requests that wait for your approval, or answer them o
 
 --watch shows each request completely, one argument per line, and you answer it with a key:
 y approves it once, a until the session ends, u while its files are unchanged, v lets one
-argument vary, n and Enter refuse it, r refuses it with a reason, q quits.
+argument vary, n and Enter refuse it, r refuses it with a reason, N refuses it until the
+session ends, q quits.
 
 If nobody can be asked, a request is refused at once, unless approval.wait is always. You can
 be asked by --watch, by an open page of docker hostexec ui, on the terminal that started the

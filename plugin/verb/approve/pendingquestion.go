@@ -26,6 +26,7 @@ const (
 	keyFiles  = 'u'
 	keyNo     = 'n'
 	keyReason = 'r'
+	keyNever  = 'N'
 	keyQuit   = 'q'
 	ctrlC     = 3
 	ctrlD     = 4
@@ -67,7 +68,7 @@ func (d *questionList) serve(ctx context.Context, out io.Writer, keys <-chan byt
 			}
 		default:
 			reason, sure := "", true
-			if key == keyReason {
+			if key == keyReason || key == keyNever {
 				reason, sure = readReason(ctx, out, keys)
 			}
 			if sure { // otherwise the question is shown again
@@ -156,13 +157,14 @@ func (d *questionList) key(ctx context.Context, out io.Writer, keys <-chan byte,
 		select {
 		case <-read.C:
 			ready = true
-			fmt.Fprint(out, "y runs it once, a until the session ends, "+whileUnchanged(q)+"v with other arguments, n or Enter refuses it, r with a reason, q leaves: ")
+			fmt.Fprint(out, "y runs it once, a until the session ends, "+whileUnchanged(q)+
+				"v with other arguments, n or Enter refuses it, r with a reason, N until the session ends, q leaves: ")
 		case <-d.changed:
 			if now, n := d.next(keep); n == 0 || now.ID != q.ID || !slices.Equal(now.Waiting, q.Waiting) {
 				return 0, false
 			}
 		case key := <-keys:
-			known := []byte{keyYes, keyAlways, keyFiles, keyVary, keyNo, keyReason, enter, newline}
+			known := []byte{keyYes, keyAlways, keyFiles, keyVary, keyNo, keyReason, keyNever, enter, newline}
 			if key == keyFiles && q.Inputs == nil {
 				continue
 			}
@@ -189,6 +191,8 @@ func (d *questionList) answer(ctx context.Context, q control.Question, key byte,
 	switch key {
 	case keyYes:
 		verb, settle = "Runs.", func(c *control.Client, q control.Question) error { return c.Approve(ctx, q) }
+	case keyNever:
+		verb, settle = "Refused, each time until the session ends.", func(c *control.Client, q control.Question) error { return c.DenyAlways(ctx, q, reason) }
 	case keyAlways:
 		always := approval.Terms{Always: true}
 		verb, settle = "Runs, each time until the session ends.", func(c *control.Client, q control.Question) error { return c.Grant(ctx, q, always) }

@@ -20,10 +20,10 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-const policyLsLong = `List the rules, patterns and default proxies of the current directory, and all grants
+const policyLsLong = `List the rules, patterns and default proxies of the current directory, and all grants and denials
 
 A grant is an approval with --for, --times or --always: exactly the same call runs without a
-question. Grants of all sessions are listed.
+question. A denial with --always holds until its session ends. Those of all sessions are listed.
 
 RULE is the name in policy explain, the audit log and refusals. MATCHES shows the arguments:
 plain words, /patterns/, [options], PATH for a path below a mount, +(arguments that the host
@@ -50,6 +50,7 @@ func newPolicyLsCommand(dockerCLI command.Cli) *cobra.Command {
 				return err
 			}
 			grants, gerr := grantRows(cmd.Context(), &state.Store{Home: src.Store}, noTrunc)
+			denials, derr := denialRows(cmd.Context(), &state.Store{Home: src.Store}, noTrunc)
 			switch {
 			case quiet:
 				format = "{{.Rule}}"
@@ -57,10 +58,10 @@ func newPolicyLsCommand(dockerCLI command.Cli) *cobra.Command {
 				format = "table {{.Rule}}\t{{.Action}}\t{{.Runs}}\t{{.Matches}}\t{{.Where}}"
 			}
 			out := formatter.Context{Output: names.ASCIIWriter(dockerCLI.Out()), Format: formatter.Format(format), Trunc: !noTrunc}
-			if err := writePolicy(out, append(policyRows(c), grants...)); err != nil {
+			if err := writePolicy(out, slices.Concat(policyRows(c), grants, denials)); err != nil {
 				return err
 			}
-			return errors.Join(gerr, configError(c))
+			return errors.Join(gerr, derr, configError(c))
 		}),
 	}
 	flags := cmd.Flags()

@@ -18,7 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-const policyRmLong = `Remove rules and revoke grants, named as docker hostexec policy ls shows them
+const policyRmLong = `Remove rules and revoke grants and denials, named as docker hostexec policy ls shows them
 
 rm searches for a rule in the file of this directory's project, and then in config.yaml.
 
@@ -54,11 +54,15 @@ func newPolicyRmCommand(dockerCLI command.Cli) *cobra.Command {
 	}
 }
 
-// removeNamed removes a rule or revokes a grant, and returns its full name.
+// removeNamed removes a rule or revokes a grant or denial, and returns its full name.
 func removeNamed(ctx context.Context, store *state.Store, src config.Source, title string) (string, error) {
 	if ref, ok := strings.CutPrefix(title, grantPrefix); ok {
 		id, err := revokeGrant(ctx, store, ref)
 		return grantPrefix + id, err
+	}
+	if ref, ok := strings.CutPrefix(title, denialPrefix); ok {
+		id, err := revokeDenial(ctx, store, ref)
+		return denialPrefix + id, err
 	}
 	return title, removeRule(src, title)
 }

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package approval
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/moby/sys/atomicwriter"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
+)
+
+// Denial is a denial that is valid until the session ends: the same question is denied without
+// asking. It wins over any grant.
+type Denial struct {
+	ID       string // 16 hex digits
+	Question Question
+	User     string // the user who made it
+	Made     time.Time
+	Reason   string
+
+	digest string // of Question
+}
+
+// By returns the name under which calls that the denial refused are recorded.
+func (d Denial) By() string { return "denial " + d.ID }
+
+// maxDenials is the maximum number of denials of a session that a person can read.
+const maxDenials = 100
+
+// ErrNoDenial means that no denial has this ID.
+var ErrNoDenial = errors.New("no such denial")
+
+// denials are the denials of one session, in a file and in memory. The queue's mu guards them.
+type denials struct {
+	file string // empty: memory only
+	list []Denial
+}
+
+// of returns the denial of the question with this digest.
+func (s *denials) of(digest string) (Denial, bool) {
+	i := slices.IndexFunc(s.list, func(d Denial) bool { return d.digest == digest })
+	if i < 0 {
+		return Denial{}, false
+	}
+	return s.list[i], true
+}
+
+// denialFile is a denial in the JSON file.
+type denialFile struct {
+	Call   grantFile   `json:"call"` // as a grant of the same call until the session ends
+	Reason quotedBytes `json:"reason"`
+}
+
+// set replaces the denials, first in the file and then in memory.
+func (s *denials) set(list []Denial) error {
+	if s.file != "" {
+		all := make([]denialFile, len(list))
+		for i, d := range list {
+			g := Grant{ID: d.ID, Question: d.Question, User: d.User, Made: d.Made, Left: Unlimited}
+			all[i] = denialFile{g.fileForm(), quotedBytes(d.Reason)}
+		}
+		b, err := json.MarshalIndent(all, "", "  ")
+		if err == nil {
+			err = atomicwriter.WriteFile(s.file, append(b, '\n'), 0o600)
+		}
+		if err != nil {
+			return fmt.Errorf("write denials: %w", err)
+		}
+	}
+	s.list = list
+	return nil
+}
+
+// LoadDenials stores the denials in file, and reads those that an earlier queue stored there for session. After an
+// error there are none. Call it before the first Ask. Without it, they are in memory only.
+func (q *Queue) LoadDenials(file, session string) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.denied.file = file
+	b, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var list []Denial
+	if err == nil {
+		list, err = parseDenials(b, session)
+	}
+	if err != nil {
+		return fmt.Errorf("read denials: %w", err)
+	}
+	q.denied.list = list
+	return nil
+}
+
+func parseDenials(b []byte, session string) ([]Denial, error) {
+	var list []denialFile
+	if err := names.Decode(b, &list); err != nil {
+		return nil, err
+	}
+	all := make([]Denial, len(list))
+	for i, k := range list {
+		if err := k.Call.check(session); err != nil {
+			return nil, fmt.Errorf("denial %d: %w", i+1, err)
+		}
+		g := k.Call.grant()
+		all[i] = Denial{ID: g.ID, Question: g.Question, User: g.User, Made: g.Made, Reason: string(k.Reason), digest: g.digest}
+	}
+	return all, nil
+}
+
+// DenyAlways denies a question as Deny does, and denies the same question until the session ends.
+func (q *Queue) DenyAlways(id, digest, reason, by string) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	e, err := q.find(id, digest)
+	if err != nil {
+		return err
+	}
+	if len(q.denied.list) >= maxDenials {
+		return fmt.Errorf("%d denials of this session hold already: revoke some", len(q.denied.list))
+	}
+	reason = cmp.Or(reason, DefaultReason)
+	ask := e.Question
+	ask.Inputs, ask.NoInputs, ask.Diff = nil, "", "" // the denial holds whatever the files are
+	d := Denial{ID: names.RandomHex(8), Question: ask, User: by, Made: time.Now(), Reason: reason, digest: e.digest}
+	if err := q.denied.set(append(slices.Clone(q.denied.list), d)); err != nil { // deny nothing if the denial cannot be stored
+		return err
+	}
+	q.settle(e, e.requests(), Answer{Outcome: Denied, Reason: reason, By: by})
+	return nil
+}
+
+// DeniedAlways returns the denial that covers ask.
+func (q *Queue) DeniedAlways(ask Question) (Denial, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.denied.list) == 0 {
+		return Denial{}, false
+	}
+	return q.denied.of(ask.Digest())
+}
+
+// Denials returns the denials that hold for the session, oldest first.
+func (q *Queue) Denials() []Denial {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.Clone(q.denied.list)
+}
+
+// RevokeDenial ends a denial: the next call asks again.
+func (q *Queue) RevokeDenial(id string) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	i := slices.IndexFunc(q.denied.list, func(d Denial) bool { return d.ID == id })
+	if i < 0 {
+		return ErrNoDenial
+	}
+	digest := q.denied.list[i].digest
+	if err := q.denied.set(slices.Delete(slices.Clone(q.denied.list), i, i+1)); err != nil {
+		return err
+	}
+	delete(q.denials, digest) // the next call asks at once
+	return nil
+}
