@@ -78,14 +78,14 @@ func TestEverythingIsCompleted(t *testing.T) {
 // looked are the flags whose values an engine or a session has. e2e has some.
 var looked = map[string]bool{"image": true, "in": true, "network": true, "job": true, "service": true, "session": true}
 
-// offers reports whether a completion offers anything: words, directories or files.
+// offers reports whether a completion offers words, directories or files.
 func offers(cmd *cobra.Command, complete cobra.CompletionFunc) bool {
 	words, directive := complete(cmd, nil, "")
 	return len(words) > 0 || directive&cobra.ShellCompDirectiveNoFileComp == 0 && directive&cobra.ShellCompDirectiveError == 0
 }
 
-// TestCompletionCreatesNoFiles completes all arguments and flags for a person who has no state
-// directory: there is none after that, and none that is not private is made so.
+// TestCompletionCreatesNoFiles completes all arguments and flags for a user without a state
+// directory. Completion creates none, and does not change the mode of one that is not private.
 func TestCompletionCreatesNoFiles(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "docker", "hostexec")
 	t.Setenv("HOSTEXEC_HOME", home)

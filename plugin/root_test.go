@@ -18,7 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// TestCheckAgent: policy check finds what docker hostexec agent would refuse, and only that.
+// TestCheckAgent checks that policy check reports exactly what docker hostexec agent would refuse.
 func TestCheckAgent(t *testing.T) {
 	t.Setenv("HOSTEXEC_HOME", t.TempDir())
 	t.Chdir(t.TempDir())
@@ -83,7 +83,7 @@ func TestUnknownVerbFails(t *testing.T) {
 	}
 }
 
-// TestHelpHasFields: each help with --format names what a template can have.
+// TestHelpHasFields checks that each help text with --format lists the fields of a template.
 func TestHelpHasFields(t *testing.T) {
 	root := newRootCommand(clitest.New(t, io.Discard))
 	for verb, want := range map[string]string{
@@ -106,7 +106,7 @@ func TestHelpHasFields(t *testing.T) {
 	}
 }
 
-// TestMistypedVerb: what was meant is the hint, whatever flags it has.
+// TestMistypedVerb checks that a mistyped verb gets the right one as a hint, with any flags.
 func TestMistypedVerb(t *testing.T) {
 	for args, want := range map[string]string{
 		"statsu": "docker hostexec status", "rum --proxy make x": "docker hostexec run", "policy ad -- make": "docker hostexec policy add",

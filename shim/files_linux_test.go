@@ -16,8 +16,8 @@ import (
 	"github.com/creack/pty"
 )
 
-// byFiles runs a shim in an empty directory. answer acts as the host once the request is there; base is
-// the path of the call's files up to the id.
+// byFiles runs a shim in an empty directory. answer acts as the host once the request exists; base
+// is the path of the call's files up to the id.
 func byFiles(t *testing.T, answer func(base string) error, env ...string) (c *shim, out *bytes.Buffer, dir string) {
 	t.Helper()
 	return byFilesFrom(t, nil, answer, env...)

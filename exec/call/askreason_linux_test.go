@@ -11,7 +11,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// TestAskReasonIsShown: who is asked about what a rule allows reads why.
+// TestAskReasonIsShown checks that a person who is asked about a call that a rule allows sees the
+// reason for the question.
 func TestAskReasonIsShown(t *testing.T) {
 	s, _ := calltest.NewServer(t)
 	names, err := policy.ParseToken("[a-z./]+", false)

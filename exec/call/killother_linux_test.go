@@ -17,8 +17,8 @@ import (
 // leaves is a script that leaves a process running.
 const leaves = "setsid sleep 1000 <&- >&- 2>&- & :"
 
-// TestKillOfOthers: what the person's own programs have left running, or what a rule leaves for the
-// person, is not listed in the container, and nothing there ends it.
+// TestKillOfOthers checks that the container neither lists nor ends processes that the user's own
+// programs have left, or that a rule leaves to the user.
 //
 // Attack 228.
 func TestKillOfOthers(t *testing.T) {

@@ -86,7 +86,7 @@ func TestOperandExchange(t *testing.T) {
 	}
 }
 
-// TestOperandCopies: which operands are copies, and what these are called.
+// TestOperandCopies checks which operands are copied, and the names of the copies.
 //
 // Attack 84.
 func TestOperandCopies(t *testing.T) {

@@ -98,7 +98,8 @@ func TestPromptHint(t *testing.T) {
 	}
 }
 
-// TestSetEnv sets what the host lets through, the last one of a name, and nothing else.
+// TestSetEnv checks that a variable is set if the host permits it, that its last value counts, and
+// that no other is set.
 func TestSetEnv(t *testing.T) {
 	pass := []string{"CI", "PATH"}
 	for _, tt := range []struct {

@@ -11,8 +11,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// TestRefusalHints: a refusal names the way that needs no restart, and what a mistyped word may have
-// meant. What it shows to be copied is what a shell takes as it is.
+// TestRefusalHints checks that a refusal names the way that needs no restart, and the command that
+// a mistyped one may mean. Suggested commands can be pasted into a shell.
 func TestRefusalHints(t *testing.T) {
 	for _, tt := range []struct {
 		words []string

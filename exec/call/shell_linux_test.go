@@ -37,7 +37,8 @@ func TestShellInFreshContainer(t *testing.T) {
 	}
 }
 
-// TestShellUntrustedFiles: the person at the host starts no shell with what a container gave it.
+// TestShellUntrustedFiles checks that a shell started by the user on the host gets no value from
+// the container.
 //
 // Attack 189.
 func TestShellUntrustedFiles(t *testing.T) {
@@ -74,9 +75,9 @@ func TestShellUntrustedFiles(t *testing.T) {
 	}
 }
 
-// TestShellDefaultDir: the person at the host starts a shell that the container has made where it
-// works, with nothing of its own; another directory of the caller's is a choice, and so is a
-// link that has come into the place of that one.
+// TestShellDefaultDir checks a shell that the container created and the user starts on the host: it
+// starts in the container's directory without the container's values. Another directory of the
+// caller, or a link that has replaced this one, needs a decision.
 //
 // Attack 189.
 func TestShellDefaultDir(t *testing.T) {
@@ -134,7 +135,7 @@ func TestShellDefaultDir(t *testing.T) {
 	}
 }
 
-// TestShellsOfOthers: who may have no shells sees none, and ends none.
+// TestShellsOfOthers checks that a caller without permission for shells sees none and ends none.
 //
 // Attacks 44, 193.
 func TestShellsOfOthers(t *testing.T) {
@@ -195,7 +196,8 @@ func TestShellStart(t *testing.T) {
 	}
 }
 
-// TestShellSwapped: what was decided is where a text runs, whatever is put in its place.
+// TestShellSwapped checks that a text runs in the directory that was decided on, even if another
+// has replaced it.
 //
 // Attack 191.
 func TestShellSwapped(t *testing.T) {
@@ -240,7 +242,8 @@ func TestShellSwapped(t *testing.T) {
 	}
 }
 
-// TestShellLate: all the time of a call is that of a person's answer, too, and of the text.
+// TestShellLate checks that the time limit of a call includes the wait for a person's answer and
+// the text.
 func TestShellLate(t *testing.T) {
 	for _, action := range []policy.Action{policy.Ask, policy.Allow} {
 		s := calltest.NewShellServer(t, calltest.ShellPolicy(action))

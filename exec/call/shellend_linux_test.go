@@ -22,8 +22,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// TestShellJSONEnds: --json tells what a text wrote, and how it ended, when it did not end by
-// itself.
+// TestShellJSONEnds checks that --json contains the output of a text and its end, if it did not end
+// by itself.
 func TestShellJSONEnds(t *testing.T) {
 	s := calltest.NewShellServer(t, calltest.ShellPolicy(policy.Allow))
 	if err := s.Shells.Create("one", shell.Options{}); err != nil {
@@ -74,8 +74,8 @@ func TestShellJSONEnds(t *testing.T) {
 	}
 }
 
-// TestHostText: a text of the host's person has an id, is counted, and can be ended; the
-// container neither sees nor ends it. The audit log says how it ended.
+// TestHostText checks that a text started by the user on the host has an id, is counted, and can be
+// ended there. The container neither sees nor ends it, and the audit log records its end.
 func TestHostText(t *testing.T) {
 	s := calltest.NewShellServer(t, calltest.ShellPolicy(policy.Allow))
 	log := filepath.Join(t.TempDir(), "audit.log")

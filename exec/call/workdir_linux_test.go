@@ -158,8 +158,8 @@ func TestWorkdirMismatchShell(t *testing.T) {
 	}
 }
 
-// TestShellWithoutItsDirectory: who makes a shell in a directory that is not there is warned, unless the
-// answer would tell what there is on the host.
+// TestShellWithoutItsDirectory checks that a caller who creates a shell in a missing directory is
+// warned, unless the answer would reveal which directories the host has.
 func TestShellWithoutItsDirectory(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	file := filepath.Join(t.TempDir(), "file")

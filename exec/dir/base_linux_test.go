@@ -83,7 +83,7 @@ func TestSharedThroughLink(t *testing.T) {
 	}
 }
 
-// TestBaseOpen opens what there is and makes nothing.
+// TestBaseOpen opens existing directories and creates none.
 func TestBaseOpen(t *testing.T) {
 	at := t.TempDir()
 	b, err := OpenBase(at)
@@ -146,7 +146,7 @@ func TestMakeLeavesUmask(t *testing.T) {
 	}
 }
 
-// TestSetMode opens up the directory that was made, and none that somebody moved into its place.
+// TestSetMode changes the mode of the directory that was made, and not of one that replaced it.
 func TestSetMode(t *testing.T) {
 	at := t.TempDir()
 	if err := errors.Join(os.Mkdir(at+"/new", 0o700), os.MkdirAll(at+"/other/x", 0o700)); err != nil {

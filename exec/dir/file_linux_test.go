@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestOpenPlain puts in a file's place what a container can make there.
+// TestOpenPlain replaces a file by each kind of file that a container can make.
 //
 // Attack 68.
 func TestOpenPlain(t *testing.T) {
@@ -63,8 +63,8 @@ func TestOpenPlain(t *testing.T) {
 	}
 }
 
-// TestOpenLeased opens files on which somebody has a lease, as a container can on its own:
-// that takes no time.
+// TestOpenLeased opens files with a lease, which a container can take by itself: the open does not
+// wait.
 //
 // Attacks 65, 185.
 func TestOpenLeased(t *testing.T) {

@@ -180,8 +180,8 @@ func TestSharedIsHeld(t *testing.T) {
 	}
 }
 
-// TestSharedModes makes directories for everybody, and for their owner alone, whatever the umask;
-// those that exist keep their modes.
+// TestSharedModes makes directories for all users and for the owner alone, whatever the umask.
+// Existing ones keep their modes.
 //
 // Attack 126.
 func TestSharedModes(t *testing.T) {
@@ -293,7 +293,7 @@ func TestSharedGrowing(t *testing.T) {
 	}
 }
 
-// TestSharedUmask: a file is its owner's to read and write, whatever the umask.
+// TestSharedUmask checks that the owner can read and write a new file, whatever the umask.
 func TestSharedUmask(t *testing.T) {
 	b, at, _ := newShared(t)
 	defer syscall.Umask(syscall.Umask(0o777))

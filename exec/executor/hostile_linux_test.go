@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hostileMain tries one attack, and says whether it was refused.
+// hostileMain tries one attack, and prints whether it was refused.
 func hostileMain() int {
 	err := attacks[os.Getenv("ATTACK")]()
 	if err == nil {

@@ -198,7 +198,8 @@ func (f onWrite) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestEndedStatus checks that a command that is ended counts as killed, whatever it makes of TERM.
+// TestEndedStatus checks that a command that hostexec ended counts as killed, whatever it does on
+// TERM.
 func TestEndedStatus(t *testing.T) {
 	stop := errors.New("stop")
 	tests := []struct {

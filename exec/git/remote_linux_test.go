@@ -17,7 +17,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// remotesOf returns what is shown of the remotes in work for the words of a command line.
+// remotesOf returns the description of the remotes in work for a command line.
 func remotesOf(t *testing.T, work, words string) []string {
 	t.Helper()
 	d, err := dir.Open(work)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestFormats uses repositories of other kinds: they work, or git says which kind is refused.
+// TestFormats uses repositories of other kinds: they work, or git names the kind that is refused.
 func TestFormats(t *testing.T) {
 	for _, tt := range []struct {
 		name, format, script string

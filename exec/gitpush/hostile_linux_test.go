@@ -58,7 +58,7 @@ func (f *fixture) pack(ids ...string) []byte {
 	return b
 }
 
-// TestHostileRefs sends names of refs that are dangerous somewhere: none is decided.
+// TestHostileRefs sends ref names that are dangerous for some program: none reaches a decision.
 //
 // Attack 253.
 func TestHostileRefs(t *testing.T) {
@@ -82,7 +82,7 @@ func TestHostileRefs(t *testing.T) {
 	f.empty()
 }
 
-// TestHostileCommands sends what no git sends.
+// TestHostileCommands sends commands that git never sends.
 //
 // Attack 253.
 func TestHostileCommands(t *testing.T) {
@@ -200,8 +200,8 @@ func (l *commandLog) Run(ctx context.Context, c executor.Command, s executor.Str
 	return l.Runner.Run(ctx, c, s)
 }
 
-// TestConfined looks at each git that a clone and a push run: none has hooks, and whatever reads the container's bytes
-// is in a sandbox and has no variable of the host.
+// TestConfined checks each git process of a clone and a push: none has hooks, and each that reads
+// data of the container runs in a sandbox without variables of the host.
 func TestConfined(t *testing.T) {
 	if err := sandbox.Supported(); err != nil { // git runs without one then, as docs/git.md says
 		if !errors.Is(err, sandbox.ErrUnsupported) {

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// helperMain passes stdin and stdout to the test, and exits as that says.
+// helperMain copies stdin and stdout to the test, and exits with the code that the test sends.
 func helperMain() int {
 	at := os.Getenv(socketVariable)
 	conn, err := net.Dial("unix", at)
@@ -66,7 +66,7 @@ type fixture struct {
 	authorize func(Update) error // nil permits everything
 }
 
-// newFixture makes a host whose remote has one commit on main. format is that of objects.
+// newFixture makes a host whose remote has one commit on main. format is the object format.
 func newFixture(t testing.TB, format string) *fixture {
 	t.Helper()
 	git, err := exec.LookPath("git")

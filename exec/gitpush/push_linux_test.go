@@ -148,7 +148,7 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// TestNotes shows a person what a push does.
+// TestNotes checks the description of a push that a person sees.
 func TestNotes(t *testing.T) {
 	f := newFixture(t, "sha1")
 	w := f.clone("")

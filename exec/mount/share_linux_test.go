@@ -12,8 +12,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// TestShare: what another container is given is what this one has of the host's directories,
-// and nothing that another thing hides from this one.
+// TestShare checks that another container gets this one's directories of the host, and nothing that
+// another mount hides from this one.
 //
 // Attack 201.
 func TestShare(t *testing.T) {
@@ -63,8 +63,8 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestShareOfImage: a container has what is held, or it is told from it. Its root is a directory in
-// which the sources are, as if they were mounted there.
+// TestShareOfImage checks that a container gets the held directories or an error. Its root is a
+// directory that contains the sources as if they were mounted there.
 //
 // Attack 200.
 func TestShareOfImage(t *testing.T) {

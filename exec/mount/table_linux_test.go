@@ -33,7 +33,7 @@ func onBothKernels(t *testing.T, test func(t *testing.T)) {
 	})
 }
 
-// tree makes a workspace w beside what must not be reached.
+// tree makes a workspace w beside files that must not be reached.
 func tree(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()

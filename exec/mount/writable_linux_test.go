@@ -114,8 +114,8 @@ func TestWritableMissing(t *testing.T) {
 	}
 }
 
-// TestSupplies mounts a single file of a directory: what is looked for there by its name is
-// the container's, though the directory is not.
+// TestSupplies mounts a single file of a directory: the container supplies that name, but not the
+// directory.
 //
 // Attack 62.
 func TestSupplies(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// gitRule is a rule of git-push for a few words and a pattern.
+// gitRule returns a rule of git-push for words and a pattern.
 func gitRule(t *testing.T, id string, do Action, pattern string, words ...string) Rule {
 	t.Helper()
 	r := Rule{ID: id, Do: do}

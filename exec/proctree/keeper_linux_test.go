@@ -23,8 +23,8 @@ func keeperMain() int {
 	return Keeper{Grace: 100 * time.Millisecond}.Keep(args, os.Environ(), []*os.File{os.NewFile(3, "out")})
 }
 
-// watcherMain starts a command that leaves as much behind as it can, says who it is on
-// descriptor 3, and exits with the code it is given or waits.
+// watcherMain starts a command that leaves as many processes as it can, writes its pid to
+// descriptor 3, and exits with the given code or waits.
 func watcherMain() int {
 	out := os.NewFile(3, "out")
 	if len(os.Args) > 1 && os.Args[1] == "follows" {
@@ -61,8 +61,8 @@ func watcherMain() int {
 	return 0
 }
 
-// leaverMain leaves two sleeps, one of them for good, says who they are, and ends as a
-// watcher does; or it waits to be killed before.
+// leaverMain leaves two sleeps, one of them in a new session, writes their pids, and ends as a
+// watcher does or waits to be killed.
 func leaverMain(p *Parent, out *os.File) int {
 	for _, leave := range []bool{true, false} {
 		r, w, err := os.Pipe()

@@ -11,7 +11,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/exectest"
 )
 
-// leftOf returns what is left of id.
+// leftOf returns the processes that the call id has left.
 func leftOf(id string) (l Left, ok bool) {
 	all := AllLeft()
 	i := slices.IndexFunc(all, func(l Left) bool { return l.ID == id })

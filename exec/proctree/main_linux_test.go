@@ -52,7 +52,7 @@ func threadsMain() {
 	select {}
 }
 
-// starterMain starts sh as a Parent does and prints what it has inherited.
+// starterMain starts sh as a Parent does and prints what the shell inherited.
 func starterMain() int {
 	p, err := NewParent()
 	if err != nil {

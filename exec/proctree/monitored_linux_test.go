@@ -12,7 +12,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/exectest"
 )
 
-// TestStartedAsCallerLeaves: a monitor whose command has started as the caller leaves is heard on.
+// TestStartedAsCallerLeaves checks that a monitor is still read if its command starts while the
+// caller leaves.
 func TestStartedAsCallerLeaves(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	leave()

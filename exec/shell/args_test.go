@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// FuzzArgs wants words to say exactly what they were made of.
+// FuzzArgs checks that a command line is split into exactly the words that it was made of.
 func FuzzArgs(f *testing.F) {
 	f.Add("", "A=1\nB=2", "--env=x", "/w", "make test")
 	f.Add("web", "", "", "", "--env")

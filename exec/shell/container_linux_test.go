@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// TestProgramKilled is a text that ends the program that runs it: the shell has died then, and what it ran is
-// ended.
+// TestProgramKilled runs a text that ends the program that runs it: the shell counts as dead, and
+// its processes are ended.
 //
 // Attack 238.
 func TestProgramKilled(t *testing.T) {
@@ -103,13 +103,13 @@ func alone(t *testing.T, c Container) *fixture {
 	return &fixture{Pool: p, in: c}
 }
 
-// says is a frame of a container's, for the first command.
+// says is a frame of a container for the first command.
 func says(kind frameKind, payload string) string {
 	return string(appendFrame(nil, kind, 1, []byte(payload)))
 }
 
-// TestInvalidContainer is a container that does not keep to the protocol: it is given up, and nobody waits for it, nor
-// keeps what it says.
+// TestInvalidContainer checks a container that breaks the protocol: the shell is dropped, nobody
+// waits for it, and its data is not kept.
 //
 // Attack 237.
 func TestInvalidContainer(t *testing.T) {
@@ -191,8 +191,8 @@ func TestMuchOutput(t *testing.T) {
 	}
 }
 
-// TestSilentContainer is one that never answers: who waits can leave, and the shell can be
-// removed.
+// TestSilentContainer checks a container that never answers: callers can leave, and the shell can
+// be removed.
 //
 // Attack 237.
 func TestSilentContainer(t *testing.T) {
@@ -231,8 +231,8 @@ func (c slow) Start(context.Context, []string, bool) (io.ReadWriteCloser, func(c
 	return nil, nil, errors.New("it has taken too long")
 }
 
-// TestCloseWhileStarting closes a pool while somebody has a shell start: Close waits for that, and
-// no other starts.
+// TestCloseWhileStarting closes a pool during the start of a shell: Close waits for the start, and
+// no other shell starts.
 func TestCloseWhileStarting(t *testing.T) {
 	c := slow{make(chan struct{}), make(chan struct{}), new(atomic.Bool)}
 	r := alone(t, c)

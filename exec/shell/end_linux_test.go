@@ -86,7 +86,7 @@ func (w both) Write(b []byte) (int, error) {
 
 func base(dir string) string { return dir[strings.LastIndexByte(dir, '/')+1:] }
 
-// marked returns what runs with the marker of a request.
+// marked returns the processes with the marker of a request.
 func marked(id string) (found []string) {
 	procs, _ := os.ReadDir("/proc")
 	for _, p := range procs {
@@ -128,8 +128,8 @@ func testFast(t *testing.T, r *fixture) {
 	}
 }
 
-// TestDeafPipe is a shell that hears nothing any more, nor reads: what it is told is more than a
-// pipe holds.
+// TestDeafPipe checks a shell that reads nothing more: the commands for it exceed the buffer of a
+// pipe.
 //
 // Attack 192.
 func TestDeafPipe(t *testing.T) { forEachBackend(t, testDeafPipe) }
@@ -154,8 +154,8 @@ func testDeafPipe(t *testing.T, r *fixture) {
 	}
 }
 
-// TestTimeoutUnmarked: INT ends the parent of what has cleared its environment, before TERM and KILL
-// end the rest. It ends with the text all the same.
+// TestTimeoutUnmarked checks a process that has cleared its environment, whose parent ends on INT
+// before TERM and KILL end the rest. It ends with the text.
 func TestTimeoutUnmarked(t *testing.T) {
 	r := newFixture(t)
 	s := r.shell(t, "one")
@@ -176,8 +176,8 @@ func TestTimeoutUnmarked(t *testing.T) {
 	}
 }
 
-// TestBuiltin: a text that redefines what the shell is driven by hangs neither its caller nor the
-// shell.
+// TestBuiltin checks that a text that redefines commands of the shell's own driver blocks neither
+// its caller nor the shell.
 func TestBuiltin(t *testing.T) { forEachBackend(t, testBuiltin) }
 
 func testBuiltin(t *testing.T, r *fixture) {

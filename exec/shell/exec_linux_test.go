@@ -88,8 +88,8 @@ var texts = []struct {
 	{"F002-056 norc", `echo "$HISTFILE:${BASH##*/}"`, ":bash\n", "", 0},
 }
 
-// TestCommandsInOneShell runs one text after the other in one shell. Whatever a text was, the shell is
-// there for the next: the marker holds a value that all of them have to leave.
+// TestCommandsInOneShell runs several texts in one shell. The shell is ready after each, and a
+// variable keeps its value.
 func TestCommandsInOneShell(t *testing.T) { forEachBackend(t, testTexts) }
 
 func testTexts(t *testing.T, r *fixture) {
@@ -107,7 +107,8 @@ func testTexts(t *testing.T, r *fixture) {
 	}
 }
 
-// TestEnvironmentOfOneCommand is F002-062 to F002-065: what is a command's own goes with it.
+// TestEnvironmentOfOneCommand checks F002-062 to F002-065: the variables of one command end with
+// it.
 func TestEnvironmentOfOneCommand(t *testing.T) { forEachBackend(t, testScoped) }
 
 func testScoped(t *testing.T, r *fixture) {
@@ -204,7 +205,7 @@ func testOutput(t *testing.T, r *fixture) {
 	}
 }
 
-// TestStream is that output comes while the command runs.
+// TestStream checks that output arrives while the command runs.
 func TestStream(t *testing.T) { forEachBackend(t, testStream) }
 
 func testStream(t *testing.T, r *fixture) {
@@ -238,7 +239,8 @@ func (l lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestWithoutInotify is a system that tells of no file: what is renamed is found all the same.
+// TestWithoutInotify checks a system without notifications of files: renamed files are found by
+// polling.
 func TestWithoutInotify(t *testing.T) {
 	r := newFixture(t)
 	s := r.shell(t, "one")

@@ -15,7 +15,8 @@ import (
 // shortGrace is shorter than any grace that a test could wait for.
 const shortGrace = 50 * time.Millisecond
 
-// TestGraceOfCause: who ends a text, or all shells, says how long there is between TERM and KILL.
+// TestGraceOfCause checks that the code that ends a text, or all shells, determines the time
+// between TERM and KILL.
 func TestGraceOfCause(t *testing.T) { forEachBackend(t, testGraceOfCause) }
 
 func testGraceOfCause(t *testing.T, r *fixture) {

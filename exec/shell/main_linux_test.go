@@ -42,7 +42,7 @@ const (
 	steps    = 1000
 )
 
-// patient returns a context that ends when there is nothing left to wait for.
+// patient returns a context that ends after the longest time that anything here waits.
 func patient(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(parent)
 	// ends with ctx, which the caller ends.

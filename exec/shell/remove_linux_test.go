@@ -16,7 +16,8 @@ import (
 	"testing"
 )
 
-// TestDeath is F002-039 to F002-041 and F002-052: told at once, and then a new shell.
+// TestDeath checks F002-039 to F002-041 and F002-052: death is reported at once, and a new shell
+// follows.
 func TestDeath(t *testing.T) { forEachBackend(t, testDeath) }
 
 func testDeath(t *testing.T, r *fixture) {
@@ -55,8 +56,8 @@ func testDeath(t *testing.T, r *fixture) {
 	}
 }
 
-// TestRemove is F002-070: whatever runs ends, a second time does nothing, and what comes
-// later is not ready.
+// TestRemove checks F002-070: running texts end, a second removal does nothing, and later texts get
+// an error.
 func TestRemove(t *testing.T) { forEachBackend(t, testRemove) }
 
 func testRemove(t *testing.T, r *fixture) {
@@ -138,7 +139,7 @@ func testKill(t *testing.T, r *fixture) {
 	check(t, <-done)
 }
 
-// TestRemoveDead is that rm ends what a shell has left that has died, or two of them, in the
+// TestRemoveDead checks that rm ends the processes that one or two dead shells have left, in the
 // background and in copies.
 func TestRemoveDead(t *testing.T) { forEachBackend(t, testRemoveDead) }
 
@@ -188,8 +189,8 @@ func testRemoveDead(t *testing.T, r *fixture) {
 	}
 }
 
-// TestRemoveUnmarked: what has cleared its environment ends with the shell, detached or not, and
-// whether the shell still lives or not.
+// TestRemoveUnmarked checks that a process with a cleared environment ends with its shell, detached
+// or not, and whether the shell lives or not.
 //
 // Attack 234.
 func TestRemoveUnmarked(t *testing.T) {
@@ -222,7 +223,7 @@ func TestRemoveUnmarked(t *testing.T) {
 	}
 }
 
-// commandLine is that of a process; it is empty once the process has ended.
+// commandLine is the command line of a process, or empty once the process has ended.
 func commandLine(pid string) string {
 	b, _ := os.ReadFile("/proc/" + pid + "/cmdline")
 	return string(b)

@@ -34,7 +34,7 @@ func testStart(t *testing.T, r *fixture) {
 	}
 }
 
-// TestCopyKilled is a copy that is killed with what was to tell of it, while its shell lives.
+// TestCopyKilled kills a copy and the process that would report its end, while its shell lives.
 func TestCopyKilled(t *testing.T) { forEachBackend(t, testCopyKilled) }
 
 func testCopyKilled(t *testing.T, r *fixture) {

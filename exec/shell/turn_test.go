@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// TestWaitForBusyShell: who waits for a busy shell is told so once, and leaves at once, whatever keeps it busy.
+// TestWaitForBusyShell checks that a caller who waits for a busy shell is told once, and can leave
+// at once.
 func TestWaitForBusyShell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Shell{turn: make(chan struct{}, 1)}

@@ -12,8 +12,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// TestInterrupt sends each signal that ends a program to the callers of verbs that wait: the
-// caller ends as by the signal, and what it had started ends too. The job goes on.
+// TestInterrupt sends each signal that ends a program to the callers of verbs that wait. The caller
+// ends by the signal, and the processes that it started end too. The job goes on.
 func TestInterrupt(t *testing.T) {
 	p := calltest.ShellPolicy(policy.Allow)
 	p.Commands = append(p.Commands, policy.Command{Name: "sh", Action: policy.Allow, Path: "/bin/sh"})

@@ -13,7 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// TestKillAny: in the container kill ends whatever ps lists, and nothing of the host's person.
+// TestKillAny checks that kill in the container ends whatever ps lists, and nothing of the user's
+// on the host.
 func TestKillAny(t *testing.T) {
 	p := calltest.ShellPolicy(policy.Allow)
 	p.Commands = append(p.Commands, policy.Command{Name: "sh", Action: policy.Allow, Path: "/bin/sh"})

@@ -132,7 +132,7 @@ func TestErrorJSON(t *testing.T) {
 	}
 }
 
-// TestErrorHints checks that each error says what to do next.
+// TestErrorHints checks that each error names the next step.
 func TestErrorHints(t *testing.T) {
 	c := Container{Startup: time.Second}
 	_, _, none := New(config.Agent{}, Given{}, host)

@@ -76,7 +76,7 @@ func over(path string, h2c bool) *http.Client {
 	return &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// ask sends the request text as it is, and returns the answer.
+// ask sends the request text unchanged, and returns the response.
 func ask(t *testing.T, socket, text string) string {
 	t.Helper()
 	c, err := net.Dial("unix", socket)
@@ -305,7 +305,8 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// upgraded is an engine that takes over the connection, reads all of it, and then sends what it has read, twice.
+// upgraded is an engine that takes over the connection, reads it to its end, and then sends that
+// data twice.
 func upgraded(head string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
@@ -521,7 +522,8 @@ func TestEngineGone(t *testing.T) {
 	}
 }
 
-// TestCreatedOnce checks that Sessions hears once what became of a creation, even if the client has left.
+// TestCreatedOnce checks that Sessions is told once how a creation ended, even if the client has
+// left.
 func TestCreatedOnce(t *testing.T) {
 	m := newMarker()
 	asked, answer := make(chan bool, 1), make(chan bool)

@@ -55,8 +55,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that an engine reads in what is written what it reads in the original. The engine's decoder is
-// encoding/json, with the case of keys ignored, and the last of several equal keys.
+// FuzzDecode checks that the engine's decoder reads the written body as it reads the original. That
+// decoder is encoding/json: it ignores the case of keys, and the last of several equal keys counts.
 //
 // Attack 246.
 func FuzzDecode(f *testing.F) {

@@ -12,7 +12,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// TestNarrowed: what the host allows now is taken away from a session, and never added to it.
+// TestNarrowed checks that changes of the configuration can only reduce the permissions of an
+// existing session.
 func TestNarrowed(t *testing.T) {
 	session := func(shell string, commands ...string) (rec state.Session) {
 		for i := 0; i < len(commands); i += 2 {

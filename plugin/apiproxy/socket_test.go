@@ -118,7 +118,8 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestRuntimeDir checks where the socket is: in the user's runtime directory, if only the user can use that one.
+// TestRuntimeDir checks that the socket is in the user's runtime directory if only the user can
+// enter it.
 func TestRuntimeDir(t *testing.T) {
 	base, err := os.MkdirTemp("/tmp", "h") // the paths of sockets are short
 	if err != nil {

@@ -48,7 +48,7 @@ func TestBehindProxy(t *testing.T) {
 	}
 }
 
-// TestLeaveProxyOfOthers: who has chosen another engine behind a proxy keeps it.
+// TestLeaveProxyOfOthers checks that a user who has chosen another engine behind a proxy keeps it.
 func TestLeaveProxyOfOthers(t *testing.T) {
 	t.Setenv("HOSTEXEC_WITH", "unix:///proxy")
 	t.Setenv("HOSTEXEC_WITH_DOCKER_HOST", "tcp://h:1")

@@ -15,7 +15,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// hears returns a guest whose first process has sent words and then closed the connection.
+// hears returns a guest whose first process has sent a text and closed the connection.
 func hears(t *testing.T, words []byte) *containerProcess {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)

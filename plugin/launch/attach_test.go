@@ -15,8 +15,8 @@ import (
 	"github.com/docker/docker/client"
 )
 
-// TestRemoteEngine looks at engines that give several answers: only one that says that it does
-// not see the directory is apart, whose mounts nobody looks at.
+// TestRemoteEngine checks engines with several answers. Only an engine that reports that it does
+// not see the directory counts as remote, and mounts are not checked there.
 //
 // Attack 171.
 func TestRemoteEngine(t *testing.T) {

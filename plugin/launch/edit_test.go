@@ -26,7 +26,7 @@ func testLaunch() *Launch {
 	}}
 }
 
-// edited returns want with what l adds to it.
+// edited returns want with the additions of l.
 func edited(l *Launch, want Creation) Creation { return l.additions(want, "/bin").Apply(want) }
 
 func TestEdited(t *testing.T) {

@@ -96,7 +96,8 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestNotify checks that one working program is enough, and that failing and hanging programs do not count.
+// TestNotify checks that one working program is enough, and that failing and hanging programs do
+// not count.
 func TestNotify(t *testing.T) {
 	stub(t, "fails", "3")
 	fails, _ := osenv.LookPath("fails", os.Getenv("PATH"))

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestChanged checks that Changed reports a new time whenever what sessions can write may have changed.
+// TestChanged checks that Changed reports a new time after each change of the files that sessions
+// can write.
 //
 // Attack 235.
 func TestChanged(t *testing.T) {

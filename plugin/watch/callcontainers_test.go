@@ -10,8 +10,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/mount"
 )
 
-// TestMountsOfCallContainer: a command's container gets the caller's directories, but for those by which the
-// caller could change what is hostexec's own there, or that hold what nobody may have.
+// TestMountsOfCallContainer checks that a command's container gets the caller's directories, except
+// those through which the caller could change hostexec's own files, or that contain files which no
+// container may have.
 //
 // Attack 202.
 func TestMountsOfCallContainer(t *testing.T) {

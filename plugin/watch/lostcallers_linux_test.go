@@ -25,7 +25,7 @@ func begun(t *testing.T, at string) (answered func() bool) {
 	return func() bool { _, err := os.Stat(at + "/id.exit"); return err == nil }
 }
 
-// recorded makes a session as rec says.
+// recorded makes a session with record rec.
 func recorded(t *testing.T, rec *state.Session) (store *state.Store, folder string) {
 	t.Helper()
 	store, err := state.OpenAt(filepath.Join(t.TempDir(), "home"))
@@ -39,7 +39,7 @@ func recorded(t *testing.T, rec *state.Session) (store *state.Store, folder stri
 	return store, store.Dir(rec.ID)
 }
 
-// soonLost is AnswerLost for who does not wait for a lock.
+// soonLost is AnswerLost without waiting for a lock.
 func soonLost(t *testing.T, folder string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()

@@ -12,7 +12,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/sandbox"
 )
 
-// TestReadFor names what to add for programs of the home, and nothing for those that can be read.
+// TestReadFor checks that programs in the home get a hint what to add to read, and readable
+// programs none.
 func TestReadFor(t *testing.T) {
 	home := t.TempDir()
 	for _, program := range []string{".cargo/bin/rustup", ".nvm/versions/node/v20/bin/node", "go/bin/dlv", "tools/x/bin/x", "alone", "open/x", "data/opt/x"} {

@@ -45,7 +45,7 @@ func TestSuitsSandbox(t *testing.T) {
 	}
 }
 
-// TestWarnOf bounds what is written down, and has it be printable.
+// TestWarnOf checks that a recorded warning is printable and of limited length.
 func TestWarnOf(t *testing.T) {
 	s := NewSession(NewRecord(&state.Store{Home: t.TempDir()}, state.Session{}, nil), slog.New(slog.DiscardHandler))
 	l := s.Warnings

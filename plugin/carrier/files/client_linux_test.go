@@ -112,8 +112,8 @@ func TestScriptPlaces(t *testing.T) {
 	}
 }
 
-// TestRenew serves a directory that was deleted, or moved, and made anew: by the host itself, or
-// by somebody else. Requests in the new one are answered, those of an id that begins with - too.
+// TestRenew serves a directory that was deleted, or moved, and created again by the host or another
+// process. Requests in the new one are answered, including one whose id begins with -.
 func TestRenew(t *testing.T) {
 	for name, lose := range map[string]func(at string) error{
 		"deleted":          os.RemoveAll,
@@ -138,7 +138,7 @@ func TestRenew(t *testing.T) {
 	}
 }
 
-// servedYet waits for the answer to a request for as long as the request is there.
+// servedYet waits for the answer to a request as long as the request exists.
 func servedYet(id string) bool {
 	for {
 		if _, err := os.Stat(id + ".exit"); err == nil {
@@ -167,8 +167,8 @@ func TestRecreateInterval(t *testing.T) {
 	}
 }
 
-// TestScriptDeleted: the script does not wait for an answer in a directory that was deleted, even if
-// there is another one by now.
+// TestScriptDeleted checks that the script does not wait for an answer in a deleted directory, even
+// if another directory has its name.
 func TestScriptDeleted(t *testing.T) {
 	requests := filepath.Join(t.TempDir(), "requests")
 	script := filepath.Join(t.TempDir(), "make")

@@ -63,8 +63,8 @@ func TestNextPoll(t *testing.T) {
 	}
 }
 
-// FuzzRequest puts anything into names and contents: a name that is taken is of the protocol
-// and of this directory, and what was delimited comes out as it went in.
+// FuzzRequest checks that any accepted file name is of the protocol and of this directory, and that
+// delimited content is parsed exactly.
 //
 // Attacks 13, 25.
 func FuzzRequest(f *testing.F) {
@@ -82,7 +82,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// TestScript looks at the client as a shell does, whatever the directory is called.
+// TestScript runs a shell's syntax check on the client, for unusual names of the directory.
 func TestScript(t *testing.T) {
 	for _, c := range []Client{
 		{Command: "make", Dir: "/w/it's $HOME `here`"},

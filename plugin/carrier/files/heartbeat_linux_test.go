@@ -39,7 +39,8 @@ func touch(t *testing.T, name string, at time.Time) {
 	}
 }
 
-// TestHeartbeat tells callers that touch .heartbeat from those that do not, whoever else touches it.
+// TestHeartbeat distinguishes callers that touch .heartbeat from those that do not, whichever
+// process touches it.
 func TestHeartbeat(t *testing.T) {
 	now := time.Now()
 	for _, tt := range []struct {
@@ -125,7 +126,7 @@ func TestAlive(t *testing.T) {
 	}
 }
 
-// TestHeartbeatShared makes .heartbeat for every user, and what it makes is no beat.
+// TestHeartbeatShared makes .heartbeat for every user. Its creation does not count as a heartbeat.
 func TestHeartbeatShared(t *testing.T) {
 	p, at := openPlace(t)
 	box, err := dir.MakeSharedDir(filepath.Dir(at), "x", dir.ForEveryone) // which Close closes

@@ -24,7 +24,7 @@ var goodKeys = Keys{Secret: strings.Repeat("a", 64), Token: goodToken, Cwd: func
 	return "", ErrNoWorkdir
 }}
 
-// tools serves an exec.sock, and returns what makes one request of a line.
+// tools serves an exec.sock, and returns a function that sends one request line.
 func tools(t *testing.T, serve func(*receivedCall)) func(line string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -69,8 +69,7 @@ func asked(change map[string]any) string {
 	return string(b) + "\n"
 }
 
-// TestExecSocket makes requests, and has what is wrong with one be said in the order secret,
-// token, workdir.
+// TestExecSocket checks that faults of a request are reported in the order secret, token, workdir.
 //
 // Attacks 45, 183.
 func TestExecSocket(t *testing.T) {

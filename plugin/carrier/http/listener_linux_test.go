@@ -45,7 +45,7 @@ func TestHTTPRequest(t *testing.T) {
 	}
 }
 
-// TestHTTPRefuses turns away what is no request of the session's.
+// TestHTTPRefuses checks that invalid requests are refused.
 //
 // Attacks 45, 122, 123, 172, 173, 174, 178.
 func TestHTTPRefuses(t *testing.T) {
@@ -189,7 +189,7 @@ func TestHTTPAnswers(t *testing.T) {
 	}
 }
 
-// TestHTTPAsks looks at what the host is asked.
+// TestHTTPAsks checks the request that the host receives.
 func TestHTTPAsks(t *testing.T) {
 	h := newTestListener(t, func(c *receivedCall) {
 		if c.ask.FDs[0] != wire.FDNull || c.ask.Passed != 0 || strings.Join(c.ask.Env, " ") != "HOSTEXEC_APPROVAL_TIMEOUT=4m55s HOSTEXEC_JSON=1" {

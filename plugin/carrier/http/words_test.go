@@ -41,7 +41,8 @@ func TestSplitWords(t *testing.T) {
 	}
 }
 
-// FuzzSplitWords takes apart what was put together, and what a shell takes apart the same.
+// FuzzSplitWords splits quoted words and compares the result with the original words and with a
+// shell's.
 //
 // Attack 179.
 func FuzzSplitWords(f *testing.F) {

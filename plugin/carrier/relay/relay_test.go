@@ -52,7 +52,7 @@ func served(t *testing.T) (*Listener, far, <-chan error) {
 	return servedOf(t, nil)
 }
 
-// servedOf is served, of a relay whose process has ended when exited says so.
+// servedOf is served for a relay whose process ends when exited returns true.
 func servedOf(t *testing.T, exited func() bool) (*Listener, far, <-chan error) {
 	t.Helper()
 	near, other := net.Pipe()

@@ -12,8 +12,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// lingering returns a TCP socket whose last close(2) waits for five minutes: what it has
-// sent nobody reads, and SO_LINGER says so (socket(7)).
+// lingering returns a TCP socket whose last close(2) waits for five minutes, because nobody reads
+// its data and SO_LINGER is set (socket(7)).
 func lingering(t *testing.T) int {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -47,8 +47,8 @@ func lingering(t *testing.T) int {
 	return fd
 }
 
-// TestLinger passes a descriptor whose close would block, at each of the moments at which
-// it is closed for the last time, and wants the connection closed all the same.
+// TestLinger passes a descriptor whose close blocks, for each of the places that may close it last.
+// The connection must be closed nevertheless.
 //
 // Attack 27.
 func TestLinger(t *testing.T) {

@@ -113,7 +113,7 @@ func TestKeysTypedAhead(t *testing.T) {
 	})
 }
 
-// TestKeysThatQuit types what ends other programs: a raw terminal sends no signals.
+// TestKeysThatQuit types the keys that end other programs: a raw terminal sends no signals.
 func TestKeysThatQuit(t *testing.T) {
 	for _, key := range []byte("q\x03\x04\x1c") {
 		d := newQuestionList(nil)

@@ -15,7 +15,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// TestPsOfSilentWatcher: what a watcher that does not answer runs is not nothing.
+// TestPsOfSilentWatcher checks that ps reports calls of a watcher that does not answer as unknown,
+// not as none.
 //
 // Attack 213.
 func TestPsOfSilentWatcher(t *testing.T) {

@@ -11,7 +11,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// TestExplainKept: of a session's command it is said that its jobs may be kept, and of others not.
+// TestExplainKept checks that explain reports for a session's command whether its jobs may be kept,
+// and for other commands does not.
 func TestExplainKept(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		all := launch.PolicyCommands([]state.Command{{Name: "npm", Action: "allow", Path: "/bin/npm", Keep: keep}})

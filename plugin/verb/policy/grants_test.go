@@ -13,8 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// TestLongGrants: two grants that begin alike do not look alike. The list says what it does not
-// show, and --no-trunc shows all of it. The watcher's list had the beginning alone.
+// TestLongGrants checks that two grants with the same beginning look different. The list marks
+// shortened text, and --no-trunc shows all of it.
 func TestLongGrants(t *testing.T) {
 	store, err := state.OpenAt(t.TempDir())
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// TestDisjoint: requests are kept apart from the state and from programs, by whatever names
-// they are called.
+// TestDisjoint checks that request directories are separate from the state and from programs, under
+// all names of these.
 //
 // Attack 164.
 func TestDisjoint(t *testing.T) {

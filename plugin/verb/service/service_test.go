@@ -189,7 +189,8 @@ func writeFile(t *testing.T, dir, name, text string, mode os.FileMode) string {
 	return file
 }
 
-// TestServiceStatus: what is written is installed, and starts at login only by its link.
+// TestServiceStatus checks that a unit file counts as installed, and starts at login only if its
+// link exists.
 func TestServiceStatus(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "x.service")

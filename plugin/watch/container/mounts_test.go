@@ -142,7 +142,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// testCheck returns what checks the mounts of the session with record rec, whose state is in home.
+// testCheck returns the check of mounts for the session with record rec, whose state is in home.
 func testCheck(home string, rec state.Session) *mountCheck {
 	log := slog.New(slog.DiscardHandler)
 	record := watch.NewRecord(&state.Store{Home: home}, rec, log)

@@ -15,8 +15,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// TestProtected is attack 119: mounts, as an engine reports them, of everything that decides
-// what runs on the host. Each is refused, warned about, or the person's own choice.
+// TestProtected covers attack 119: mounts, as an engine reports them, of everything that decides
+// what runs on the host. Each is refused, causes a warning, or is the user's own choice.
 //
 // Attacks 119, 221, 223.
 func TestProtected(t *testing.T) {

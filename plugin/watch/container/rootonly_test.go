@@ -9,7 +9,7 @@ import (
 	"github.com/docker/docker/api/types/system"
 )
 
-// TestOwnedByRoot: who root is in archives of an engine that maps users.
+// TestOwnedByRoot checks who root is in archives of an engine that maps users.
 //
 // Attack 170.
 func TestOwnedByRoot(t *testing.T) {

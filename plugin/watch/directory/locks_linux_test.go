@@ -15,8 +15,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// proxying returns what holds the directory of requests for make below ws/base, where ws
-// is everybody's who makes requests, and what it serves there.
+// proxying returns the served directory of requests for make below ws/base. All callers can write
+// ws.
 func proxying(t *testing.T) (d *requestDirs, ws string, place files.RequestDir) {
 	t.Helper()
 	top := t.TempDir()
