@@ -49,7 +49,7 @@ func TestIntegrationCompletion(t *testing.T) {
 		{"attach ", unique("completed-free"), name},
 		{"attach --proxy ma", "make", "ls"},
 		{"run --proxy make=", "make=ask make=deny", ""},
-		{"run --proxy-shell=", "allow ask deny", ""},
+		{"run --proxy-shell=", "allow ask deny allow,where=sandbox", ""},
 		{"run --carrier ", "auto socket relay files", ""},
 		{"run ", image(t, "full"), ""},
 		{"proxy ma", "make", "ls"},

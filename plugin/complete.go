@@ -40,7 +40,8 @@ func completions(dockerCLI command.Cli) map[string]cobra.CompletionFunc {
 	times := fixed("5m", "15m", "1h", "8h", "24h")
 	short := fixed("500ms", "10s", "1m", "5m")
 	return map[string]cobra.CompletionFunc{
-		"proxy": launch.CompleteProxy, "proxy-shell": fixed("allow", "ask", "deny"), "pass-env": completeEnv, "env": completeEnv,
+		"proxy": launch.CompleteProxy, "proxy-shell": fixed("allow", "ask", "deny", "allow,where=sandbox", "ask,where=sandbox"),
+		"pass-env": completeEnv, "env": completeEnv,
 		"service": with.CompleteServices(dockerCLI), "listen": cli.CompleteFiles,
 		"workspace": directories, "workdir-host": directories, "cwd": directories, "dir": directories, "volume": directories,
 		"config": yamlFiles, "in": completion.ContainerNames(dockerCLI, false), "carrier": fixed("auto", "socket", "relay", "files"), "mode": fixed("process", "container"),
