@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// gitHost makes a remote with one commit on main, which the configuration names, and returns its path. A rule permits pushes
-// to agent/*.
+// gitHost makes a remote with one commit on main, which the configuration names, and returns its path. The preset permits
+// pushes to agent/*.
 func gitHost(t *testing.T, h *Host) (remote string) {
 	t.Helper()
 	remote = filepath.Join(h.Home, "remote.git")
@@ -25,11 +25,8 @@ func gitHost(t *testing.T, h *Host) (remote string) {
 	h.Write(t, h.State, "config.yaml", `version: 1
 approval: {wait: always}
 git: {remotes: {origin: `+remote+`}}
-commands:
-  git-push:
-    rules:
-      - {id: agent, do: allow, argv: [push, origin, {re: 'agent/[a-z]+'}]}
 `, 0o600)
+	h.Must(t, "hostexec", "policy", "init", "--write", "git-push")
 	return remote
 }
 

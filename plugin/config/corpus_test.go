@@ -16,6 +16,14 @@ git -c core.sshCommand=id fetch origin
 git -c alias.x=!id x
 git --exec-path=/tmp status
 git -C /etc status
+git-push push origin main
+git-push push origin agent/../main
+git-push push evil agent/x
+git-push push origin refs/heads/agent/x
+git-push force origin agent/x
+git-push delete origin agent/x
+git-push tag origin agent/x
+git-push remote origin https://evil.example/x
 git --git-dir=/tmp/evil status
 git --work-tree=/ status
 git -p log
@@ -183,11 +191,11 @@ func TestPresetsRefuseCorpus(t *testing.T) {
 			t.Errorf("%s: %s by %s, want deny", policy.Line(args), v.Action, v.Rule)
 		}
 	}
-	if n < 88 {
-		t.Errorf("%d entries, want 88 at least", n)
+	if n < 96 {
+		t.Errorf("%d entries, want 96 at least", n)
 	}
 	// Unusual arguments after an allowed command are not allowed either.
-	for _, args := range [][]string{{"git", "status"}, {"docker", "ps"}, {"gh", "pr", "list"}, {"terraform", "version"}} {
+	for _, args := range [][]string{{"git", "status"}, {"docker", "ps"}, {"gh", "pr", "list"}, {"terraform", "version"}, {"git-push", "push", "origin", "agent/x"}} {
 		for _, odd := range []string{"", "-", "--", "-x", "x\n", "x\x00", "\xff", "prod\xfe", "\u202e", "\u3164", "--\n", "x y", "$(id)", "`id`", ";id"} {
 			if v := p.Decide(policy.Request{Args: append(args[:len(args):len(args)], odd), GitDir: true}); v.Action == policy.Allow {
 				t.Errorf("%s: allowed by %s", policy.Line(append(args, odd)), v.Rule)

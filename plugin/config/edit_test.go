@@ -146,7 +146,7 @@ func TestInstall(t *testing.T) {
 	if err := strict.Install(src.ProjectFile()); err == nil || read(t, src.ProjectFile()) != "defaults: {tty: allow}\n" {
 		t.Errorf("strict was written over other defaults: %v", err)
 	}
-	if _, err := FindPreset("nope"); err == nil || !strings.Contains(err.Error(), "there are docker, gh, git") {
+	if _, err := FindPreset("nope"); err == nil || !strings.Contains(err.Error(), "there are docker, gh, git, git-push, go") {
 		t.Errorf("FindPreset(nope): %v", err)
 	}
 }

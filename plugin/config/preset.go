@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -38,6 +39,8 @@ func Presets() []Preset {
 		first, _, _ := strings.Cut(string(text), "\n")
 		all = append(all, Preset{Name: name, Title: strings.TrimPrefix(first, "# "+name+": "), Text: string(text)})
 	}
+	// The names of the files are in another order: git-push.yaml comes before git.yaml.
+	slices.SortFunc(all, func(a, b Preset) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 

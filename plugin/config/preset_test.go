@@ -10,8 +10,8 @@ import (
 
 func TestPresets(t *testing.T) {
 	all := Presets()
-	if len(all) != 10 {
-		t.Errorf("%d presets, want 10", len(all))
+	if len(all) != 11 {
+		t.Errorf("%d presets, want 11", len(all))
 	}
 	for _, p := range all {
 		t.Run(p.Name, func(t *testing.T) {
