@@ -45,6 +45,7 @@ type Question struct {
 	Gone      int       // number of waiting requests whose callers have left and may return until Deadline
 	Branch    string    // git branch of the project, if any
 	Agent     string    // the agent in the container, if known
+	Earlier   Earlier   // set by Pending; not part of the digest
 
 	Inputs   *inputs.Set // the files on whose content an approval can depend; nil: it cannot
 	NoInputs string      // why it cannot

@@ -64,6 +64,7 @@ func (q *Queue) settle(e *question, requests []string, a Answer) (any bool) {
 		if mine {
 			w.answer <- a // does not block: the buffer holds one answer, and only the code that removes a waiter sends
 			any = true
+			q.earlier.answered(e.digest, a.Outcome)
 			q.storeAnswer(w, a)
 		}
 		return mine

@@ -28,6 +28,7 @@ type Queue struct {
 	denials   map[string]denial // recent ones, by digest
 	grants    grants
 	denied    denials // until the session ends
+	earlier   counts
 	watchers  int
 	changed   chan struct{} // closed at the next change; nil if nobody waits for it
 }
@@ -146,6 +147,10 @@ func (q *Queue) enqueue(ask Question, digest string, now time.Time, timeout time
 	}
 	w := &waiter{request: ask.ID, digest: digest, deadline: now.Add(timeout), answer: make(chan Answer, 1)}
 	e.waiters = append(e.waiters, w)
+	if q.earlier == nil {
+		q.earlier = counts{}
+	}
+	q.earlier.asked(digest)
 	q.change()
 	return w, Answer{}
 }
@@ -204,6 +209,7 @@ func (q *Queue) Pending() []Question {
 	for i, e := range q.questions {
 		all[i] = e.Question
 		all[i].Waiting = e.requests()
+		all[i].Earlier = q.earlier.before(e.digest, len(e.waiters))
 		for _, w := range e.waiters {
 			if w.deadline.After(all[i].Deadline) {
 				all[i].Deadline = w.deadline

@@ -39,6 +39,8 @@ type Question struct {
 	Inputs   *Inputs `json:"inputs,omitempty"`    // the files on whose content an approval can depend
 	NoInputs string  `json:"no_inputs,omitempty"` // why it cannot
 	Diff     string  `json:"diff,omitempty"`      // how they differ from the approved ones; with newlines and tabs
+
+	Earlier approval.Earlier `json:"earlier,omitzero"` // earlier requests for the same, and their answers
 }
 
 // Decision is the body of an approval or denial.
@@ -75,7 +77,7 @@ func shown(q approval.Question) Question {
 		ID: q.ID, Args: names.PrintableArgs(q.Args), Cwd: names.Printable(q.Cwd), Dir: names.Printable(q.Dir), Path: names.Printable(q.Path),
 		Rule: names.Printable(q.Rule), Session: q.Session, Container: names.Printable(q.Container), Project: names.Printable(q.Project),
 		Asked: q.Asked, Deadline: q.Deadline, Waiting: q.Waiting, Gone: q.Gone, Digest: q.Shown(),
-		Inputs: shownInputs(q.Inputs), NoInputs: names.Plain(q.NoInputs), Diff: q.Diff,
+		Inputs: shownInputs(q.Inputs), NoInputs: names.Plain(q.NoInputs), Diff: q.Diff, Earlier: q.Earlier,
 	}
 	s.Grade, s.Vary = q.Grade, shownOffers(&q)
 	s.Branch, s.Agent, s.Effects, s.Code, s.Notes = names.Printable(q.Branch), names.Printable(q.Agent), names.PrintableArgs(q.Effects), q.Grade.Code(), texts(q.Notes)

@@ -5,6 +5,7 @@ package approve
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -95,7 +96,7 @@ func listPending(ctx context.Context, dockerCLI command.Cli, store *state.Store,
 	if err != nil {
 		return err
 	}
-	format := cli.ListFormat(opts.quiet, opts.format, pendingTable)
+	format := cli.ListFormat(opts.quiet, opts.format, pendingColumns(all))
 	now := time.Now()
 	var rows []*pendingRow
 	for _, q := range all {
@@ -121,6 +122,14 @@ func listPending(ctx context.Context, dockerCLI command.Cli, store *state.Store,
 // pendingTable has the default columns. A usual request fits into 80 characters.
 const pendingTable = "table {{.ID}}\t{{.Container}}\t{{.Command}}\t{{.Directory}}\t{{.Left}}"
 
+// pendingColumns returns pendingTable. If a question was asked before, it also has a column for that.
+func pendingColumns(all []control.Question) string {
+	if slices.ContainsFunc(all, func(q control.Question) bool { return q.Earlier.Asked > 0 }) {
+		return pendingTable + "\t{{.Before}}"
+	}
+	return pendingTable
+}
+
 // pendingRow is one request for templates.
 type pendingRow struct {
 	formatter.HeaderContext
@@ -133,7 +142,7 @@ func newPendingRow() *pendingRow {
 	r := &pendingRow{}
 	r.Header = formatter.SubHeaderContext{
 		"ID": "REQUEST", "Session": "SESSION", "Container": "CONTAINER", "Command": "COMMAND", "Directory": "DIRECTORY",
-		"Rule": "RULE", "Asked": "ASKED", "Left": "LEFT", "Callers": "CALLERS",
+		"Rule": "RULE", "Asked": "ASKED", "Left": "LEFT", "Callers": "CALLERS", "Before": "BEFORE",
 		"Effects": "EFFECTS", "Notes": "NOTES", "Project": "PROJECT", "Branch": "BRANCH", "Agent": "AGENT",
 	}
 	return r
@@ -149,6 +158,7 @@ func (r *pendingRow) Directory() string { return r.q.Dir }
 func (r *pendingRow) Rule() string      { return r.q.Rule }
 func (r *pendingRow) Project() string   { return r.q.Project }
 func (r *pendingRow) Branch() string    { return r.q.Branch }
+func (r *pendingRow) Before() string    { return r.q.Earlier.String() }
 func (r *pendingRow) Agent() string     { return r.q.Agent }
 func (r *pendingRow) Notes() string     { return strings.Join(r.q.Notes, "; ") }
 func (r *pendingRow) Asked() string     { return units.HumanDuration(r.now.Sub(r.q.Asked)) + " ago" }

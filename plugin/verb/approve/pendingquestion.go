@@ -140,7 +140,7 @@ func questionFacts(q control.Question) (facts []fact) {
 		facts = append(facts, fact{"note", note})
 	}
 	facts = append(facts, fact{"runs", q.Path}, fact{"in", fmt.Sprintf("%s (%s in the container)", q.Dir, q.Cwd)})
-	for _, f := range []fact{{"project", q.Project}, {"branch", q.Branch}, {"agent", q.Agent}, {"rule", q.Rule}, {"effects", strings.Join(q.Effects, ", ")}, {"files", q.Inputs.String()}, {"no u", q.NoInputs}} {
+	for _, f := range []fact{{"before", q.Earlier.String()}, {"project", q.Project}, {"branch", q.Branch}, {"agent", q.Agent}, {"rule", q.Rule}, {"effects", strings.Join(q.Effects, ", ")}, {"files", q.Inputs.String()}, {"no u", q.NoInputs}} {
 		if f.text != "" {
 			facts = append(facts, f)
 		}
