@@ -223,7 +223,7 @@ func TestCreateOverHTTP2(t *testing.T) {
 
 // TestRefused checks answers of the proxy's own: they have the engine's format, and the engine gets nothing.
 //
-// Attacks 246, 247, 257.
+// Attacks 246, 247, 257, 267.
 func TestRefused(t *testing.T) {
 	m := newMarker()
 	proxy, _ := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -240,6 +240,7 @@ func TestRefused(t *testing.T) {
 		{"no JSON", "/containers/create", "{", "unexpected EOF", 400},
 		{"keys", "/containers/create", `{"HostConfig":{},"hostconfig":{}}`, `the key \"HostConfig\" is there twice, or in another case`, 400},
 		{"too much", "/containers/create", `{"Cmd":"` + strings.Repeat("x", maxBody) + `"}`, "more than 16 MiB", 413},
+		{"many parts", "/containers/create", `{"Cmd":[` + strings.Repeat("1,", maxParts) + `1]}`, "more than 200000 keys and values", 400},
 		{"a start with a configuration", "/v1.23/containers/a/start", `{"Binds":["/:/x"]}`, "API 1.24", 400},
 	} {
 		r, err := over(proxy, false).Post("http://d"+tt.path, "application/json", strings.NewReader(tt.body))

@@ -22,6 +22,9 @@ const (
 	maxBody = 16 << 20
 	// maxDepth is the maximum nesting depth of a create request. Valid requests have seven levels.
 	maxDepth = 64
+	// maxParts is the maximum number of keys and values in a create request. Each takes memory: 16 MiB of short numbers
+	// would take 690 MB. The largest request that is known has 7,000.
+	maxParts = 200_000
 )
 
 // createType is the type that the engine decodes a create request into.
@@ -32,7 +35,7 @@ var createType = reflect.TypeFor[container.CreateRequest]()
 // spelling, and refuses two keys that differ only in case. Keys of maps, such as labels, may differ in case. decode
 // keeps a key that createType does not have, and treats all keys below it as names of fields.
 func decode(text []byte) (map[string]any, error) {
-	in := json.NewDecoder(bytes.NewReader(text))
+	in := &parts{Decoder: json.NewDecoder(bytes.NewReader(text))}
 	in.UseNumber()
 	v, err := value(in, createType, 0)
 	if err == io.EOF {
@@ -51,9 +54,24 @@ func decode(text []byte) (map[string]any, error) {
 	return tree, nil
 }
 
+// parts reads JSON and counts its keys and values.
+type parts struct {
+	*json.Decoder
+	read int
+}
+
+// next returns the next key or value, or the opening bracket of a value.
+func (p *parts) next() (json.Token, error) {
+	if p.read == maxParts {
+		return nil, fmt.Errorf("it has more than %d keys and values", maxParts)
+	}
+	p.read++
+	return p.Token()
+}
+
 // value reads the next value, which an engine decodes into type t. A nil t is a type that this version does not know.
-func value(in *json.Decoder, t reflect.Type, depth int) (any, error) {
-	tok, err := in.Token()
+func value(in *parts, t reflect.Type, depth int) (any, error) {
+	tok, err := in.next()
 	if err != nil {
 		return nil, err
 	}
@@ -82,11 +100,11 @@ func value(in *json.Decoder, t reflect.Type, depth int) (any, error) {
 }
 
 // object reads the rest of an object.
-func object(in *json.Decoder, t reflect.Type, depth int) (map[string]any, error) {
+func object(in *parts, t reflect.Type, depth int) (map[string]any, error) {
 	isMap := t != nil && t.Kind() == reflect.Map
 	all, folded := map[string]any{}, map[string]bool{}
 	for in.More() {
-		tok, err := in.Token()
+		tok, err := in.next()
 		if err != nil {
 			return nil, err
 		}

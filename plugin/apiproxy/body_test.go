@@ -4,7 +4,9 @@ package apiproxy
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -52,6 +54,45 @@ func TestDecode(t *testing.T) {
 		if err != nil || eerr != nil || string(got) != tt.want {
 			t.Errorf("%s: %s (%v, %v), want %s", tt.name, got, err, eerr, tt.want)
 		}
+	}
+}
+
+// TestDecodeManyParts checks that a request of many short parts is refused before it takes 8 times its
+// size in memory. A large request of long parts passes.
+//
+// Attack 267.
+func TestDecodeManyParts(t *testing.T) {
+	nested := strings.Repeat(`{"a":`, maxDepth-3) + "1" + strings.Repeat("}", maxDepth-3)
+	fill := func(before, part, after string) string {
+		return before + strings.Repeat(part+",", maxBody/(len(part)+1)-2) + part + after
+	}
+	var keys strings.Builder
+	for i := 0; keys.Len() < maxBody-20; i++ {
+		fmt.Fprintf(&keys, `"%x":0,`, i)
+	}
+	for name, text := range map[string]string{
+		"numbers": fill(`{"Cmd":[`, "1", "]}"), "empty objects": fill(`{"HostConfig":{"Mounts":[`, "{}", "]}}"),
+		"nested": fill(`{"New":[`, nested, "]}"), "keys": `{"Labels":{` + keys.String() + `"end":0}}`,
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := decode([]byte(text))
+		runtime.ReadMemStats(&after)
+		if err == nil || err.Error() != "it has more than 200000 keys and values" {
+			t.Errorf("%s: %v", name, err)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > 8*uint64(len(text)) {
+			t.Errorf("%s: a request of %d bytes has taken %d bytes of memory", name, len(text), took)
+		}
+	}
+	long := strings.Repeat("x", 60)
+	var env, labels []string
+	for i := range 40_000 {
+		env, labels = append(env, fmt.Sprintf(`"V%d=%s"`, i, long)), append(labels, fmt.Sprintf(`"l%d":"%s"`, i, long))
+	}
+	tree, err := decode([]byte(`{"Env":[` + strings.Join(env, ",") + `],"Labels":{` + strings.Join(labels, ",") + `}}`))
+	if err != nil || len(tree["Env"].([]any)) != len(env) || len(tree["Labels"].(map[string]any)) != len(labels) {
+		t.Errorf("a request with %d variables and as many labels: %v", len(env), err)
 	}
 }
 
