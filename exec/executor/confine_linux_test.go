@@ -3,8 +3,10 @@
 package executor
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -12,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -209,5 +212,30 @@ func TestConfinesNoThreadOfOurs(t *testing.T) {
 	}
 	if _, err := os.ReadFile(filepath.Join(c.secrets, "canary")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestCloseGivesUpMetadata closes a host while a file system does not react to a change for a confined command. Close
+// gives up after Grace, and says so.
+func TestCloseGivesUpMetadata(t *testing.T) {
+	var logged bytes.Buffer
+	h, err := NewHost(slog.New(slog.NewTextHandler(&logged, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Grace = 50 * time.Millisecond
+	reacts := make(chan struct{})
+	h.supervised.Go(func() { <-reacts }) // as Serve is in chmod(2) of such a file
+	defer h.supervised.Wait()
+	defer close(reacts)
+	closed := make(chan error, 1)
+	go func() { closed <- h.Close() }() // ends after Grace
+	select {
+	case err := <-closed:
+		if err != nil || !strings.Contains(logged.String(), "a file system does not react") {
+			t.Errorf("Close returns %v; the log is %q", err, logged.String())
+		}
+	case <-time.After(patience):
+		t.Fatal("Close waits for the file system")
 	}
 }
