@@ -262,6 +262,42 @@ func TestIntegrationWithSocketMounted(t *testing.T) {
 	h.Must(t, "-H", "unix://"+socket, "run", "--rm", "--network", "none", "--label", runLabel, "-v", h.Work+":/x", "-v", "/var/run/docker.sock:/s", img, "true")
 }
 
+// TestIntegrationWithSocketAtStart makes the source of a mount lead to the proxy's socket after the creation.
+//
+// Attack 268.
+func TestIntegrationWithSocketAtStart(t *testing.T) {
+	t.Parallel() // most of it is waiting
+	h := newHost(t, false)
+	img := image(t, "busybox")
+	runDir, err := os.MkdirTemp("/tmp", "hw") // with mode 0700; the paths of sockets are short
+	check(t, err)
+	t.Cleanup(func() { os.RemoveAll(runDir) })
+	h.Env = append(h.Env, "XDG_RUNTIME_DIR="+runDir)
+	socket, _ := h.listening(t)
+	exchanged := func(what, to string, start func(name string) []string) {
+		t.Helper()
+		at, err := os.MkdirTemp(h.Work, "source")
+		check(t, err)
+		name := unique("with-" + filepath.Base(at))
+		h.Must(t, "-H", "unix://"+socket, "create", "--name", name, "--label", runLabel, "--network", "none", "-v", at+":/x", img, "true")
+		t.Cleanup(func() { h.Docker(t, "rm", "-f", name) })
+		check(t, os.Remove(at))
+		check(t, os.Symlink(to, at))
+		r := h.Docker(t, start(name)...)
+		if r.Code == 0 || !strings.Contains(r.Err, "the container would get the socket of the API proxy") {
+			t.Errorf("%s: %v", what, r)
+		}
+		want(t, what+": the container's start", h.Must(t, "inspect", "--format", "{{.State.StartedAt}}", name), "0001-01-01T00:00:00Z\n")
+	}
+	byListener := func(verb string) func(string) []string {
+		return func(name string) []string { return []string{"-H", "unix://" + socket, verb, name} }
+	}
+	exchanged("the directory of --listen", filepath.Dir(socket), byListener("start"))
+	exchanged("the directory of --listen, by restart", filepath.Dir(socket), byListener("restart"))
+	exchanged("the socket itself", socket, byListener("start"))
+	exchanged("the runtime directory", runDir, func(name string) []string { return withDocker("", "start", name) })
+}
+
 // TestIntegrationWithRuntimeDir checks that the socket lies in the user's runtime directory. No
 // container can mount that, and prune removes the socket of a killed proxy.
 func TestIntegrationWithRuntimeDir(t *testing.T) {
