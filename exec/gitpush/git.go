@@ -75,10 +75,10 @@ func protocols(remoteURL string) []string {
 }
 
 // network runs git with the credentials of the host. gitDir is the mirror, or empty.
-func (c *Call) network(ctx context.Context, gitDir, quarantine string, out, complain io.Writer, args ...string) (executor.Status, error) {
+func (c *Call) network(ctx context.Context, gitDir, quarantine string, out, stderr io.Writer, args ...string) (executor.Status, error) {
 	env := append(c.networkEnv(gitDir), quarantineEnv(gitDir, quarantine)...)
 	return c.git(ctx, executor.Command{Env: env, Args: slices.Concat(fixed, protocols(c.Remote.URL), args)}, gitDir,
-		executor.Streams{FD: noFiles, Out: out, Err: complain})
+		executor.Streams{FD: noFiles, Out: out, Err: stderr})
 }
 
 // confined runs git on data of the container. It can read the mirror, write the quarantine, and reach no network.
@@ -142,28 +142,28 @@ func (t *text) Write(b []byte) (int, error) {
 
 // read returns the output of a confined git. Its error has git's stderr.
 func (s *service) read(ctx context.Context, quarantine string, in string, args ...string) (string, error) {
-	out, complain := text{max: maxOutput}, beginning{}
-	streams := executor.Streams{FD: noFiles, Out: &out, Err: &complain}
+	out, stderr := text{max: maxOutput}, firstBytes{}
+	streams := executor.Streams{FD: noFiles, Out: &out, Err: &stderr}
 	if in != "" {
 		streams.In = io.NopCloser(strings.NewReader(in))
 	}
 	st, err := s.confined(ctx, quarantine, streams, args...)
-	return out.String(), complain.error(st, err)
+	return out.String(), stderr.failure(st, err)
 }
 
-// maxComplaint is how much of git's stderr is kept, in bytes.
-const maxComplaint = 2 << 10
+// maxStderr is how much of git's stderr is kept, in bytes.
+const maxStderr = 2 << 10
 
-// beginning keeps the first bytes that are written to it.
-type beginning []byte
+// firstBytes keeps the first bytes that are written to it.
+type firstBytes []byte
 
-func (b *beginning) Write(p []byte) (int, error) {
-	*b = append(*b, p[:min(len(p), maxComplaint-len(*b))]...)
+func (b *firstBytes) Write(p []byte) (int, error) {
+	*b = append(*b, p[:min(len(p), maxStderr-len(*b))]...)
 	return len(p), nil
 }
 
-// error returns why git failed, or nil.
-func (b beginning) error(st executor.Status, err error) error {
+// failure returns why git failed, or nil.
+func (b firstBytes) failure(st executor.Status, err error) error {
 	if err != nil || st.Code == 0 {
 		return err
 	}

@@ -51,9 +51,9 @@ const DefaultMaxPack = 512 << 20
 const exitFatal = 128
 
 // Serve speaks to the container's git by in and out until that git has ended, and returns the exit code of the helper.
-// It writes messages about failures to complain. An error means that ctx has ended.
-func (c *Call) Serve(ctx context.Context, in io.ReadCloser, out, complain io.Writer) (code int, err error) {
-	s := &service{Call: c, in: in, out: out, complain: complain}
+// It writes messages about failures to stderr. An error means that ctx has ended.
+func (c *Call) Serve(ctx context.Context, in io.ReadCloser, out, stderr io.Writer) (code int, err error) {
+	s := &service{Call: c, in: in, out: out, stderr: stderr}
 	service, err := readCommands(in, out)
 	if err == nil {
 		switch service {
@@ -70,7 +70,7 @@ func (c *Call) Serve(ctx context.Context, in io.ReadCloser, out, complain io.Wri
 		return exitFatal, cause
 	}
 	if err != nil && !errors.Is(err, errReported) {
-		fmt.Fprintf(complain, "hostexec: %s: %s\n", c.Remote.Name, names.Plain(err.Error()))
+		fmt.Fprintf(stderr, "hostexec: %s: %s\n", c.Remote.Name, names.Plain(err.Error()))
 	}
 	if err != nil {
 		return exitFatal, nil
@@ -81,10 +81,10 @@ func (c *Call) Serve(ctx context.Context, in io.ReadCloser, out, complain io.Wri
 // service is a Call with its streams.
 type service struct {
 	*Call
-	in       io.ReadCloser
-	out      io.Writer
-	complain io.Writer
-	mirror   *mirror
+	in     io.ReadCloser
+	out    io.Writer
+	stderr io.Writer
+	mirror *mirror
 }
 
 // errReported means that the caller has been told what failed.
@@ -104,7 +104,7 @@ func (s *service) upload(ctx context.Context) error {
 	if err := s.connect(ctx); err != nil {
 		return err
 	}
-	st, err := s.confined(ctx, "", executor.Streams{FD: noFiles, In: s.in, Out: s.out, Err: s.complain},
+	st, err := s.confined(ctx, "", executor.Streams{FD: noFiles, In: s.in, Out: s.out, Err: s.stderr},
 		"-c", "uploadpack.allowFilter=true", "-c", "uploadpack.allowAnySHA1InWant=true", "upload-pack", "--strict", s.mirror.dir)
 	if err == nil && st.Code != 0 {
 		err = errReported // by git

@@ -63,9 +63,9 @@ func (s *service) initMirror(ctx context.Context, m *mirror) error {
 	if err := s.readRefs(ctx, m); err == nil && len(m.refs) > 0 && m.knowsHead() {
 		return nil
 	}
-	out, complain := text{max: maxOutput}, beginning{}
-	st, err := s.network(ctx, s.Dir, "", &out, &complain, "ls-remote", "--symref", "--", s.Remote.URL, "HEAD", "refs/heads/*")
-	if err := complain.error(st, err); err != nil {
+	out, stderr := text{max: maxOutput}, firstBytes{}
+	st, err := s.network(ctx, s.Dir, "", &out, &stderr, "ls-remote", "--symref", "--", s.Remote.URL, "HEAD", "refs/heads/*")
+	if err := stderr.failure(st, err); err != nil {
 		return err
 	}
 	head, hash := parseRemote(out.Bytes())
@@ -84,10 +84,10 @@ func (s *service) initMirror(ctx context.Context, m *mirror) error {
 
 // run runs git on m, in the directory at, without the user's configuration.
 func (s *service) run(ctx context.Context, m *mirror, at string, args ...string) error {
-	var complain beginning
+	var stderr firstBytes
 	c := executor.Command{Env: s.confinedEnv(m.dir, ""), Args: append(fixed[:len(fixed):len(fixed)], args...)}
-	st, err := s.git(ctx, c, at, executor.Streams{FD: noFiles, Err: &complain})
-	return complain.error(st, err)
+	st, err := s.git(ctx, c, at, executor.Streams{FD: noFiles, Err: &stderr})
+	return stderr.failure(st, err)
 }
 
 // parseRemote returns the branch of the remote's HEAD, or "", and the format of its objects.
@@ -106,10 +106,10 @@ func parseRemote(list []byte) (head, hash string) {
 
 // fetch makes the refs of m those of the remote.
 func (s *service) fetch(ctx context.Context, m *mirror) error {
-	var complain beginning
-	st, err := s.network(ctx, m.dir, "", nil, &complain, "fetch", "--quiet", "--prune", "--no-tags", "--force", "--no-write-fetch-head", "--no-auto-maintenance",
+	var stderr firstBytes
+	st, err := s.network(ctx, m.dir, "", nil, &stderr, "fetch", "--quiet", "--prune", "--no-tags", "--force", "--no-write-fetch-head", "--no-auto-maintenance",
 		"--no-recurse-submodules", "--", s.Remote.URL, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
-	if err := complain.error(st, err); err != nil {
+	if err := stderr.failure(st, err); err != nil {
 		return err
 	}
 	return s.readRefs(ctx, m)

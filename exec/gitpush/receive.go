@@ -168,10 +168,10 @@ func (s *service) unpack(ctx context.Context, quarantine string) error {
 	if limit <= 0 {
 		limit = DefaultMaxPack
 	}
-	var complain beginning
-	st, err := s.confined(ctx, quarantine, executor.Streams{FD: noFiles, In: s.in, Err: &complain},
+	var stderr firstBytes
+	st, err := s.confined(ctx, quarantine, executor.Streams{FD: noFiles, In: s.in, Err: &stderr},
 		"-c", "core.bigFileThreshold=32m", "-c", "pack.threads=1", "index-pack", "--stdin", "--strict", "--fix-thin", "--max-input-size="+strconv.FormatInt(limit, 10))
-	return complain.error(st, err)
+	return stderr.failure(st, err)
 }
 
 // apply asks Authorize about one update, and pushes it. The error is the reason why it was not pushed.
@@ -187,14 +187,14 @@ func (s *service) apply(ctx context.Context, c command, quarantine string, progr
 	if err != nil {
 		return fmt.Errorf("hostexec: %w", err)
 	}
-	out, complain := text{max: maxOutput}, beginning{}
-	st, err := s.network(ctx, s.mirror.dir, quarantine, &out, io.MultiWriter(remoteLines{progress}, &complain), u.Args[1:]...)
+	out, stderr := text{max: maxOutput}, firstBytes{}
+	st, err := s.network(ctx, s.mirror.dir, quarantine, &out, io.MultiWriter(remoteLines{progress}, &stderr), u.Args[1:]...)
 	ended(st.Code)
 	if err != nil {
 		return err
 	}
 	if out.Len() == 0 && st.Code != 0 {
-		return fmt.Errorf("%s: %w", s.Remote.Name, complain.error(st, nil))
+		return fmt.Errorf("%s: %w", s.Remote.Name, stderr.failure(st, nil))
 	}
 	return u.result(out.String())
 }

@@ -138,7 +138,7 @@ func (l *Launcher) Create(ctx context.Context, req *CreateRequest) (created func
 			if id == "" {
 				return nil
 			}
-			return launch.Unprepared(l.cli.Client(), id, want.Config.Image)
+			return launch.RemoveUnprepared(l.cli.Client(), id, want.Config.Image)
 		}, nil
 	}
 	// The watcher must not end with the client: the engine's answer decides what becomes of the session.
