@@ -67,7 +67,7 @@ var allowedImports = map[string]string{
 	"plugin/page":      "plugin/state plugin/control exec/approval exec/audit exec/names exec/osenv",
 	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/carrier/files plugin/carrier/http plugin/carrier/relay plugin/carrier/socket plugin/control plugin/container plugin/notify exec/call exec/verb exec/proctree exec/names exec/osenv exec/sandbox exec/limit",
 	"plugin/watch/container": "plugin/watch plugin/state plugin/config plugin/carrier plugin/carrier/relay plugin/container plugin/notify plugin/volume " +
-		"exec/audit exec/executor exec/limit exec/mount exec/names exec/osenv",
+		"exec/audit exec/executor exec/limit exec/mount exec/names exec/osenv shim/wire",
 	"plugin/watch/process":   "plugin/watch exec/executor exec/mount",
 	"plugin/watch/directory": "plugin/watch plugin/state plugin/carrier plugin/carrier/files exec/dir exec/mount",
 	"plugin/agent":           "plugin/watch plugin/inject plugin/container plugin/config exec/osenv exec/names",

@@ -5,6 +5,8 @@ package shim
 import (
 	"syscall"
 	"time"
+
+	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
 const defaultDirectory = "/run/hostexec"
@@ -12,6 +14,9 @@ const defaultDirectory = "/run/hostexec"
 // decideTimeout is how long a call waits for the host to choose a carrier. The first instruction of a container
 // may be a call. It is a variable so that tests can shorten it.
 var decideTimeout = 10 * time.Second
+
+// errFull means that the host cannot start the relay in the container.
+const errFull = wire.Error("no process can be started in the container: has it reached its limit, --pids-limit?")
 
 // directory returns the mount point of the host's share.
 func directory(env []string) string {
@@ -36,7 +41,10 @@ func (c *call) dial(dir string) (sock int, relayed bool, err error) {
 				return -1, false, e
 			}
 		}
-		if how != "relay" && how != "undecided" || waited > decideTimeout {
+		if how == "full" && waited > decideTimeout {
+			return -1, false, errFull
+		}
+		if how != "relay" && how != "undecided" && how != "full" || waited > decideTimeout {
 			break
 		}
 		c.listen() // now it costs no time, and signals must end the wait

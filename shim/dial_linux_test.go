@@ -24,6 +24,21 @@ func (s *fakeHost) decide(word string) {
 	}
 }
 
+// TestFull checks what a call says when the host cannot start the relay.
+func TestFull(t *testing.T) {
+	s := &fakeHost{t: t, dir: t.TempDir()}
+	s.decide("full")
+	c := s.command("make")
+	c.Env = append(c.Env, "TEST_PATIENCE=20ms")
+	c.Stderr = &c.stderr
+	c.start().wantExit(wire.CodeFailed)
+	want := "hostexec: no process can be started in the container: has it reached its limit, --pids-limit?" +
+		"\nhostexec: hint: have some of its processes end, or on the host: docker update --pids-limit N <container>\n"
+	if got := c.stderr.String(); got != want {
+		t.Errorf("stderr = %q, want %q", got, want)
+	}
+}
+
 func TestNoHost(t *testing.T) {
 	tests := []struct {
 		name, carrier, patience string

@@ -29,6 +29,7 @@ const File = "carrier"
 // The words in File.
 const (
 	Undecided = "undecided" // the shim waits for another word
+	Full      = "full"      // the same, and the shim knows why: no process can be started in the container
 	BySocket  = "socket"
 	ByRelay   = "relay"
 	ByFiles   = "files" // the shim calls by files, in the directory proxy

@@ -49,6 +49,9 @@ func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.Ins
 	if err := checkNotAttached(ctx, dockerCLI, store, c); err != nil {
 		return nil, err
 	}
+	if err := checkPidsLeft(ctx, api, c); err != nil {
+		return nil, err
+	}
 	if p.Record.RuleCommands, err = freeNames(ctx, api, c, p.Record.RuleCommands); err != nil {
 		return nil, err
 	}

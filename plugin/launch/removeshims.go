@@ -73,7 +73,7 @@ func removeShims(ctx context.Context, api client.APIClient, id string, rec state
 		return true, cli.Hint(&notRemovedError{context.Cause(ctx)}, byHand)
 	case errdefs.IsConflict(err):
 		return true, cli.Hint(fmt.Errorf("remove the shims: %w", err), fmt.Sprintf("have the container run, docker unpause or start, and then: docker hostexec detach %.12s", id))
-	case errors.Is(err, errNoExec):
+	case errors.Is(err, watchcontainer.ErrNoProcess):
 		return true, cli.Hint(fmt.Errorf("remove the shims: %w", err), fmt.Sprintf("have some of its processes end, and then: docker hostexec detach %.12s", id))
 	case client.IsErrConnectionFailed(err):
 		return true, fmt.Errorf("remove the shims: %w", err)
@@ -91,9 +91,6 @@ func checkRemovable(ctx context.Context, api client.APIClient, id string) error 
 	}
 	return err
 }
-
-// errNoExec means that the container cannot start a process.
-var errNoExec = errors.New("no process can be started in the container: has it reached its limit, --pids-limit?")
 
 // shimPaths returns the files that attach copies below its directory.
 func shimPaths(names []string) []string {
@@ -175,7 +172,7 @@ func runRemoval(ctx context.Context, api client.APIClient, id, own string, names
 	case err != nil:
 		return "", err
 	case !st.Running && st.ExitCode != 0 && (st.ExitCode != cli.CodeRun || bytes.Contains(out.Bytes(), []byte(inject.NoThread))): // the code is the engine's or the shim's
-		return "", errNoExec
+		return "", watchcontainer.ErrNoProcess
 	case out.Len() > 0:
 		messages = fmt.Sprintf(": %+q", bytes.TrimSpace(out.Bytes()))
 	}

@@ -17,6 +17,7 @@ import (
 	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
+	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
 const (
@@ -26,6 +27,9 @@ const (
 	// arrivalTimeout limits the time until a connection arrives that the relay has reported.
 	arrivalTimeout = 5 * time.Second
 )
+
+// ErrNoProcess means that the container cannot start a process.
+var ErrNoProcess = errors.New("no process can be started in the container: has it reached its limit, --pids-limit?")
 
 // keepRelay keeps a relay in container id for as long as it runs, and after it was started
 // again. It returns when ctx is done, or the socket turns out to do.
@@ -50,7 +54,11 @@ func (t *transport) keepRelay(ctx context.Context, api watch.Engine, id string) 
 		if text := err.Error(); text != last && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) { // it does not run
 			last = text
 			t.log.Info("relay", "error", err)
-			t.carriers.Decide(carrier.Undecided, text)
+			word := carrier.Undecided
+			if errors.Is(err, ErrNoProcess) {
+				word = carrier.Full
+			}
+			t.carriers.Decide(word, text)
 		}
 		if !watch.Pause(ctx, wait) {
 			return
@@ -81,7 +89,20 @@ func (t *transport) relayOnce(ctx context.Context, api watch.Engine, id string, 
 	}
 	stream := execStream{at, relay.Stdout(at.Reader)}
 	defer context.AfterFunc(ctx, func() { stream.Close() })()
-	return t.carriers.Relay.Serve(stream, up, func() bool { return exited(ctx, api, exec.ID) })
+	err = t.carriers.Relay.Serve(stream, up, func() bool { return exited(ctx, api, exec.ID) })
+	if errors.Is(err, io.EOF) && outOfThreads(ctx, api, exec.ID) {
+		return ErrNoProcess
+	}
+	return err
+}
+
+// outOfThreads reports whether a relay that said nothing has failed for want of a thread. A relay that fails for
+// another reason says it, and the engine has other codes for a program that it cannot execute.
+func outOfThreads(ctx context.Context, api watch.Engine, exec string) bool {
+	ctx, cancel := context.WithTimeout(ctx, arrivalTimeout)
+	defer cancel()
+	st, err := api.ContainerExecInspect(ctx, exec)
+	return err == nil && !st.Running && st.ExitCode == wire.CodeFailed
 }
 
 // exited reports whether the process of an exec has ended. It reports false if the engine does not answer.
