@@ -22,7 +22,7 @@ import (
 
 // freeText are the flags whose value nobody can know for the user.
 var freeText = []string{
-	"agent --label", "agent --mount", "approve --times", "compose --http", "compose --label", "deny --message", "devcontainer --start", "replay --speed", "run --http", "stop --time", "with --context", "with --http", "with --label",
+	"agent --label", "agent --mount", "approve --times", "approve --vary", "compose --http", "compose --label", "deny --message", "devcontainer --start", "replay --speed", "run --http", "stop --time", "with --context", "with --http", "with --label",
 }
 
 // argument is a word of a usage line that stands for something.
