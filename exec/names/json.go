@@ -9,7 +9,6 @@ import (
 	"io"
 	"reflect"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -71,7 +70,7 @@ func walk(in *json.Decoder, t reflect.Type, depth int) error {
 		err = walkObject(in, t, depth+1)
 	} else {
 		for err == nil && in.More() {
-			err = walk(in, elem(t), depth+1)
+			err = walk(in, JSONElem(t), depth+1)
 		}
 	}
 	if err == nil {
@@ -106,29 +105,10 @@ func walkObject(in *json.Decoder, t reflect.Type, depth int) error {
 // field returns the type of the value of key in an object for t, and whether the key is permitted.
 func field(t reflect.Type, key string) (reflect.Type, bool) {
 	if t == nil || t.Kind() != reflect.Struct {
-		return elem(t), true
+		return JSONElem(t), true
 	}
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		if name == "" {
-			name = t.Field(i).Name
-		}
-		if name == key && t.Field(i).IsExported() {
-			return t.Field(i).Type, true
-		}
-	}
-	return nil, false
-}
-
-func elem(t reflect.Type) reflect.Type {
-	if t == nil {
-		return nil
-	}
-	switch t.Kind() {
-	case reflect.Map, reflect.Slice, reflect.Array:
-		return t.Elem()
-	}
-	return nil
+	_, of := JSONField(t, func(k string) bool { return k == key })
+	return of, of != nil
 }
 
 func shownKey(key string) string {

@@ -14,6 +14,8 @@ import (
 	"unicode"
 
 	"github.com/docker/docker/api/types/container"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 const (
@@ -87,7 +89,7 @@ func value(in *parts, t reflect.Type, depth int) (any, error) {
 	case json.Delim('['):
 		list := []any{}
 		for in.More() {
-			v, err := value(in, elem(t), depth+1)
+			v, err := value(in, names.JSONElem(t), depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -109,7 +111,7 @@ func object(in *parts, t reflect.Type, depth int) (map[string]any, error) {
 			return nil, err
 		}
 		key, _ := tok.(string) // always a string here
-		of := elem(t)
+		of := names.JSONElem(t)
 		same := key
 		if !isMap {
 			key, of = field(t, key)
@@ -129,41 +131,10 @@ func object(in *parts, t reflect.Type, depth int) (map[string]any, error) {
 
 // field returns the API's spelling of a key of a struct t, and the type of its value.
 func field(t reflect.Type, key string) (string, reflect.Type) {
-	if t == nil || t.Kind() != reflect.Struct {
-		return key, nil
-	}
-	for f := range t.Fields() {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		of := f.Type
-		if f.Anonymous && name == "" {
-			if of.Kind() == reflect.Pointer {
-				of = of.Elem()
-			}
-			if spelled, found := field(of, key); found != nil {
-				return spelled, found
-			}
-			continue
-		}
-		if name == "" {
-			name = f.Name
-		}
-		if strings.EqualFold(name, key) && f.IsExported() {
-			return name, of
-		}
+	if spelled, of := names.JSONField(t, func(k string) bool { return strings.EqualFold(k, key) }); of != nil {
+		return spelled, of
 	}
 	return key, nil
-}
-
-// elem returns the type of the elements of t.
-func elem(t reflect.Type) reflect.Type {
-	if t == nil {
-		return nil
-	}
-	switch t.Kind() {
-	case reflect.Map, reflect.Slice, reflect.Array:
-		return t.Elem()
-	}
-	return nil
 }
 
 // fold returns the same text for all keys that encoding/json treats as the same field: those equal by
