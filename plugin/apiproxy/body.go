@@ -25,7 +25,7 @@ const (
 	// maxDepth is the maximum nesting depth of a create request. Valid requests have seven levels.
 	maxDepth = 64
 	// maxParts is the maximum number of keys and values in a create request. Each takes memory: 16 MiB of short numbers
-	// would take 690 MB. The largest request that is known has 7,000.
+	// would take 690 MB. The largest request that is known has 3,000 variables.
 	maxParts = 200_000
 )
 
