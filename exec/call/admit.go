@@ -87,6 +87,7 @@ func (x *exchange) decide(ctx context.Context) (*authorizedCall, error) {
 	w := &authorizedCall{server: x.server, state: sc}
 	var lost error
 	w.cwd, lost = x.req.open(sc.Dirs)
+	x.req.MoreThanArgs = x.req.detached || x.req.keep || x.req.shell != nil || len(passedValues(x.req.env, sc.PassEnv, policy.Env{})) > 0
 	// From here on only the held directory counts: the container may already have replaced the one
 	// of that name.
 	w.decideInRepository(ctx, x.req)

@@ -29,7 +29,7 @@ func (p *Policy) Decide(req Request) Verdict {
 		return Verdict{Reason: reasonName}
 	}
 	d := newDecision(p, req)
-	v := d.decide()
+	v := d.approve(d.decide())
 	v.Steps = maxSteps - d.m.stepsLeft
 	return v
 }

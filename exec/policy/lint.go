@@ -40,7 +40,9 @@ type subject struct {
 
 func (l *linter) command(name string, set Ruleset) {
 	// Rules that do not parse are reported elsewhere.
-	set.Rules = slices.DeleteFunc(slices.Clone(set.Rules), func(r Rule) bool { return !r.ready })
+	unready := func(r Rule) bool { return !r.ready }
+	set.Rules = slices.DeleteFunc(slices.Clone(set.Rules), unready)
+	set.Approved = slices.DeleteFunc(slices.Clone(set.Approved), unready)
 	names := l.policy.programs(name, set.Exec)
 	if name != GitPush && slices.ContainsFunc(names, func(n string) bool { return tool(n) == "git" }) && !set.Place.Confined() {
 		l.git(name, set)
@@ -48,9 +50,8 @@ func (l *linter) command(name string, set Ruleset) {
 	if len(set.Rules) == 0 && (set.Settings.Stdin != nil || set.Settings.TTY != nil || set.Settings.Output != nil) {
 		l.add(set.Where, name, false, "stdin, tty and output say nothing about a command that is proxied as a whole: write rules")
 	}
-	for i := range set.Rules {
-		r := &set.Rules[i]
-		s := subject{r, r.Title(name), names, &set}
+	for _, r := range set.all() {
+		s := subject{&r, r.Title(name), names, &set}
 		if !set.Place.Confined() {
 			l.checkDangerous(s)
 		}

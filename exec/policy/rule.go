@@ -18,6 +18,7 @@ type Ruleset struct {
 	Prepend  []string // arguments that the host inserts before the caller's
 	GitDir   string   // GitHost, GitMount or empty: which repository git reads
 	Rules    []Rule
+	Approved []Rule // these allow requests about which a person would be asked
 	Settings Settings
 	Place    Place // where it runs and where Exec is
 	Sandbox  Sandbox

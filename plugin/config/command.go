@@ -5,6 +5,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -35,16 +36,22 @@ func (d *document) command(key, n *yaml.Node) policy.Ruleset {
 	known["container"] = d.container(&limits)
 	known["sandbox"] = d.sandbox(&set.Sandbox)
 	known["gitdir"] = scalar(d.reader, "gitdir", &set.GitDir, choice(policy.GitHost, policy.GitMount))
-	known["rules"] = func(n *yaml.Node) {
-		seen := map[string]bool{}
-		d.list(n, "rules", func(n *yaml.Node) {
-			r := d.rule(n, len(set.Rules)+1)
-			if seen[r.ID] {
-				d.fail(n, "there is a rule %s already", r.ID)
-			}
-			seen[r.ID] = true
-			set.Rules = append(set.Rules, r)
-		})
+	seen := map[string]bool{}
+	rules := func(key string, into *[]policy.Rule, read func(*yaml.Node, int) policy.Rule) func(*yaml.Node) {
+		return func(n *yaml.Node) {
+			d.list(n, key, func(n *yaml.Node) {
+				r := read(n, len(*into)+1)
+				if seen[r.ID] {
+					d.fail(n, "there is a rule %s already", r.ID)
+				}
+				seen[r.ID] = true
+				*into = append(*into, r)
+			})
+		}
+	}
+	known["rules"] = rules("rules", &set.Rules, d.rule)
+	if d.role != workspace {
+		known["approved"] = rules("approved", &set.Approved, d.approvedRule)
 	}
 	d.fields(n, "commands."+key.Value, known)
 	if set.SHA256 != "" && set.Exec == "" {
@@ -172,26 +179,15 @@ func unnamedID(r role, number int) string { return r.String() + "#" + strconv.It
 
 func (d *document) rule(n *yaml.Node, number int) policy.Rule {
 	r := policy.Rule{ID: unnamedID(d.role, number), Where: d.where(n)}
-	bad, accept := len(d.problems), ""
+	bad := len(d.problems)
 	var do *policy.Action
-	var argv bool
-	known := d.settings(&r.Settings)
-	known["id"] = scalar(d.reader, "id", &r.ID, ruleID)
+	known := d.matching(&r)
+	maps.Copy(known, d.settings(&r.Settings))
 	known["do"] = optionalScalar(d.reader, "do", &do, policy.ParseAction)
-	known["argv"] = func(n *yaml.Node) {
-		argv = true
-		d.list(n, "argv", func(n *yaml.Node) { r.Argv = append(r.Argv, d.element(n)) })
-	}
 	known["fixed"] = d.scalars("fixed", &r.Fixed)
-	known["effects"] = d.scalars("effects", &r.Effects)
-	known["accept"] = scalar(d.reader, "accept", &accept, choice(policy.CodeAccepted))
-	known["anywhere"] = scalar(d.reader, "anywhere", &r.Anywhere, parseBool)
 	known["reason"] = scalar(d.reader, "reason", &r.Reason, reason)
-	known["test"] = func(n *yaml.Node) {
-		d.fields(n, "test", map[string]func(*yaml.Node){"yes": d.argvs("yes", &r.MustMatch), "no": d.argvs("no", &r.MustNotMatch)})
-	}
+	r.Always = true // unless there is argv
 	d.fields(n, "rule", known)
-	r.Accept, r.Always = accept != "", !argv
 	if do != nil {
 		r.Do = *do
 	}
@@ -200,16 +196,57 @@ func (d *document) rule(n *yaml.Node, number int) policy.Rule {
 		return r
 	case do == nil:
 		d.fail(n, "rule %s: no do: allow, ask or deny", r.ID)
-	case !argv && r.Fixed == nil:
+	case r.Always && r.Fixed == nil:
 		d.fail(n, "rule %s: neither argv nor fixed", r.ID)
 	}
+	d.compile(n, &r)
+	return r
+}
+
+// approvedRule reads a rule that allows requests about which a person would be asked. The command runs as the
+// rule that asks says, so it has no settings.
+func (d *document) approvedRule(n *yaml.Node, number int) policy.Rule {
+	r := policy.Rule{ID: "approved" + unnamedID(d.role, number), Do: policy.Allow, Where: d.where(n), Always: true}
+	bad := len(d.problems)
+	d.fields(n, "approved", d.matching(&r))
+	switch {
+	case len(d.problems) > bad:
+		return r
+	case r.Always:
+		d.fail(n, "rule %s: no argv", r.ID)
+	}
+	d.compile(n, &r)
+	return r
+}
+
+// matching returns the keys of a rule that say which requests it is for.
+func (d *document) matching(r *policy.Rule) map[string]func(*yaml.Node) {
+	return map[string]func(*yaml.Node){
+		"id": scalar(d.reader, "id", &r.ID, ruleID),
+		"argv": func(n *yaml.Node) {
+			r.Always = false
+			d.list(n, "argv", func(n *yaml.Node) { r.Argv = append(r.Argv, d.element(n)) })
+		},
+		"effects": d.scalars("effects", &r.Effects),
+		"accept": scalar(d.reader, "accept", &r.Accept, func(s string) (bool, error) {
+			_, err := choice(policy.CodeAccepted)(s)
+			return err == nil, err
+		}),
+		"anywhere": scalar(d.reader, "anywhere", &r.Anywhere, parseBool),
+		"test": func(n *yaml.Node) {
+			d.fields(n, "test", map[string]func(*yaml.Node){"yes": d.argvs("yes", &r.MustMatch), "no": d.argvs("no", &r.MustNotMatch)})
+		},
+	}
+}
+
+// compile checks a rule that was read from n, and prepares it for matching.
+func (d *document) compile(n *yaml.Node, r *policy.Rule) {
 	if err := CheckEffects(r.Effects); err != nil {
 		d.fail(n, "rule %s: effects: %v", r.ID, err)
 	}
 	if err := r.Compile(); err != nil {
 		d.fail(n, "rule %s: %v", r.ID, err)
 	}
-	return r
 }
 
 // CheckEffects returns an error if one of the effects of a rule is unknown.
