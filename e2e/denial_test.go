@@ -63,6 +63,7 @@ func TestIntegrationPageDenials(t *testing.T) {
 	tab.until("it is revoked", "document.querySelector('#s-denials').hidden")
 	call, id = tab.asked(t, c, args...)
 	tab.keys("j")
+	eval[any](tab, "document.querySelector('"+card(id)+" .end').scrollIntoView()") // as a person scrolls in a small window
 	tab.waitApprovable(id)
 	tab.keys("a")
 	want(t, "stdout once it is asked again", call.Ended(t).Out, "never\n")

@@ -173,7 +173,7 @@ func TestIntegrationPageTabs(t *testing.T) {
 	want(t, "the focus, with one that waits", eval[string](tabs[0], "document.activeElement.id"), "r-"+id)
 	tabs[0].keys("d")
 	tabs[0].until("its key answers", "document.querySelector('"+card(id)+"').matches('.settled.denied')")
-	want(t, "what is below what", eval[string](tabs[0], "[...document.querySelectorAll('section > h2')].map(h => h.id).join()"), "h-pending,h-running,h-grants,h-sessions,h-audit")
+	want(t, "what is below what", eval[string](tabs[0], "[...document.querySelectorAll('section > h2')].map(h => h.id).join()"), "h-pending,h-running,h-grants,h-denials,h-sessions,h-audit")
 }
 
 // again pastes the address of a page that was started anew into the tab of the one before, which

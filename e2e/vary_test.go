@@ -85,7 +85,7 @@ func TestIntegrationVary(t *testing.T) {
 
 // TestIntegrationVaryForms approves a number and words, of a call that the host adds to, and has what cannot vary refused.
 func TestIntegrationVaryForms(t *testing.T) {
-	h := dockerUsers(t)[0]
+	h := newHost(t, false)
 	c := ruled(t, h, varyRules)
 	m := approver(t, h)
 	h.Write(t, h.Work, "a", "abcdef\n", 0o644)
