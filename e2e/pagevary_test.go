@@ -31,7 +31,7 @@ func (tab *Tab) openMenu(id string) {
 // TestIntegrationPageVary lets an argument vary on the page, by the keyboard, in a wide and a narrow window. The rule is
 // shown before it is granted, and then in the list of grants. A key that chooses decides nothing.
 func TestIntegrationPageVary(t *testing.T) {
-	h := dockerUsers(t)[0]
+	h := newHost(t, false)
 	c := ruled(t, h, varyRules)
 	for _, name := range []string{"first", "second", "third", "fourth"} {
 		h.Write(t, h.Work, name, name+"\n", 0o644)
