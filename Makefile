@@ -27,7 +27,7 @@ HALVES   := Integration[A-O] Integration[P-Z]
 # failure stays in the output. Two failures of a test fail the run; so do many failures, a panic, or a data race.
 ONCEMORE := $(GO) tool gotestsum --format pkgname --rerun-fails=1 --rerun-fails-max-failures=6 --rerun-fails-abort-on-data-race
 
-.PHONY: build install demo check test test-integration test-race test-whole test-32 e2e lint fmt bench shims cross engine tools compose screenshots clean
+.PHONY: build install demo check test test-integration test-race test-whole test-32 e2e lint fmt bench attacks shims cross engine tools compose screenshots clean
 
 build: $(PLUGIN)
 
@@ -126,10 +126,14 @@ cross: $(SHIMS) $(SHELLS)
 	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 $(GO) build -o bin/cross/ ./cmd/docker-hostexec
 	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 $(GO) build -o bin/cross/ ./cmd/docker-hostexec
 
-# The table of docs/performance.md, from one run; then starting a command against a bare fork.
+# One table, of which docs/performance.md has the main rows; then starting a command against a bare fork.
 bench: build engine tools
 	@$(GO) test -run TestBench -count=1 -timeout 30m -v ./e2e
-	$(GO) test -run '^$$' -bench . ./exec/proctree ./exec/executor ./exec/policy ./exec/shell
+	$(GO) test -run '^$$' -bench . ./exec/proctree ./exec/executor ./exec/policy ./exec/shell ./exec/audit
+
+# A hostile program on the host, in a sandbox, in a container and by git-push: the table of e2e/tables/modes.md.
+attacks: build engine tools
+	@$(GO) test -run 'TestIntegrationAttackModes$$' -count=1 -v ./e2e
 
 # Without an engine the tests that need one fail here, and are not passed over.
 engine:
@@ -140,7 +144,7 @@ engine:
 TOOLS := git:git make:make g++:g++ perl:perl rsync:rsync cmake:cmake ninja:ninja-build autoconf:autoconf patch:patch \
 	/usr/bin/python3:python3 less:less ps:procps busybox:busybox-static bindfs:bindfs gcc:gcc /usr/include/stdio.h:libc6-dev \
 	ssh:openssh-client /usr/sbin/sshd:openssh-server podman:podman runc:runc chromium:chromium \
-	/usr/share/fonts/truetype/liberation:fonts-liberation
+	/usr/share/fonts/truetype/liberation:fonts-liberation /usr/lib/python3/dist-packages/pytest:python3-pytest
 
 tools:
 	@missing=; for tool in $(TOOLS); do path=$${tool%%:*}; \

@@ -40,6 +40,7 @@ func TestBench(t *testing.T) {
 	b := &bench{host: newHost(t, false)}
 	b.calls(t)
 	b.sandbox(t)
+	b.gitPush(t)
 	// Before there are many containers: each has a dozen pipes, and a user with more than
 	// pipe-user-pages-soft (pipe(7)) gets pipes of two pages instead of sixteen.
 	b.stream(t)

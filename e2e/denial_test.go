@@ -19,10 +19,13 @@ func TestIntegrationDenials(t *testing.T) {
 	call := c.Start(t, "hsh", "-c", "echo never")
 	id := pending(t, h, "never", 1)[0].ID
 	h.Must(t, "hostexec", "deny", "--always", "-m", "not today", id)
-	want(t, "code of the denied call", call.Ended(t).Code, 126)
+	const told = "Command denied: not today; the same is denied until the session ends (request "
+	if r := call.Ended(t); r.Code != 126 || !strings.Contains(r.Err, told) {
+		t.Errorf("the denied call: %v, want %q", r, told)
+	}
 	refused := func(what string) {
 		t.Helper()
-		if r := c.Exec(t, "hsh", "-c", "echo never"); r.Code != 126 || r.Out != "" || !strings.Contains(r.Err, "not today") {
+		if r := c.Exec(t, "hsh", "-c", "echo never"); r.Code != 126 || r.Out != "" || !strings.Contains(r.Err, told) {
 			t.Errorf("%s: %v", what, r)
 		}
 	}

@@ -84,7 +84,7 @@ var allowedImports = map[string]string{
 		"plugin/watch plugin/watch/container exec/mount exec/names exec/policy",
 
 	// Verbs do not import each other.
-	"plugin/verb/agent": "plugin/agent plugin/carrier plugin/cli plugin/config plugin/inject plugin/launch plugin/sessions " +
+	"plugin/verb/agent": "plugin/agent plugin/carrier plugin/cli plugin/config plugin/control plugin/inject plugin/launch plugin/sessions " +
 		"plugin/state plugin/watch exec/mount exec/policy exec/names docs",
 	"plugin/verb/approve": "plugin/cli plugin/control plugin/page plugin/sessions plugin/state exec/approval exec/policy " +
 		"exec/names",
@@ -118,23 +118,24 @@ var allowedImports = map[string]string{
 
 // extraImports are additional imports, each with a reason.
 var extraImports = map[[2]string]string{
-	{"plugin/config", "exec/dir"}:      "a workspace's proposal lies where a container writes: it is opened as such",
-	{"plugin/config", "exec/executor"}: "it finds the program of a rule on PATH as a call does, to know it by what it links to",
-	{"plugin/config", "exec/inputs"}:   "it checks the patterns of inputs as a call does",
-	{"plugin/config", "exec/gitpush"}:  "it checks the names and URLs of remotes as a call does",
-	{"plugin/watch", "exec/gitpush"}:   "it has the remotes of the calls that it has served",
-	{"plugin/page", "exec/job"}:        "what it shows of a command that is over is cut as that of a job is",
-	{"plugin/page", "exec/mount"}:      "it makes the table of what containers can write, without which a browser is started",
-	{"plugin/page", "exec/executor"}:   "a browser is found, and has an environment, as commands are and have",
-	{"plugin/watch", "exec/approval"}:  "it makes the queue that calls ask and that control answers",
-	{"plugin/watch", "exec/audit"}:     "it opens the log of the calls that it has served",
-	{"plugin/watch", "exec/dir"}:       "it makes the directories of requests, which containers can write",
-	{"plugin/watch", "exec/mount"}:     "it makes the table of the container's mounts",
-	{"plugin/watch", "exec/executor"}:  "it makes the runner of the calls that it has served",
-	{"plugin/watch", "exec/job"}:       "it opens the table of the session's jobs",
-	{"plugin/watch", "plugin/inject"}:  "it has the program that runs shells in containers",
-	{"plugin/watch", "exec/shell"}:     "it holds the shells of the session that it serves",
-	{"plugin/watch", "exec/policy"}:    "it makes the policy of the session's record",
+	{"plugin/config", "exec/dir"}:           "a workspace's proposal lies where a container writes: it is opened as such",
+	{"plugin/config", "exec/executor"}:      "it finds the program of a rule on PATH as a call does, to know it by what it links to",
+	{"plugin/config", "exec/inputs"}:        "it checks the patterns of inputs as a call does",
+	{"plugin/config", "exec/gitpush"}:       "it checks the names and URLs of remotes as a call does",
+	{"plugin/watch", "exec/gitpush"}:        "it has the remotes of the calls that it has served",
+	{"plugin/verb/session", "exec/gitpush"}: "prune removes its copies of remotes",
+	{"plugin/page", "exec/job"}:             "what it shows of a command that is over is cut as that of a job is",
+	{"plugin/page", "exec/mount"}:           "it makes the table of what containers can write, without which a browser is started",
+	{"plugin/page", "exec/executor"}:        "a browser is found, and has an environment, as commands are and have",
+	{"plugin/watch", "exec/approval"}:       "it makes the queue that calls ask and that control answers",
+	{"plugin/watch", "exec/audit"}:          "it opens the log of the calls that it has served",
+	{"plugin/watch", "exec/dir"}:            "it makes the directories of requests, which containers can write",
+	{"plugin/watch", "exec/mount"}:          "it makes the table of the container's mounts",
+	{"plugin/watch", "exec/executor"}:       "it makes the runner of the calls that it has served",
+	{"plugin/watch", "exec/job"}:            "it opens the table of the session's jobs",
+	{"plugin/watch", "plugin/inject"}:       "it has the program that runs shells in containers",
+	{"plugin/watch", "exec/shell"}:          "it holds the shells of the session that it serves",
+	{"plugin/watch", "exec/policy"}:         "it makes the policy of the session's record",
 }
 
 // denied are imports that would undo the purpose of a package. deep includes indirect imports.

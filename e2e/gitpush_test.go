@@ -141,6 +141,10 @@ func TestIntegrationGitPushLeaves(t *testing.T) {
 	if r := c.Sh(t, "cd /w/c; git pull -q --no-rebase -X ours; git log --oneline origin/main"); r.Code != 0 || !strings.Contains(r.Out, "theirs") {
 		t.Errorf("pull: %v", r)
 	}
+	h.Write(t, h.State, "config.yaml", "version: 9\n", 0o600)
+	if r := c.Sh(t, "cd /w/c; git fetch"); r.Code == 0 || !strings.Contains(r.Err, "the host's configuration is broken") || strings.Contains(r.Err, "start the container") {
+		t.Errorf("a broken configuration: %v", r)
+	}
 }
 
 // TestIntegrationAttackGitPush pushes from a workspace with hooks and configuration of the

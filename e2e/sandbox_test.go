@@ -101,6 +101,8 @@ func TestIntegrationAttackSandbox(t *testing.T) {
 }
 
 // TestIntegrationSandboxRefuses checks that a sandbox is refused if it could not confine the command.
+//
+// Attack 272.
 func TestIntegrationSandboxRefuses(t *testing.T) {
 	h := newHost(t, false)
 	if !sandboxed(t, h) {
@@ -128,7 +130,26 @@ func TestIntegrationSandboxRefuses(t *testing.T) {
 			}
 		})
 	}
-	h.Write(t, h.State, "config.yaml", "version: 1\ncommands:\n  tool:\n    where: sandbox\n    sandbox: {read: ["+tools+"]}\n", 0o600)
+	config := func(sandbox string) {
+		h.Write(t, h.State, "config.yaml", "version: 1\ncommands:\n  tool:\n    where: sandbox\n    sandbox: "+sandbox+"\n", 0o600)
+	}
+	h.Write(t, h.Home, "secret", "of the host\n", 0o600)
+	check(t, os.Symlink("..", filepath.Join(h.Work, "cache"))) // as the container could
+	for _, list := range []string{"cache", "read", "creds", "write"} {
+		config("{" + list + ": [~/work/cache]}")
+		r := h.Holding(t, "--proxy", "tool=/bin/sh").Exec(t, "tool", "-c", "cat ~/work/cache/secret")
+		if r.Code == 0 || r.Out != "" || !strings.Contains(r.Err, "the container can replace ") {
+			t.Errorf("%s: a link of the container: %v", list, r)
+		}
+	}
+	for _, sandbox := range []string{"{write: [" + h.Home + "]}", "{read: [/]}", "{creds: [" + h.State + "/config.yaml]}", "{cache: [~/state/sessions]}"} {
+		config(sandbox)
+		r := h.Holding(t, "--proxy", "tool=/bin/sh").Exec(t, "tool", "-c", "echo ran")
+		if r.Code == 0 || r.Out != "" || !strings.Contains(r.Err, "shows the state of hostexec") {
+			t.Errorf("%s shows the state: %v", sandbox, r)
+		}
+	}
+	config("{read: [" + tools + "]}")
 	c := h.Holding(t, "--proxy", "tool="+tool)
 	want(t, "a program that may be read", c.Exec(t, "tool").Out, "tool\n")
 }

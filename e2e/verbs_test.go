@@ -298,17 +298,3 @@ func TestIntegrationPrivateState(t *testing.T) {
 		}
 	}
 }
-
-// TestIntegrationAgentRules prints the rules for agents: when and how to call, questions to a
-// person, and checks.
-func TestIntegrationAgentRules(t *testing.T) {
-	h := newHost(t, false)
-	r := h.Docker(t, "hostexec", "agent-rules")
-	for _, heading := range []string{"\n## When to use it\n", "\n## Patterns\n", "\n## When approval is needed\n", "\n## How to check\n"} {
-		if !strings.Contains(r.Out, heading) {
-			t.Errorf("there is no heading %q", heading)
-		}
-	}
-	want(t, "the code", r.Code, 0)
-	want(t, "the code with an argument", h.Docker(t, "hostexec", "agent-rules", "x").Code, 1)
-}

@@ -18,6 +18,23 @@ var decideTimeout = 10 * time.Second
 // errFull means that the host cannot start the relay in the container.
 const errFull = wire.Error("no process can be started in the container: has it reached its limit, --pids-limit?")
 
+// cgroups is the mount point of the container's control groups. It is a variable so that tests can replace it.
+var cgroups = "/sys/fs/cgroup"
+
+// relayPids is the number of processes and threads that the start of a relay takes, with the engine's own.
+const relayPids = 10
+
+// full reports whether the container's limit leaves no room for a relay. The files are those of cgroup v2, or v1.
+func full() bool {
+	for _, dir := range [...]string{"/", "/pids/"} {
+		now, _ := number(readWord(cgroups + dir + "pids.current"))
+		if most, ok := number(readWord(cgroups + dir + "pids.max")); ok && now+relayPids > most { // or max
+			return true
+		}
+	}
+	return false
+}
+
 // directory returns the mount point of the host's share.
 func directory(env []string) string {
 	if dir := variable(env, "HOSTEXEC_DIR"); dir != "" {
@@ -38,6 +55,9 @@ func (c *call) dial(dir string) (sock int, relayed bool, err error) {
 			if sock, e := connect(dir + "/relay/socket"); e == nil {
 				return sock, true, nil
 			} else if waited > decideTimeout {
+				if full() { // in an attached container, the host cannot write another word
+					e = errFull
+				}
 				return -1, false, e
 			}
 		}

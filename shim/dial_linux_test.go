@@ -39,6 +39,41 @@ func TestFull(t *testing.T) {
 	}
 }
 
+// TestFullAttached checks the same in an attached container, where the host cannot write why the relay is not there.
+func TestFullAttached(t *testing.T) {
+	for _, tt := range []struct {
+		name, at, now, most string
+		full                bool
+	}{
+		{"cgroup v2", "", "31", "40", true},
+		{"cgroup v1", "pids", "40", "40", true},
+		{"room is left", "", "30", "40", false},
+		{"no limit", "", "4000", "max", false},
+		{"unknown", "pids", "", "", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			groups := t.TempDir()
+			if err := os.MkdirAll(filepath.Join(groups, tt.at), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			for name, text := range map[string]string{"pids.current": tt.now, "pids.max": tt.most} {
+				if err := os.WriteFile(filepath.Join(groups, tt.at, name), []byte(text+"\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s := &fakeHost{t: t, dir: t.TempDir()}
+			s.decide("relay")
+			c := s.command("make")
+			c.Env = append(c.Env, "TEST_PATIENCE=20ms", "TEST_CGROUPS="+groups)
+			c.Stderr = &c.stderr
+			c.start().wantExit(wire.CodeFailed)
+			if got := strings.Contains(c.stderr.String(), "docker update --pids-limit"); got != tt.full {
+				t.Errorf("stderr = %q, want the hint about pids: %v", &c.stderr, tt.full)
+			}
+		})
+	}
+}
+
 func TestNoHost(t *testing.T) {
 	tests := []struct {
 		name, carrier, patience string

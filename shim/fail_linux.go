@@ -9,7 +9,7 @@ import (
 )
 
 // fail writes to stderr why the shim ends the call, and returns code. The lines are a reason, an optional
-// hint, and the same as JSON if HOSTEXEC_JSON=1.
+// hint, and the same as JSON if HOSTEXEC_JSON=1. For a caller that reads an object, it writes that to stdout.
 func (c *call) fail(code int, reason, hint string) int {
 	text := "hostexec: " + reason + "\n"
 	if hint != "" {
@@ -19,7 +19,15 @@ func (c *call) fail(code int, reason, hint string) int {
 		text += failure(code, reason, hint)
 	}
 	writeAll(2, []byte(text))
+	if begin := c.fallback.Load(); begin != nil {
+		writeAll(1, []byte(*begin+`,"exit_code":`+decimal(code)+`,"error":`+quote(reason)+"}\n"))
+	}
 	return code
+}
+
+// decimal returns a code from 100 to 199 as digits.
+func decimal(code int) string {
+	return string([]byte{'1', byte('0' + code/10%10), byte('0' + code%10)})
 }
 
 // failure returns one line of JSON with the same fields as the host's (exec/call).
@@ -31,8 +39,7 @@ func failure(code int, reason, hint string) string {
 	case wire.CodeTimeout:
 		status = "timeout"
 	}
-	digits := string([]byte{byte('0' + code/100), byte('0' + code/10%10), byte('0' + code%10)}) // code is 124 to 127
-	return `{"status":"` + status + `","code":` + digits + `,"reason":` + quote(reason) + `,"rule":"","request":"","hint":` + quote(hint) + "}\n"
+	return `{"status":"` + status + `","code":` + decimal(code) + `,"reason":` + quote(reason) + `,"rule":"","request":"","hint":` + quote(hint) + "}\n"
 }
 
 // quote returns s as a JSON string (RFC 8259, section 7), in printable ASCII. Each other byte becomes the

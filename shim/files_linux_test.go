@@ -48,6 +48,16 @@ func byFilesFrom(t *testing.T, stdin *os.File, answer func(base string) error, e
 	return nil, nil, ""
 }
 
+// waitFor waits until a file exists.
+func waitFor(file string) (err error) {
+	for began := time.Now(); time.Since(began) < 20*time.Second; time.Sleep(time.Millisecond) {
+		if _, err = os.Stat(file); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
 // answer writes the files of a host, the exit file last. It leaves out empty ones.
 func answer(stdout, status, exit string) func(base string) error {
 	return func(base string) error {
@@ -176,12 +186,8 @@ func TestFilesWakeup(t *testing.T) {
 		}
 		err = errors.Join(os.Remove(base+".req"), os.WriteFile(base+".stdout", nil, 0o600), os.WriteFile(base+".stderr", nil, 0o600))
 		_, werr := bell.Write([]byte{0})
-		for began := time.Now(); time.Since(began) < 20*time.Second; time.Sleep(time.Millisecond) {
-			if _, err := os.Stat(base + ".alive"); err == nil {
-				break // the shim has read the files and waits
-			}
-		}
-		return errors.Join(err, werr, bell.Close())
+		// With .alive, the shim has read the files and waits.
+		return errors.Join(err, werr, waitFor(base+".alive"), bell.Close())
 	})
 	c.wantExit(125)
 	if !strings.Contains(c.stderr.String(), "the host side went away") {
@@ -198,12 +204,7 @@ func TestFilesWakeup(t *testing.T) {
 func TestFilesSignal(t *testing.T) {
 	c, _, dir := byFiles(t, func(base string) error {
 		err := errors.Join(os.Remove(base+".req"), os.WriteFile(base+".stdout", []byte("out"), 0o600), os.WriteFile(base+".stderr", nil, 0o600))
-		for began := time.Now(); time.Since(began) < 20*time.Second; time.Sleep(time.Millisecond) {
-			if _, err := os.Stat(base + ".alive"); err == nil {
-				break // the shim listens to signals by then
-			}
-		}
-		return err
+		return errors.Join(err, waitFor(base+".alive")) // the shim listens to signals by then
 	})
 	if err := c.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)

@@ -189,12 +189,23 @@ func (f *files) leave(why string) bool {
 	if was {
 		return false
 	}
+	if why != "" {
+		f.readFallback()
+	}
 	// Renames, so that the host does not read an incomplete file.
 	if why != "" && syscall.Unlink(f.id+".req") != nil && f.put(".req.tmp", []byte(why)) == nil {
 		syscall.Rename(f.id+".req.tmp", f.id+".cancel")
 	}
 	f.removeFiles()
 	return true
+}
+
+// readFallback reads and removes the file with the beginning of an object, if the host has written one.
+func (f *files) readFallback() {
+	text, _ := read(f.id+".fallback", wire.MaxFrame)
+	if syscall.Unlink(f.id + ".fallback"); text != "" {
+		f.c.fallback.Store(&text)
+	}
 }
 
 // leaveAndEnd is like leave, for a caller that ends the process afterwards. If a signal or the clock came

@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 	if d, err := time.ParseDuration(os.Getenv("TEST_PATIENCE")); err == nil {
 		decideTimeout = d
 	}
+	if dir := os.Getenv("TEST_CGROUPS"); dir != "" {
+		cgroups = dir
+	}
 	args := os.Args
 	if os.Getenv("TEST_LONG") != "" {
 		args = append(args, strings.Repeat("x", wire.MaxExec))

@@ -23,6 +23,9 @@ func (c *call) serve() int {
 			err = c.capture()
 		case wire.KindStarted:
 			err = c.started(p)
+		case wire.KindFallback:
+			text := string(p)
+			c.fallback.Store(&text)
 		case wire.KindStdout:
 			err = c.output(1, p)
 		case wire.KindStderr:

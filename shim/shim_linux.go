@@ -20,18 +20,19 @@ type call struct {
 	host            host
 	files           atomic.Pointer[files] // used instead of host for a call by files
 	in              frameReader
-	tty             *terminal    // in pty mode; set before running, then only read
-	stdin           *stdin       // if 0 is pumped; set before running, then only read
-	asked           atomic.Bool  // host.fd is set and the request is sent
-	running         atomic.Bool  // Started was received; signals go to the command from then on
-	listening       bool         // signals are subscribed
-	ctty            int          // the controlling terminal, or -1; used by the signal goroutine only
-	stopCommandOnly atomic.Bool  // the last TSTP was for the command only
-	sent            atomic.Int64 // the last forwarded signal
-	sizes           sync.Mutex   // held while a Winsize frame is made, so that frames keep their order
-	writes          atomic.Int64 // odd while output is being written
-	frames          atomic.Int64 // number of frames received from the host
-	ungranted       int          // bytes of written output that were not yet returned as credit
+	tty             *terminal              // in pty mode; set before running, then only read
+	stdin           *stdin                 // if 0 is pumped; set before running, then only read
+	asked           atomic.Bool            // host.fd is set and the request is sent
+	running         atomic.Bool            // Started was received; signals go to the command from then on
+	listening       bool                   // signals are subscribed
+	ctty            int                    // the controlling terminal, or -1; used by the signal goroutine only
+	stopCommandOnly atomic.Bool            // the last TSTP was for the command only
+	sent            atomic.Int64           // the last forwarded signal
+	sizes           sync.Mutex             // held while a Winsize frame is made, so that frames keep their order
+	writes          atomic.Int64           // odd while output is being written
+	frames          atomic.Int64           // number of frames received from the host
+	fallback        atomic.Pointer[string] // the beginning of an object, which fail completes
+	ungranted       int                    // bytes of written output that were not yet returned as credit
 }
 
 func run(args, env []string) int {

@@ -50,20 +50,55 @@ type Question struct {
 	Inputs   *inputs.Set // the files on whose content an approval can depend; nil: it cannot
 	NoInputs string      // why it cannot
 	Diff     string      // how Inputs differ from those of an approval that held while they were unchanged
+	Preview  *Preview    // nil: the rule wants none, or nobody has seen the question yet
 
 	// The digest does not have these. A grant with a variable argument needs them.
 	Called    []string  // the caller's own arguments, if Args has others; then Notes[0] shows them
 	Workspace Workspace // the directory tree of the host that has Dir
 	Paths     []int     // arguments that were found to be paths below Workspace
 	Offers    []Offer   // which arguments may vary
+
+	// Setup identifies how the command runs, as far as the other fields do not show it: its environment, sandbox and
+	// limits. It is not part of the digest. If it is empty, the question is not like any other.
+	Setup string
+}
+
+// Preview is the output of a command that ran before the question, with arguments that have it only show its effects. It is
+// the word of a program that the container may control, and approves nothing.
+type Preview struct {
+	Added   []string // the arguments that the rule adds
+	Output  string   // the beginning, in lines of printable ASCII and tabs
+	Problem string   // why there is no output, or not all of it
+}
+
+// texts returns everything that a person is shown of p; nothing if p is nil.
+func (p *Preview) texts() []string {
+	if p == nil {
+		return nil
+	}
+	return append([]string{p.Output, p.Problem}, p.Added...)
 }
 
 // Digest identifies everything that an answer applies to: the command, where it runs, the rule and
 // the session. Equal questions of different callers have equal digests.
 func (q *Question) Digest() string {
+	return digestOf([]string{q.Session, q.Container, q.Cwd, q.Dir, q.Path, q.Rule, string(q.Grade)}, q.Effects, q.Notes, q.Args)
+}
+
+// Shown identifies what a person was shown: the question, its inputs and their changes, and its preview. An answer has to
+// repeat it.
+func (q *Question) Shown() string {
+	files := q.Inputs.Digest()
+	if files == "" && q.Diff == "" && q.Preview == nil {
+		return q.Digest()
+	}
+	return digestOf([]string{q.Digest(), files, q.Diff}, q.Preview.texts())
+}
+
+// digestOf returns the SHA-256 digest of lists, in hex. Different lists have different digests.
+func digestOf(lists ...[]string) string {
 	h := sha256.New()
-	fixed := []string{q.Session, q.Container, q.Cwd, q.Dir, q.Path, q.Rule, string(q.Grade)}
-	for _, list := range [][]string{fixed, q.Effects, q.Notes, q.Args} {
+	for _, list := range lists {
 		writeLen(h, len(list))
 		for _, s := range list {
 			writeLen(h, len(s))
@@ -73,18 +108,10 @@ func (q *Question) Digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Shown identifies what a person was shown: the question, its inputs and their changes. An answer has to repeat it.
-func (q *Question) Shown() string {
-	files := q.Inputs.Digest()
-	if files == "" && q.Diff == "" {
-		return q.Digest()
-	}
-	h := sha256.New()
-	for _, s := range []string{q.Digest(), files, q.Diff} {
-		writeLen(h, len(s))
-		io.WriteString(h, s)
-	}
-	return hex.EncodeToString(h.Sum(nil))
+// identity returns q without the facts that its digest lacks and that may differ in an equal question.
+func (q Question) identity() Question {
+	q.Inputs, q.NoInputs, q.Diff, q.Preview = nil, "", "", nil
+	return q
 }
 
 func writeLen(h hash.Hash, n int) {
@@ -109,6 +136,7 @@ type Answer struct {
 	Outcome Outcome
 	Reason  string // for Denied and Refused
 	By      string // the user who decided, for Approved and Denied
+	Always  bool   // for Denied: the same is denied until the session ends
 	Inputs  string // for Approved: it holds only if the inputs still have this digest; empty: whatever they are
 }
 

@@ -4,29 +4,24 @@ package approval
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 	"time"
-
-	"github.com/moby/sys/atomicwriter"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Denial is a denial that is valid until the session ends: the same question is denied without
-// asking. It wins over any grant.
+// asking. It wins over any grant. Its terms are those of a grant until the session ends.
 type Denial struct {
-	ID       string // 16 hex digits
-	Question Question
-	User     string // the user who made it
-	Made     time.Time
-	Reason   string
+	Grant
+	Reason string
+}
 
-	digest string // of Question
+// Answer returns the answer to calls that the denial refuses.
+func (d Denial) Answer() Answer {
+	return Answer{Outcome: Denied, Reason: d.Reason, By: d.By(), Always: true}
 }
 
 // By returns the name under which calls that the denial refused are recorded.
@@ -61,19 +56,12 @@ type denialFile struct {
 
 // set replaces the denials, first in the file and then in memory.
 func (s *denials) set(list []Denial) error {
-	if s.file != "" {
-		all := make([]denialFile, len(list))
-		for i, d := range list {
-			g := Grant{ID: d.ID, Question: d.Question, User: d.User, Made: d.Made, Left: Unlimited}
-			all[i] = denialFile{g.fileForm(), quotedBytes(d.Reason)}
-		}
-		b, err := json.MarshalIndent(all, "", "  ")
-		if err == nil {
-			err = atomicwriter.WriteFile(s.file, append(b, '\n'), 0o600)
-		}
-		if err != nil {
-			return fmt.Errorf("write denials: %w", err)
-		}
+	all := make([]denialFile, len(list))
+	for i, d := range list {
+		all[i] = denialFile{d.fileForm(), quotedBytes(d.Reason)}
+	}
+	if err := store("denial", s.file, all); err != nil {
+		return err
 	}
 	s.list = list
 	return nil
@@ -81,39 +69,14 @@ func (s *denials) set(list []Denial) error {
 
 // LoadDenials stores the denials in file, and reads those that an earlier queue stored there for session. After an
 // error there are none. Call it before the first Ask. Without it, they are in memory only.
-func (q *Queue) LoadDenials(file, session string) error {
+func (q *Queue) LoadDenials(file, session string) (err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.denied.file = file
-	b, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	var list []Denial
-	if err == nil {
-		list, err = parseDenials(b, session)
-	}
-	if err != nil {
-		return fmt.Errorf("read denials: %w", err)
-	}
-	q.denied.list = list
-	return nil
-}
-
-func parseDenials(b []byte, session string) ([]Denial, error) {
-	var list []denialFile
-	if err := names.Decode(b, &list); err != nil {
-		return nil, err
-	}
-	all := make([]Denial, len(list))
-	for i, k := range list {
-		if err := k.Call.check(session); err != nil {
-			return nil, fmt.Errorf("denial %d: %w", i+1, err)
-		}
-		g := k.Call.grant()
-		all[i] = Denial{ID: g.ID, Question: g.Question, User: g.User, Made: g.Made, Reason: string(k.Reason), digest: g.digest}
-	}
-	return all, nil
+	q.denied.list, err = load("denial", file, func(k denialFile) (Denial, error) {
+		return Denial{k.Call.grant(), string(k.Reason)}, k.Call.check(session)
+	})
+	return err
 }
 
 // DenyAlways denies a question as Deny does, and denies the same question until the session ends.
@@ -128,13 +91,11 @@ func (q *Queue) DenyAlways(id, digest, reason, by string) error {
 		return fmt.Errorf("%d denials of this session hold already: revoke some", len(q.denied.list))
 	}
 	reason = cmp.Or(reason, DefaultReason)
-	ask := e.Question
-	ask.Inputs, ask.NoInputs, ask.Diff = nil, "", "" // the denial holds whatever the files are
-	d := Denial{ID: names.RandomHex(8), Question: ask, User: by, Made: time.Now(), Reason: reason, digest: e.digest}
+	d := Denial{Grant{ID: names.RandomHex(8), Question: e.Question.identity(), User: by, Made: time.Now(), Left: Unlimited, digest: e.digest}, reason}
 	if err := q.denied.set(append(slices.Clone(q.denied.list), d)); err != nil { // deny nothing if the denial cannot be stored
 		return err
 	}
-	q.settle(e, e.requests(), Answer{Outcome: Denied, Reason: reason, By: by})
+	q.settle(e, e.requests(), Answer{Outcome: Denied, Reason: reason, By: by, Always: true})
 	return nil
 }
 

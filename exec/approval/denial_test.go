@@ -31,7 +31,7 @@ func TestDenyAlways(t *testing.T) {
 		if err := q.DenyAlways("01", ask.Digest(), "not here", "ann"); err != nil {
 			t.Fatal(err)
 		}
-		if a := <-got; a != (Answer{Outcome: Denied, Reason: "not here", By: "ann"}) {
+		if a := <-got; a != (Answer{Outcome: Denied, Reason: "not here", By: "ann", Always: true}) {
 			t.Errorf("the answer is %+v", a)
 		}
 		// A denial wins over a grant of the same call.

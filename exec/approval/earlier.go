@@ -15,6 +15,11 @@ type Earlier struct {
 	Denied   int `json:"denied"`
 }
 
+// Plus returns the sum of e and other.
+func (e Earlier) Plus(other Earlier) Earlier {
+	return Earlier{e.Asked + other.Asked, e.Approved + other.Approved, e.Denied + other.Denied}
+}
+
 // String describes e, as in "asked 3 times: 2 approved, 1 denied". It is empty if there were no earlier requests.
 func (e Earlier) String() string {
 	if e.Asked == 0 {

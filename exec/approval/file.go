@@ -3,10 +3,15 @@
 package approval
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strconv"
 	"time"
+
+	"github.com/moby/sys/atomicwriter"
 
 	"github.com/docker-hostexec/hostexec/exec/inputs"
 	"github.com/docker-hostexec/hostexec/exec/names"
@@ -58,19 +63,41 @@ func (e *quotedBytes) UnmarshalText(b []byte) error {
 	return nil
 }
 
-func parse(b []byte, session string) ([]Grant, error) {
-	var list []grantFile
-	if err := names.Decode(b, &list); err != nil {
-		return nil, err
+// store writes list to file, unless file is empty. noun names an entry.
+func store[F any](noun, file string, list []F) error {
+	if file == "" {
+		return nil
 	}
-	grants := make([]Grant, len(list))
+	b, err := json.MarshalIndent(list, "", "  ")
+	if err == nil {
+		err = atomicwriter.WriteFile(file, append(b, '\n'), 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("write %ss: %w", noun, err)
+	}
+	return nil
+}
+
+// load reads the list that store wrote to file, if there is one. One invalid entry makes all of them invalid.
+func load[F, T any](noun, file string, parse func(F) (T, error)) ([]T, error) {
+	b, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var list []F
+	if err == nil {
+		err = names.Decode(b, &list)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %ss: %w", noun, err)
+	}
+	all := make([]T, len(list))
 	for i, k := range list {
-		if err := k.check(session); err != nil {
-			return nil, fmt.Errorf("grant %d: %w", i+1, err)
+		if all[i], err = parse(k); err != nil {
+			return nil, fmt.Errorf("read %ss: %s %d: %w", noun, noun, i+1, err)
 		}
-		grants[i] = k.grant()
 	}
-	return grants, nil
+	return all, nil
 }
 
 var idForm = names.Form{Chars: "0-9a-f", Min: 16, Max: 16}

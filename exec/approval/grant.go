@@ -65,7 +65,7 @@ type Terms struct {
 // grant returns a grant with these terms.
 func (t Terms) grant(ask Question, by string, now time.Time) (Grant, error) {
 	files := ask.Inputs
-	ask.Inputs, ask.NoInputs, ask.Diff = nil, "", ""
+	ask = ask.identity()
 	g := Grant{ID: names.RandomHex(8), Question: ask, User: by, Made: now, Left: Unlimited, digest: ask.Digest()}
 	if t.Unchanged {
 		if t.Vary != "" {

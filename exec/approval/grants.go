@@ -3,15 +3,9 @@
 package approval
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 	"time"
-
-	"github.com/moby/sys/atomicwriter"
 )
 
 // grants are the grants of one session, in a file and in memory. The queue's mu guards them.
@@ -77,18 +71,12 @@ func (s *grants) remove(id string) (digest string, err error) {
 
 // set replaces the grants, first in the file and then in memory.
 func (s *grants) set(list []Grant) error {
-	if s.file != "" {
-		all := make([]grantFile, len(list))
-		for i, g := range list {
-			all[i] = g.fileForm()
-		}
-		b, err := json.MarshalIndent(all, "", "  ")
-		if err == nil {
-			err = atomicwriter.WriteFile(s.file, append(b, '\n'), 0o600)
-		}
-		if err != nil {
-			return fmt.Errorf("write grants: %w", err)
-		}
+	all := make([]grantFile, len(list))
+	for i, g := range list {
+		all[i] = g.fileForm()
+	}
+	if err := store("grant", s.file, all); err != nil {
+		return err
 	}
 	s.list = list
 	return nil
@@ -96,19 +84,8 @@ func (s *grants) set(list []Grant) error {
 
 // load reads the grants that an earlier queue stored for session in file, and stores later ones there. If any
 // part of the file is invalid, load returns an error and there are no grants.
-func (s *grants) load(file, session string) error {
+func (s *grants) load(file, session string) (err error) {
 	s.file = file
-	b, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	var list []Grant
-	if err == nil {
-		list, err = parse(b, session)
-	}
-	if err != nil {
-		return fmt.Errorf("read grants: %w", err)
-	}
-	s.list = list
-	return nil
+	s.list, err = load("grant", file, func(k grantFile) (Grant, error) { return k.grant(), k.check(session) })
+	return err
 }

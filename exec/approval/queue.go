@@ -98,7 +98,7 @@ func (q *Queue) enter(ask Question, now time.Time) (*waiter, Answer) {
 	defer q.mu.Unlock()
 	digest := ask.Digest()
 	if d, ok := q.denied.of(digest); ok {
-		return nil, Answer{Outcome: Denied, Reason: d.Reason, By: d.By()}
+		return nil, d.Answer()
 	}
 	if a, ok := q.takeStoredAnswer(digest, now); ok {
 		return nil, a
@@ -115,6 +115,19 @@ func (q *Queue) enter(ask Question, now time.Time) (*waiter, Answer) {
 		return nil, errNobody
 	}
 	return q.enqueue(ask, digest, now, cmp.Or(q.Timeout, defaultTimeout))
+}
+
+// Opens reports whether Ask would now show ask to a person as a new question. It would not if the same question waits, or
+// if the answer is known.
+func (q *Queue) Opens(ask Question) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	digest, now := ask.Digest(), time.Now()
+	_, denied := q.denied.of(digest)
+	known := func(w *waiter) bool { return w.digest == digest }
+	return !denied && !slices.ContainsFunc(q.answered, known) && !q.denials[digest].until.After(now) &&
+		(q.Notifies || !q.unattended()) && len(q.questions) < maxQuestions &&
+		!slices.ContainsFunc(q.questions, func(e *question) bool { return e.digest == digest })
 }
 
 var errNobody = refused("nobody is there to ask: run docker hostexec ui on the host, or docker hostexec pending --watch")

@@ -59,6 +59,8 @@ type Record struct {
 	Reason   string   // DENY, REFUSALS: the reason
 	By       string   // APPROVE, DENY: the user who decided, if a person decided
 	Inputs   string   // APPROVE: the digest of the files, if it holds only while they are unchanged
+	More     bool     // APPROVE: the question was about more than the arguments
+	Preview  string   // REQUEST: the arguments that are added for a preview, quoted for a shell; empty: none runs
 	Approved bool     // START: a person has allowed it; not written to the log, see SyncApproved
 	Exit     int      // COMPLETE
 	Signal   string   // COMPLETE: the signal that killed the command, if any

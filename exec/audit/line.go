@@ -34,6 +34,9 @@ func body(info SessionInfo, r Record, redact []*regexp.Regexp) string {
 		field(&b, "rule", r.Rule)
 		field(&b, "path", r.Path)
 		field(&b, "cwd", r.Dir)
+		if r.Preview != "" {
+			field(&b, "preview", r.Preview)
+		}
 	case AutoApprove:
 		if r.Pattern == "" {
 			r.Pattern = r.Rule
@@ -45,6 +48,9 @@ func body(info SessionInfo, r Record, redact []*regexp.Regexp) string {
 		text(&b, "user", r.By)
 		if r.Inputs != "" {
 			field(&b, "inputs", r.Inputs)
+		}
+		if r.More {
+			b.WriteString(" more=yes")
 		}
 	case Timeout, Cancel:
 		field(&b, "rule", r.Rule)
@@ -85,9 +91,17 @@ func text(b *strings.Builder, name, value string) {
 	b.WriteString(" " + name + "=" + strconv.QuoteToASCII(value))
 }
 
-const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-/:"
-
-func isPlain(s string) bool { return s != "-" && s != "" && strings.Trim(s, plain) == "" }
+// isPlain reports whether a value needs no quotes.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '+' && c <= ':' && c != ',', c == '_':
+		default:
+			return false
+		}
+	}
+	return s != "-" && s != ""
+}
 
 const (
 	// maxArg is the maximum number of bytes of an argument in a record. A longer argument is

@@ -93,35 +93,45 @@ var Kinds = []Kind{Request, AutoApprove, Approve, Deny, Timeout, Cancel, Start, 
 // cutField removes name=value from the front of fields. A value has exactly one valid form, plain
 // or quoted.
 func cutField(fields string) (name, value, rest string, err error) {
-	bad := fmt.Errorf("%w: %.20q is no field", errForm, fields)
 	name, after, ok := strings.Cut(fields, "=")
-	if !ok || name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_0123456789") != "" {
-		return "", "", "", bad
-	}
-	var raw string
-	if strings.HasPrefix(after, `"`) {
-		if raw, err = strconv.QuotedPrefix(after); err != nil {
-			return "", "", "", bad
-		}
-		if value, err = strconv.Unquote(raw); err != nil || strconv.QuoteToASCII(value) != raw {
-			return "", "", "", bad
-		}
-	} else {
-		raw, _, _ = strings.Cut(after, " ")
-		if value = raw; raw == "-" {
-			value = ""
-		} else if !isPlain(raw) {
-			return "", "", "", bad
-		}
-	}
-	rest = after[len(raw):]
-	if rest == "" {
-		return name, value, "", nil
-	}
-	if rest, ok = strings.CutPrefix(rest, " "); !ok || rest == "" {
-		return "", "", "", bad
+	value, rest, valid := cutValue(after)
+	if !ok || !valid || !isFieldName(name) {
+		return "", "", "", fmt.Errorf("%w: %.20q is no field", errForm, fields)
 	}
 	return name, value, rest, nil
+}
+
+// cutValue removes a value and the space after it from the front of fields.
+func cutValue(fields string) (value, rest string, ok bool) {
+	raw, _, _ := strings.Cut(fields, " ")
+	switch {
+	case strings.HasPrefix(fields, `"`):
+		var err error
+		if raw, err = strconv.QuotedPrefix(fields); err != nil {
+			return "", "", false
+		}
+		if value, err = strconv.Unquote(raw); err != nil || strconv.QuoteToASCII(value) != raw {
+			return "", "", false
+		}
+	case isPlain(raw):
+		value = raw
+	case raw != "-":
+		return "", "", false
+	}
+	if rest = fields[len(raw):]; rest == "" {
+		return value, "", true
+	}
+	rest, ok = strings.CutPrefix(rest, " ")
+	return value, rest, ok && rest != ""
+}
+
+func isFieldName(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c != '_' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != ""
 }
 
 // set stores the value of a field.
@@ -131,6 +141,8 @@ func (e *Entry) set(name, value string) (err error) {
 		return nil
 	}
 	switch name {
+	case "more":
+		e.More = value == "yes"
 	case "cmd_bytes":
 		e.Bytes, err = strconv.Atoi(value)
 	case "exit":
@@ -192,6 +204,8 @@ func (e *Entry) ownField(name string) *string {
 		return &e.Dir
 	case "user":
 		return &e.By
+	case "preview":
+		return &e.Preview
 	case "inputs":
 		return &e.Inputs
 	case "reason":

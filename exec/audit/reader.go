@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Line is one line of a log. Text does not include the line end.
@@ -37,6 +38,7 @@ type Reader struct {
 	partialLine       []byte // the beginning of a line that has no end yet
 	long              bool   // bytes of that line were dropped after part
 	n                 int    // lines of the current file read so far
+	since             time.Time
 }
 
 // OpenReader opens the log at path with its rotated files, as they are now.
@@ -111,6 +113,9 @@ func (r *Reader) Follow() {
 func (r *Reader) Next() (Line, error) {
 	for len(r.queue) > 0 {
 		if line, ok, err := r.line(); ok || err != nil {
+			if err == nil && r.isOld(line) {
+				continue
+			}
 			return line, err
 		}
 		if len(r.partialLine) > 0 && (len(r.queue) > 1 || !r.follow) {

@@ -26,7 +26,7 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 	out := entryJSON{
 		Time: e.Time, Event: e.Kind, Project: e.Project, Branch: e.Branch, Session: e.Session, Container: e.Container, Agent: e.Agent,
 		Command: e.Command, Bytes: e.Bytes, SHA256: e.SHA256, Request: e.Request, Rule: e.Rule, Pattern: e.Pattern,
-		Path: e.Path, Dir: e.Dir, User: e.By, Reason: e.Reason, Signal: e.Signal,
+		Path: e.Path, Dir: e.Dir, User: e.By, More: e.More, Reason: e.Reason, Signal: e.Signal,
 		Chain: e.Chain, Seq: e.Seq, Prev: e.Prev, Hash: e.Hash,
 	}
 	for _, s := range []*string{
@@ -63,6 +63,7 @@ type entryJSON struct {
 	Path      string    `json:"path,omitempty"`
 	Dir       string    `json:"cwd,omitempty"`
 	User      string    `json:"user,omitempty"`
+	More      bool      `json:"more,omitempty"`
 	Reason    string    `json:"reason,omitempty"`
 	Signal    string    `json:"signal,omitempty"`
 	Count     int       `json:"count,omitempty"`

@@ -2,7 +2,14 @@
 
 package audit
 
-import "strings"
+import (
+	"strings"
+
+	"al.essio.dev/pkg/shellescape"
+)
+
+// Sum returns the SHA256 of an Entry for a command with args whose text is cut or redacted.
+func Sum(args []string) string { return digestOf(shellescape.QuoteCommand(args)) }
 
 // Split returns the exact arguments of e's command. It reports false if the record does not contain
 // all of them, because the command was too long or was redacted.

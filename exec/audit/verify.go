@@ -3,9 +3,12 @@
 package audit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -34,8 +37,12 @@ const maxFaults = 100
 // Verify reads a log to its end and checks all chains. It cannot detect that the last records of a
 // chain were removed. It also cannot detect that a process with write access rewrote a chain from
 // some record to its end.
-func Verify(r *Reader) (Report, error) {
-	v := verifier{chains: map[string]*chainEnd{}, running: map[string]Fault{}, mayLackOlderFiles: r.mayLackOlderFiles}
+func Verify(r *Reader) (Report, error) { return VerifyEach(r, func(Entry) {}) }
+
+// VerifyEach is Verify, and calls f for each record that was not altered. Only the whole Report tells whether the log
+// can be trusted.
+func VerifyEach(r *Reader, f func(Entry)) (Report, error) {
+	v := verifier{each: f, chains: map[string]*chainEnd{}, running: map[string]startRecord{}, mayLackOlderFiles: r.mayLackOlderFiles}
 	for {
 		line, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -50,10 +57,17 @@ func Verify(r *Reader) (Report, error) {
 
 type verifier struct {
 	report            Report
+	each              func(Entry)
 	mayLackOlderFiles bool // older files may have been removed
 	chains            map[string]*chainEnd
-	running           map[string]Fault // requests with START and without COMPLETE
-	order             []string         // the keys of running, in order of START
+	running           map[string]startRecord // requests with START and without COMPLETE
+	starts            int                    // START records read so far
+}
+
+// startRecord is the START of a command, and its number among all of them.
+type startRecord struct {
+	Fault
+	n int
 }
 
 // chainEnd is the last record of a chain read so far.
@@ -92,6 +106,9 @@ func (v *verifier) line(l Line) {
 	v.report.Records++
 	v.follows(l, e)
 	v.notes(l, e)
+	if err == nil {
+		v.each(e)
+	}
 }
 
 // cutOff reports whether a line begins like a record and lacks the last field.
@@ -148,8 +165,8 @@ func (v *verifier) noteGap(l Line, e Entry, t *chainEnd) {
 func (v *verifier) notes(l Line, e Entry) {
 	switch e.Kind {
 	case Start:
-		v.running[e.Request] = Fault{l.File, l.N, fmt.Sprintf("request %s: %s", e.Request, beginning(Printable(e.Command)))}
-		v.order = append(v.order, e.Request)
+		v.starts++
+		v.running[e.Request] = startRecord{Fault{l.File, l.N, fmt.Sprintf("request %s: %s", e.Request, beginning(Printable(e.Command)))}, v.starts}
 	case Complete:
 		delete(v.running, e.Request)
 	}
@@ -166,10 +183,9 @@ func beginning(cmd string) string {
 
 func (v *verifier) done() Report {
 	v.report.Chains = len(v.chains)
-	for _, request := range v.order {
-		if f, ok := v.running[request]; ok {
-			v.report.Open = append(v.report.Open, f)
-		}
+	open := slices.SortedFunc(maps.Values(v.running), func(a, b startRecord) int { return cmp.Compare(a.n, b.n) })
+	for _, s := range open {
+		v.report.Open = append(v.report.Open, s.Fault)
 	}
 	return v.report
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/inputs"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/sandbox"
+	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
 // authorizedCall is a request that may run, with its verdict, its directory, and its environment.
@@ -79,6 +80,17 @@ func (x *exchange) decideAndAsk(ctx context.Context) (w *authorizedCall, err err
 	return w, err
 }
 
+// report returns a function that shows the caller texts while a call is prepared, if it has a terminal for errors.
+// Elsewhere the texts would mix with the errors of the command.
+func (x *exchange) report() func(string) {
+	if x.req.fds[2] != wire.FDTTY {
+		return nil
+	}
+	return func(text string) {
+		x.peer.send(wire.KindNotice, []byte(Line("%s: %s", quoteWord(x.req.Args[0]), text)))
+	}
+}
+
 // decide asks the policy, and finds the files that the request names on the host. If the request is denied, it
 // answers the caller and returns nil.
 func (x *exchange) decide(ctx context.Context) (*authorizedCall, error) {
@@ -89,6 +101,7 @@ func (x *exchange) decide(ctx context.Context) (*authorizedCall, error) {
 	w := &authorizedCall{server: x.server, state: sc}
 	var lost error
 	w.cwd, lost = x.req.open(sc.Dirs)
+	x.req.MoreThanArgs = x.req.detached || x.req.keep || x.req.shell != nil || len(passedValues(x.req.env, sc.PassEnv, policy.Env{})) > 0
 	// From here on only the held directory counts: the container may already have replaced the one
 	// of that name.
 	w.decideInRepository(ctx, x.req)
@@ -124,7 +137,7 @@ func (x *exchange) decide(ctx context.Context) (*authorizedCall, error) {
 		w.notes = append(w.notes, "in the shell "+x.req.shell.name+", where earlier commands may have changed what this one means")
 	}
 	w.notes = append(w.notes, passedValues(x.req.env, sc.PassEnv, w.v.Env)...)
-	if err := w.findRunner(x.req); err != nil {
+	if err := w.findRunner(x.req, x.report()); err != nil {
 		return deny(err.Error(), cannotRun(x.req, w.v, err))
 	}
 	if w.v.Action == policy.Ask && x.req.shell == nil && !w.v.Place.Contained() && isGit(filepath.Base(w.v.Command.Path)) {

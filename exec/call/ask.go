@@ -53,8 +53,7 @@ func (x asking) ask(ctx context.Context) (bool, error) {
 	}
 	x.w.findPaths(&ask, x.server.Queue.PathsOf(ask))
 	if d, ok := x.server.Queue.DeniedAlways(ask); ok {
-		a := approval.Answer{Outcome: approval.Denied, Reason: d.Reason, By: d.By()}
-		return false, errors.Join(x.denyBy(ctx, x.w, a), x.end(denied(x.req, x.w, a)))
+		return false, errors.Join(x.denyBy(ctx, x.w, d.Answer()), x.end(denied(x.req, x.w, d.Answer())))
 	}
 	if grant, ok := x.granted(&ask); ok {
 		return x.approved(grant.By(), grant.Unchanged.Digest())
@@ -66,19 +65,30 @@ func (x asking) ask(ctx context.Context) (bool, error) {
 		}
 		return false, errors.Join(err, fmt.Errorf("request %s: %w", x.req.ID, context.Cause(ctx)))
 	}
-	if err := x.w.note(x.req, audit.Record{Kind: audit.Request, Path: x.w.v.Program(), Dir: x.w.cwd.Path()}); err != nil {
-		return false, x.fail(err)
-	}
+	return x.askPerson(ctx, ask)
+}
+
+// askPerson asks, after a preview if the rule wants one.
+func (x asking) askPerson(ctx context.Context, ask approval.Question) (bool, error) {
 	patience, done := x.req.waiting(ctx)
 	defer done()
+	patience, stop := x.whileDecided(patience)
+	defer stop()
+	p := x.preparePreview(patience, &ask)
+	defer p.close()
+	r := audit.Record{Kind: audit.Request, Path: x.w.v.Program(), Dir: x.w.cwd.Path(), Preview: p.recorded()}
+	if err := x.w.note(x.req, r); err != nil {
+		return false, x.fail(err)
+	}
 	x.w.offers(&ask)
-	a, changed := x.wait(patience, ask)
+	p.run(patience)
+	a := x.wait(patience, ask, p.close)
 	switch {
 	case a.Outcome == approval.Approved && a.Inputs != "" && x.w.findInputs(x.req, &ask) != a.Inputs:
 		return false, errRedecide // they changed meanwhile: the question shows how
 	case a.Outcome == approval.Approved:
 		return x.approved(a.By, a.Inputs)
-	case a.Outcome == approval.Cancelled && changed && ctx.Err() == nil:
+	case a.Outcome == approval.Cancelled && context.Cause(patience) == errRedecide && ctx.Err() == nil:
 		return false, errRedecide
 	case a.Outcome == approval.Cancelled:
 		return x.cancelled(ctx, patience)
@@ -110,7 +120,7 @@ func (x asking) unanswered() (bool, error) {
 
 // approved records who approved the request, and the digest of the files on which that depends. A request whose approval cannot be recorded does not run.
 func (x asking) approved(by, files string) (bool, error) {
-	if err := x.w.note(x.req, audit.Record{Kind: audit.Approve, By: by, Inputs: files}); err != nil {
+	if err := x.w.note(x.req, audit.Record{Kind: audit.Approve, By: by, Inputs: files, More: x.req.MoreThanArgs || x.w.v.MoreThanArgs()}); err != nil {
 		return false, x.fail(err)
 	}
 	return true, nil
@@ -124,7 +134,7 @@ func (w *authorizedCall) question(req *request) approval.Question {
 	q := approval.Question{
 		ID: req.ID, Args: w.v.Args, Cwd: req.Cwd, Dir: w.cwd.Path(), Path: w.v.Program(), Rule: w.v.Rule,
 		Session: w.state.Session, Container: w.state.Container, Project: w.state.Project, Branch: w.state.Branch, Agent: w.state.Agent,
-		Effects: w.v.Effects, Grade: w.v.Grade, Notes: w.notes,
+		Effects: w.v.Effects, Grade: w.v.Grade, Notes: w.notes, Setup: w.setup(req),
 	}
 	w.fixWorkspace(&q, req)
 	if w.v.AskReason != "" {
@@ -142,41 +152,59 @@ func (w *authorizedCall) question(req *request) approval.Question {
 	return q
 }
 
-// wait asks a person, and reminds the caller of it regularly. If the policy changes so that the request would
-// be decided differently, it withdraws the question, and changed is true.
-func (x asking) wait(ctx context.Context, ask approval.Question) (a approval.Answer, changed bool) {
-	askCtx, done := context.WithCancelCause(ctx)
+// wait asks a person, and reminds the caller of it regularly. It calls asked when the question waits.
+func (x asking) wait(ctx context.Context, ask approval.Question, asked func()) approval.Answer {
+	ctx, done := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	defer done(nil)
-	asked := x.server.Queue.Changed()
-	// ends when the question is answered, which cancels askCtx.
+	defer done()
+	changed := x.server.Queue.Changed()
+	// ends when the question is answered, which cancels ctx.
 	wg.Go(func() {
 		select {
-		case <-asked: // a request that is refused at once has not waited
-		case <-askCtx.Done():
+		case <-changed: // a request that is refused at once has not waited
+			asked()
+		case <-ctx.Done():
 			return
 		}
 		tick := time.NewTicker(reminderInterval)
 		defer tick.Stop()
-		x.peer.send(wire.KindNotice, []byte(waiting(x.req)))
 		for {
-			next := x.server.stateChanged.listen()
-			if x.verdictChanged() {
-				done(errRedecide)
-				return
-			}
+			x.peer.send(wire.KindNotice, []byte(waiting(x.req)))
 			select {
-			case <-next:
 			case <-tick.C:
-				x.peer.send(wire.KindNotice, []byte(waiting(x.req)))
-			case <-askCtx.Done():
+			case <-ctx.Done():
 				return
 			}
 		}
 	})
-	a = x.server.Queue.Ask(askCtx, ask)
-	return a, context.Cause(askCtx) == errRedecide
+	return x.server.Queue.Ask(ctx, ask)
+}
+
+// whileDecided returns a context that ends with the cause errRedecide when the policy would decide the request
+// differently. stop returns when the policy is no longer watched.
+func (x asking) whileDecided(parent context.Context) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	var watching sync.WaitGroup
+	// ends with ctx; stop cancels it and waits.
+	watching.Go(func() {
+		for {
+			next := x.server.stateChanged.listen()
+			if x.verdictChanged() {
+				cancel(errRedecide)
+				return
+			}
+			select {
+			case <-next:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return ctx, func() {
+		cancel(nil)
+		watching.Wait()
+	}
 }
 
 // verdictChanged reports whether the policy would now decide the request differently than it decided w.
@@ -188,5 +216,5 @@ func (x asking) verdictChanged() bool {
 	v := sc.Policy.Decide(x.req.Request)
 	v.Command.Path = cmp.Or(v.Command.Path, x.w.v.Command.Path) // from earlier look-ups
 	return v.Action != policy.Ask || v.Rule != x.w.v.Rule || v.Command != x.w.v.Command || v.Place != x.w.v.Place || !slices.Equal(v.Effects, x.w.v.Effects) ||
-		!slices.Equal(v.Inputs, x.w.v.Inputs)
+		!slices.Equal(v.Inputs, x.w.v.Inputs) || !slices.Equal(v.Preview, x.w.v.Preview)
 }

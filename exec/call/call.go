@@ -66,8 +66,9 @@ type SessionState struct {
 	Elsewhere func(place policy.Place, cwd, copies string) (r Runner, at string, err error)
 
 	// Confined returns the sandbox for a command that a verdict puts into one, and the part of environ that the
-	// command gets. The caller closes the sandbox. Nil: there are no sandboxes.
-	Confined func(v policy.Verdict, environ []string) (s *sandbox.Sandbox, kept []string, err error)
+	// command gets. The caller closes the sandbox. report gets texts while that takes long; it may be nil. Nil: there
+	// are no sandboxes.
+	Confined func(v policy.Verdict, environ []string, report func(text string)) (s *sandbox.Sandbox, kept []string, err error)
 
 	// Git has the remotes of policy.GitPush. Nil: that command does not exist.
 	Git *GitRemotes
@@ -112,6 +113,7 @@ type Server struct {
 	copied       atomic.Int64 // bytes of operands, as long as their calls last
 	turns        gitTurns
 	lookups      gitTurns // of git commands for questions
+	previews     gitTurns // one at a time
 }
 
 // SetState sets the inputs of later calls. Requests that wait for a person are decided again.

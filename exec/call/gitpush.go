@@ -141,7 +141,10 @@ func (w *authorizedCall) prepareGit(req *request) (err error) {
 func gitRefusal(req *request, v policy.Verdict) Failure {
 	f := Failure{Status: StatusRefused, Name: policy.GitPush, Reason: names.Plain(v.Reason), Rule: v.Rule, Request: req.ID,
 		Hint: "docker hostexec policy explain -- " + names.Plain(strings.Join(req.Args, " ")) + " on the host tells why"}
-	if !v.Known() {
+	switch {
+	case v.Rule == policy.RuleBroken: // the reason has the next step
+		f.Hint = ""
+	case !v.Known():
 		f.Status, f.Hint = StatusNotProxied, "start the container with docker hostexec run --proxy "+policy.GitPush+" on the host"
 	}
 	return f
@@ -151,7 +154,11 @@ func gitRefusal(req *request, v policy.Verdict) Failure {
 // failure says why there is none.
 func (x *exchange) findRemote(ctx context.Context, sc *SessionState) (*Failure, error) {
 	g := x.req.git
-	if v := sc.Policy.Decide(policy.Request{Args: []string{policy.GitPush, "fetch", "any"}}); !v.Known() && v.Rule == "" || sc.Git == nil {
+	switch v := sc.Policy.Decide(policy.Request{Args: []string{policy.GitPush, "fetch", "any"}}); {
+	case v.Rule == policy.RuleBroken: // it may have had the remote
+		f := gitRefusal(x.req, v)
+		return &f, nil
+	case !v.Known() && v.Rule == "" || sc.Git == nil:
 		f := gitRefusal(x.req, policy.Verdict{Reason: "not a proxied command"})
 		return &f, nil
 	}

@@ -32,7 +32,7 @@ func (w *authorizedCall) operands(req *request) error {
 		shown := strconv.QuoteToASCII(arg)
 		f, err := w.state.operand(req.Cwd, arg, check.Type)
 		if err != nil {
-			return fmt.Errorf("argument %s: %w", shown, err)
+			return fmt.Errorf("argument %s: %v", shown, err) // not wrapped: a missing file is not a missing program
 		}
 		if !w.v.Place.Contained() { // a container has the file at the path that the caller uses
 			w.v.Args[check.Index] = onHost(w.cwd.Path(), arg, f.Path())

@@ -133,3 +133,14 @@ func TestOperandCopies(t *testing.T) {
 		})
 	}
 }
+
+// TestOperandMissing calls with a file that is not there: the call is refused, and the program is not said to be
+// missing.
+func TestOperandMissing(t *testing.T) {
+	s, _ := reading(t, policy.Element{Type: policy.TypeFile})
+	for _, name := range []string{"none", "/etc/passwd"} {
+		if c := callOnce(t, s, "cat", name); c.Exit.Code != 126 || !strings.Contains(c.Exit.Text, "hostexec: cat: argument \""+name+"\": ") {
+			t.Errorf("%s: code %d, %q", name, c.Exit.Code, c.Exit.Text)
+		}
+	}
+}

@@ -33,6 +33,14 @@ type copies struct {
 	session *atomic.Int64
 }
 
+// copiesDir returns the directory with the copies of the operands of w, or "".
+func (w *authorizedCall) copiesDir() string {
+	if w.copies == nil {
+		return ""
+	}
+	return w.copies.dir
+}
+
 // remove removes the copies. A second call does nothing.
 func (c *copies) remove() {
 	if c == nil || c.dir == "" {

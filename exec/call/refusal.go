@@ -68,12 +68,12 @@ func refusal(sc *SessionState, req *request, v policy.Verdict, verbs []string) F
 }
 
 // nearest returns the beginning of a hint: the form of a call that is near the request and that a rule allows, or about
-// which it asks. hostexec ls --json shows the same forms.
+// which it asks, or where all forms are.
 func nearest(p *policy.Policy, req *request) string {
 	form, asked := p.Nearest(req.Request)
 	switch {
 	case form == "":
-		return ""
+		return "hostexec ls --agents lists what may be called; "
 	case asked:
 		return "nearest that a person is asked about: " + form + "; "
 	}
@@ -196,6 +196,9 @@ func waiting(req *request) string {
 
 func denied(req *request, w *authorizedCall, a approval.Answer) Failure {
 	e := Failure{Status: StatusDenied, Name: quoteWord(req.Args[0]), Reason: "Command denied: " + names.Printable(a.Reason), Rule: w.v.Rule, Request: req.ID}
+	if a.Always {
+		e.Reason += "; the same is denied until the session ends"
+	}
 	if a.Outcome == approval.Refused {
 		e.Status, e.Reason, e.Hint = StatusRefused, a.Reason, w.cause()
 	}

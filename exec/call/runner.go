@@ -18,8 +18,9 @@ var (
 )
 
 // findRunner finds what runs w, and builds its environment. A container gets no environment of the host
-// except what the policy passes: it has its own PATH and HOME, and must not see secrets of the host.
-func (w *authorizedCall) findRunner(req *request) error {
+// except what the policy passes: it has its own PATH and HOME, and must not see secrets of the host. report gets texts
+// if that takes long.
+func (w *authorizedCall) findRunner(req *request, report func(string)) error {
 	if req.shell != nil && w.v.Place.Contained() {
 		return errPlaced // runText runs it in the existing shell
 	}
@@ -31,7 +32,7 @@ func (w *authorizedCall) findRunner(req *request) error {
 		return nil
 	}
 	if w.v.Place.Sandboxed {
-		return w.confine(req)
+		return w.confine(req, report)
 	}
 	if !w.v.Place.Contained() {
 		w.runner = w.server.Runner
@@ -41,13 +42,9 @@ func (w *authorizedCall) findRunner(req *request) error {
 	if w.state.Elsewhere == nil {
 		return errNoElsewhere
 	}
-	copies := ""
-	if w.copies != nil {
-		copies = w.copies.dir
-	}
 	var at string
 	var err error
-	if w.runner, at, err = w.state.Elsewhere(w.v.Place, req.Cwd, copies); err != nil {
+	if w.runner, at, err = w.state.Elsewhere(w.v.Place, req.Cwd, w.copiesDir()); err != nil {
 		return err
 	}
 	host := slices.DeleteFunc(slices.Clone(w.server.Environ), func(kv string) bool {
@@ -64,9 +61,11 @@ func (w *authorizedCall) findRunner(req *request) error {
 }
 
 // confine finds the sandbox of w, which runs on the host.
-func (w *authorizedCall) confine(req *request) (err error) {
+func (w *authorizedCall) confine(req *request, report func(string)) (err error) {
 	var host []string
-	if w.sandbox, host, err = w.state.confine(w.v); err != nil {
+	v := w.v
+	v.Sandbox.Copies = w.copiesDir()
+	if w.sandbox, host, err = w.state.confine(v, report); err != nil {
 		return err
 	}
 	w.runner = w.server.Runner
@@ -77,12 +76,12 @@ func (w *authorizedCall) confine(req *request) (err error) {
 
 // confine returns the sandbox of v, and the part of the host's environment that its command gets. The caller closes
 // the sandbox.
-func (sc *SessionState) confine(v policy.Verdict) (*sandbox.Sandbox, []string, error) {
+func (sc *SessionState) confine(v policy.Verdict, report func(string)) (*sandbox.Sandbox, []string, error) {
 	switch {
 	case sc.Confined == nil:
 		return nil, nil, sandbox.ErrUnsupported
 	case sc.NewPrivs || v.NewPrivs:
 		return nil, nil, errSandboxPrivs
 	}
-	return sc.Confined(v, sc.Environ)
+	return sc.Confined(v, sc.Environ, report)
 }

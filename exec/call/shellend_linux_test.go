@@ -50,7 +50,7 @@ func TestShellJSONEnds(t *testing.T) {
 			c := calltest.Dial(t, s)
 			c.Exec(t, wire.FDNull, append(append([]string{"hostexec", "session", verb, "--json"}, tt.options...), "one", "--", tt.text)...)
 			if tt.meanwhile != nil {
-				c.Read(t, wire.KindStarted)
+				c.Read(t, wire.KindFallback)
 				exectest.Eventually(t, "it runs", func() bool { return len(s.Running()) > 0 })
 				tt.meanwhile(c)
 			}

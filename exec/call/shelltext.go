@@ -138,6 +138,9 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 	}
 	began := wire.Started{FDs: [3]wire.Disposition{wire.Null, wire.Pumped, wire.Pumped}, Request: r.x.req.ID}
 	r.x.peer.send(wire.KindStarted, began.Append(nil))
+	if b := v.Fallback(); len(b) > 0 {
+		r.x.peer.send(wire.KindFallback, b)
+	}
 	ctx, stop := r.x.peer.interruptible(ctx)
 	defer stop()
 	defer r.x.server.running.drop(r.x.req.ID)

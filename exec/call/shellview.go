@@ -15,6 +15,7 @@ type view interface {
 	Out() io.Writer
 	Err() io.Writer
 	Started(request string, pid int)
+	Fallback() []byte           // the beginning of the answer of a caller that loses its host, or nil
 	Ended(code int, why string) // why is "" if it ended by itself
 	Close() error
 }
@@ -36,6 +37,7 @@ type plainView struct{ *shellRun }
 func (v plainView) Out() io.Writer    { return v.x.peer.writer(wire.KindStdout) }
 func (v plainView) Err() io.Writer    { return v.x.peer.writer(wire.KindStderr) }
 func (v plainView) Ended(int, string) {}
+func (v plainView) Fallback() []byte  { return nil }
 func (v plainView) Close() error      { return nil }
 
 func (v plainView) Started(request string, pid int) {

@@ -16,7 +16,7 @@ import (
 // Reads of stdin begin with a small buffer, because a thousand calls may wait in a Read. The buffer
 // grows with the data.
 const (
-	smallRead = 1 << 10
+	smallRead = 1 << 8
 	largeRead = 32 << 10
 )
 

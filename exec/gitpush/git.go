@@ -4,6 +4,7 @@ package gitpush
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
@@ -81,9 +83,31 @@ func (c *Call) network(ctx context.Context, gitDir, quarantine string, out, stde
 		executor.Streams{FD: noFiles, Out: out, Err: stderr})
 }
 
+// The limits of each git that reads objects of the container. A small pack can stand for objects of any size and number.
+const (
+	maxData       = 2 << 30 // bytes of memory, without mapped files
+	defaultMaxCPU = 5 * time.Minute
+)
+
+// frugal are the settings of such a git. Larger files are neither loaded nor compared.
+var frugal = []string{"-c", "core.bigFileThreshold=8m", "-c", "pack.threads=1"}
+
+// errCostly means that such a git has reached a limit.
+var errCostly = errors.New("hostexec: these objects need too much memory or time: push them in parts")
+
 // confined runs git on data of the container. It can read the mirror, write the quarantine, and reach no network.
 func (s *service) confined(ctx context.Context, quarantine string, streams executor.Streams, args ...string) (executor.Status, error) {
 	c := executor.Command{Env: s.confinedEnv(s.mirror.dir, quarantine), Args: slices.Concat(fixed, args)}
+	if quarantine != "" {
+		c.Args = slices.Concat(fixed, frugal, args)
+		within, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		ctx, streams.Started = within, func(pid int) { // before git reads its input
+			if err := limit(pid, cmp.Or(s.maxCPU, defaultMaxCPU)); err != nil {
+				cancel(fmt.Errorf("limit git: %w", err))
+			}
+		}
+	}
 	if sandbox.Supported() == nil && s.systemGit() {
 		spec := sandbox.Spec{Paths: append(slices.Clone(sandbox.System), sandbox.Path{Name: s.mirror.dir, Access: sandbox.Read})}
 		if quarantine != "" {
@@ -164,8 +188,11 @@ func (b *firstBytes) Write(p []byte) (int, error) {
 
 // failure returns why git failed, or nil.
 func (b firstBytes) failure(st executor.Status, err error) error {
-	if err != nil || st.Code == 0 {
+	switch {
+	case err != nil || st.Code == 0:
 		return err
+	case st.Signal == "XCPU" || st.Signal == "KILL" || bytes.Contains(b, []byte("ut of memory")) || bytes.Contains(b, []byte("attempting to allocate")):
+		return errCostly
 	}
 	for line := range strings.Lines(string(b)) {
 		for _, kind := range []string{"fatal: ", "error: "} {
@@ -189,17 +216,22 @@ const incoming = "incoming-"
 // newQuarantine creates a directory for objects of the container. It removes the quarantines of watchers that were
 // killed.
 func newQuarantine(at string) (string, error) {
-	left, err := filepath.Glob(filepath.Join(at, incoming+"*"))
-	if err != nil {
+	if err := removeQuarantines(at); err != nil {
 		return "", err
 	}
+	return os.MkdirTemp(at, incoming+strconv.Itoa(os.Getpid())+"-")
+}
+
+// removeQuarantines removes the quarantines of watchers that were killed.
+func removeQuarantines(at string) error {
+	left, err := filepath.Glob(filepath.Join(at, incoming+"*"))
 	for _, path := range left {
 		pid, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), incoming), "-")
 		if n, err := strconv.Atoi(pid); err == nil && !processExists(n) {
 			removeAll(path)
 		}
 	}
-	return os.MkdirTemp(at, incoming+strconv.Itoa(os.Getpid())+"-")
+	return err
 }
 
 // processExists reports whether there is a process with this id.

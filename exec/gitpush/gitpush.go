@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/names"
@@ -42,6 +43,8 @@ type Call struct {
 	Dir       string // private: has the mirrors
 	MaxPack   int64  // bytes of what is received; 0: DefaultMaxPack
 	Authorize Authorize
+
+	maxCPU time.Duration // of each git that reads the container's objects; 0: defaultMaxCPU
 }
 
 // DefaultMaxPack is the default limit for what a push may send, in bytes.

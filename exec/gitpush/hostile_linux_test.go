@@ -162,7 +162,7 @@ func TestHostilePacks(t *testing.T) {
 		id, pack := of(tree(entry))
 		attacks[name] = attack{id, pack}
 	}
-	f.call.MaxPack = 1 << 20
+	f.limit(func(c *Call) { c.MaxPack = 1 << 20 })
 	for name, a := range attacks {
 		out, _ := f.send(append(commandsOf(a.id, "refs/heads/x"), a.pack...))
 		if !strings.Contains(out, "ng refs/heads/x ") || f.decided() > 0 {

@@ -19,7 +19,10 @@ const (
 	maxNewList   = 200_000 // new objects of one push
 )
 
-var errObjects = errors.New("missing necessary objects")
+var (
+	errObjects = errors.New("missing necessary objects")
+	errTooMany = fmt.Errorf("hostexec: more than %d new objects in one push: push them in parts", maxNewList)
+)
 
 // inspect completes u with facts about its commits. It returns an error if u cannot be pushed completely.
 func (s *service) inspect(ctx context.Context, u *Update, quarantine string) error {
@@ -50,7 +53,9 @@ func (s *service) complete(ctx context.Context, u *Update, quarantine string) er
 	list, err := s.read(ctx, quarantine, "", "rev-list", "--objects", "--no-object-names", u.New, "--not", "--all")
 	switch {
 	case errors.Is(err, errTooMuch), strings.Count(list, "\n") > maxNewList:
-		return fmt.Errorf("hostexec: more than %d new objects in one push: push them in parts", maxNewList)
+		return errTooMany
+	case errors.Is(err, errCostly):
+		return err
 	case err != nil:
 		return errObjects
 	case list == "":

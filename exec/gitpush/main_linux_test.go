@@ -164,6 +164,13 @@ func (f *fixture) last() Update {
 	return f.asked[len(f.asked)-1]
 }
 
+// limit changes the limits of later calls.
+func (f *fixture) limit(change func(*Call)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change(&f.call)
+}
+
 // listen serves calls of the container's git until the test ends.
 func (f *fixture) listen() {
 	ln, err := net.Listen("unix", filepath.Join(f.dir, "socket"))

@@ -19,8 +19,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/executor"
 )
 
-// mirror is a bare repository of the host with the branches and tags of one remote. Its objects are never
-// removed, so that readers need no lock.
+// mirror is a bare repository of the host with the branches and tags of one remote. Its objects are not
+// removed before it was unused for long, so that readers need no lock.
 type mirror struct {
 	dir    string
 	hash   string            // sha1 or sha256
@@ -37,17 +37,20 @@ const lockPoll = 50 * time.Millisecond
 // same remote share a mirror.
 func (s *service) openMirror(ctx context.Context) (*mirror, error) {
 	sum := sha256.Sum256([]byte(s.Remote.URL))
-	at := filepath.Join(s.Dir, hex.EncodeToString(sum[:8])+".git")
+	at := filepath.Join(s.Dir, hex.EncodeToString(sum[:8])+mirrorSuffix)
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	lock := flock.New(at + ".lock")
+	lock := flock.New(at + lockSuffix)
 	if ok, err := lock.TryLockContext(ctx, lockPoll); err != nil || !ok {
 		return nil, fmt.Errorf("lock the copy of the remote: %w", errors.Join(err, context.Cause(ctx)))
 	}
 	defer lock.Close()
 	m := &mirror{dir: at}
-	err := s.initMirror(ctx, m)
+	err := noteUse(lock)
+	if err == nil {
+		err = s.initMirror(ctx, m)
+	}
 	if err == nil {
 		err = s.fetch(ctx, m)
 	}

@@ -5,6 +5,7 @@ package gitpush
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -168,10 +169,31 @@ func (s *service) unpack(ctx context.Context, quarantine string) error {
 	if limit <= 0 {
 		limit = DefaultMaxPack
 	}
+	head, err := readPackHeader(s.in)
+	if err != nil {
+		return err
+	}
+	in := struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(head), s.in), s.in}
 	var stderr firstBytes
-	st, err := s.confined(ctx, quarantine, executor.Streams{FD: noFiles, In: s.in, Err: &stderr},
-		"-c", "core.bigFileThreshold=32m", "-c", "pack.threads=1", "index-pack", "--stdin", "--strict", "--fix-thin", "--max-input-size="+strconv.FormatInt(limit, 10))
+	st, err := s.confined(ctx, quarantine, executor.Streams{FD: noFiles, In: in, Err: &stderr},
+		"index-pack", "--stdin", "--strict", "--fix-thin", "--max-input-size="+strconv.FormatInt(limit, 10))
 	return stderr.failure(st, err)
+}
+
+// readPackHeader reads the header of a pack (gitformat-pack(5)). It refuses too many objects, before git has memory for
+// them.
+func readPackHeader(in io.Reader) ([]byte, error) {
+	head := make([]byte, 12) // PACK, the version and the number of objects
+	if _, err := io.ReadFull(in, head); err != nil || !bytes.HasPrefix(head, []byte("PACK")) {
+		return nil, errPkt
+	}
+	if binary.BigEndian.Uint32(head[8:]) > maxNewList {
+		return nil, errTooMany
+	}
+	return head, nil
 }
 
 // apply asks Authorize about one update, and pushes it. The error is the reason why it was not pushed.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -97,6 +98,9 @@ func (p *project) env(name string) error {
 // files reads the compose files. Without given ones, it reads those of the directory of the call.
 func (p *project) files(given []string) error {
 	for _, name := range given {
+		if name == "-" {
+			return errors.New("it reads a compose file from its standard input")
+		}
 		f, err := p.need(name)
 		if err != nil {
 			return err
@@ -129,8 +133,9 @@ func (p *project) files(given []string) error {
 type composeFile struct {
 	Include  []any `yaml:"include"`
 	Services map[string]struct {
-		Extends any `yaml:"extends"`
-		EnvFile any `yaml:"env_file"`
+		Extends   any `yaml:"extends"`
+		EnvFile   any `yaml:"env_file"`
+		LabelFile any `yaml:"label_file"`
 	} `yaml:"services"`
 	Configs map[string]struct{ File string } `yaml:"configs"`
 	Secrets map[string]struct{ File string } `yaml:"secrets"`
@@ -171,6 +176,7 @@ func isYAML(name string) bool {
 
 // named returns the files that a compose file names.
 func named(content []byte) (list []string, err error) {
+	var inner []string // further compose files
 	for in := yaml.NewDecoder(bytes.NewReader(content)); ; {
 		var doc composeFile
 		if err := in.Decode(&doc); errors.Is(err, io.EOF) {
@@ -179,16 +185,21 @@ func named(content []byte) (list []string, err error) {
 			return nil, errors.New("it is not a compose file that can be read")
 		}
 		for _, of := range doc.Include {
-			list = append(list, paths(of, "path", "env_file")...)
+			list = append(list, paths(of, "env_file")...)
+			for _, name := range paths(of, "path") {
+				inner = append(inner, name)
+				list = append(list, path.Join(path.Dir(name), ".env")) // the variables of what it includes
+			}
 			if m, ok := of.(map[string]any); ok && m["project_directory"] != nil {
 				return nil, errors.New("an include has a project directory of its own")
 			}
 		}
 		for _, s := range doc.Services {
 			if m, ok := s.Extends.(map[string]any); ok {
-				list = append(list, paths(m, "file")...)
+				inner = append(inner, paths(m, "file")...)
 			}
 			list = append(list, paths(s.EnvFile, "path")...)
+			list = append(list, paths(s.LabelFile)...)
 		}
 		for _, of := range []map[string]struct{ File string }{doc.Configs, doc.Secrets} {
 			for _, f := range of {
@@ -196,12 +207,15 @@ func named(content []byte) (list []string, err error) {
 			}
 		}
 	}
-	for _, name := range list {
+	if i := slices.IndexFunc(inner, func(name string) bool { return !isYAML(name) }); i >= 0 {
+		return nil, fmt.Errorf("%s is not called .yaml, .yml or .json", names.Quoted(inner[i]))
+	}
+	for _, name := range append(list, inner...) {
 		if strings.ContainsAny(name, "$:") {
 			return nil, fmt.Errorf("a variable or a URL is in %s", names.Quoted(name))
 		}
 	}
-	return list, nil
+	return append(list, inner...), nil
 }
 
 // paths returns the texts of v: a text, a list, or the values of keys.

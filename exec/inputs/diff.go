@@ -6,10 +6,11 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Limits of a Diff. A person reads it before an answer.
@@ -25,7 +26,7 @@ func Diff(before, now *Set) string {
 	for _, name := range union(before, now) {
 		b.WriteString(diffFile(name, before.file(name), now.file(name)))
 	}
-	return limited(b.String())
+	return names.Excerpt(b.String(), maxDiffLines, maxDiffBytes, 0)
 }
 
 func union(sets ...*Set) (all []string) {
@@ -67,30 +68,4 @@ func label(side, name string, f File) string {
 		return side + ": no " + name
 	}
 	return side + ": " + name
-}
-
-// limited returns the beginning of text in its printable form.
-func limited(text string) string {
-	var b strings.Builder
-	all := strings.SplitAfter(text, "\n")
-	for i, line := range all {
-		line = Line(strings.TrimSuffix(line, "\n"))
-		if i == maxDiffLines || b.Len()+len(line) > maxDiffBytes {
-			fmt.Fprintf(&b, "... %d more lines are not shown\n", len(all)-i-1)
-			break
-		}
-		if line != "" || i < len(all)-1 {
-			b.WriteString(line + "\n")
-		}
-	}
-	return b.String()
-}
-
-// Line returns a line of a text for a person: as it is if it has only printable ASCII and tabs, and otherwise quoted as in
-// Go.
-func Line(s string) string {
-	if strings.ContainsFunc(s, func(r rune) bool { return (r < ' ' || r > '~') && r != '\t' }) {
-		return strconv.QuoteToASCII(s)
-	}
-	return s
 }

@@ -3,7 +3,6 @@
 package inputs
 
 import (
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -43,6 +42,8 @@ func kindOf(name string) *kind {
 	case "docker", "podman", "docker-compose":
 		return &kind{(*reader).compose, false, []string{"images", "build contexts", "files that containers mount"},
 			[]string{"COMPOSE_FILE", "COMPOSE_ENV_FILES", "COMPOSE_PROJECT_DIRECTORY"}}
+	case "git":
+		return &kind{(*reader).git, true, []string{"hooks", "commits", "files of the work tree and of submodules"}, gitVars}
 	default:
 		if s, ok := interpreters[base]; ok {
 			return &kind{s.find, false, []string{"what the script reads, imports or runs"}, s.env}
@@ -71,7 +72,7 @@ func (c Command) Find() (*Set, error) {
 	case k == nil:
 		return nil, fmt.Errorf("nothing says which files %s reads: a rule can name them as inputs", family(c.Name))
 	case k.build && !c.Confined:
-		return nil, errors.New("its files do not bind the sources, which are code, too: it would have to run in a sandbox (where: sandbox)")
+		return nil, fmt.Errorf("its files do not bind code that it runs (%s): it would have to run in a sandbox (where: sandbox)", strings.Join(k.unbound, ", "))
 	}
 	for _, kv := range c.Env {
 		if name, value, _ := strings.Cut(kv, "="); value != "" && slices.Contains(k.env, name) {

@@ -68,6 +68,16 @@ func (s *Set) Digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// Content identifies the files and their content, whatever the call is.
+func (s *Set) Content() string {
+	if s == nil {
+		return ""
+	}
+	all := *s
+	all.Call = ""
+	return all.Digest()
+}
+
 func write(h hash.Hash, s string) {
 	var n [8]byte
 	binary.BigEndian.PutUint64(n[:], uint64(len(s)))

@@ -136,6 +136,38 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// TestFindHidden checks files that name further ones in a way that is easily overlooked.
+func TestFindHidden(t *testing.T) {
+	const evil = "error: eval"
+	for _, tt := range []struct{ name, text, args, want string }{
+		{"a byte order mark", "\ufeffinclude x", "make", "!GNUmakefile Makefile !makefile !x"},
+		{"an escaped backslash at the end of a line", "A = a\\\\\ninclude x", "make", "!GNUmakefile Makefile !makefile !x"},
+		{"three backslashes", "A = a\\\\\\\ninclude x", "make", "!GNUmakefile Makefile !makefile"},
+		{"a space in a name", "include a\\ b", "make", "error: a variable or a pattern"},
+		{"a computed function", "$(call $(E),include x)", "make", evil},
+		{"a computed function in braces", "${call\t$E,include x}", "make", evil},
+		{"a call of eval with two spaces", "$(call  eval,include x)", "make", evil},
+		{"a call of another function", "$(call f,$(X))", "make", "!GNUmakefile Makefile !makefile"},
+		{"a second expansion", ".SECONDEXPANSION:\nall: $$$(X)", "make", evil},
+		{"a variable of the command line", "all: ; $(X)", "make X=$(eval\tinclude) x", evil},
+		{"a compose file on the standard input", "-: {}", "docker compose -f - up", "error: standard input"},
+		{"an included file of any name", "include: [a.txt]", "docker compose -f Makefile up", "error: not called .yaml"},
+		{"the variables of an included file", "include: [a/b.yaml]", "docker compose -f Makefile up", "!.env Makefile !a/.env !a/b.yaml"},
+		{"a file of labels", "services: {a: {label_file: l}}", "docker compose -f Makefile up", "!.env Makefile !l"},
+	} {
+		at := tree(t, "Makefile", tt.text+"\n", "-", "services: {}\n")
+		s, err := find(t, at, Command{Args: strings.Split(tt.args, " "), Confined: true})
+		switch why, bad := strings.CutPrefix(tt.want, "error: "); {
+		case bad && (err == nil || !strings.Contains(err.Error(), why)):
+			t.Errorf("%s: error %v, want %q", tt.name, err, why)
+		case !bad && err != nil:
+			t.Errorf("%s: %v", tt.name, err)
+		case !bad && shown(s) != tt.want:
+			t.Errorf("%s: %s, want %s", tt.name, shown(s), tt.want)
+		}
+	}
+}
+
 // TestChanges checks that each way to change what runs also changes the digest, or leaves no inputs.
 //
 // Attack 266.

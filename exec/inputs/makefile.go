@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
@@ -22,11 +24,16 @@ var makeOptions = grammar{
 	optionals: names.WordSet("jobs load-average max-load output-sync debug shuffle"),
 }
 
+var errEval = errors.New("it computes a part of itself with eval")
+
 // make reads the makefiles and the files that they include.
 func (r *reader) make() error {
 	options, _, err := makeOptions.parse(r.Args, 1)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case slices.ContainsFunc(r.Args, evals.MatchString): // variables
+		return errEval
 	}
 	if err := r.makeFlags(); err != nil {
 		return err
@@ -122,15 +129,20 @@ func (r *reader) includes(at, name string, content []byte) error {
 	return nil
 }
 
+// evals matches the parts of a makefile that can compute further parts: eval, a call of a function whose name is computed,
+// and a second expansion of what a variable has.
+var evals = regexp.MustCompile(`\$[({](eval|guile|call\s+[^,)}]*(\$|eval))|\.SECONDEXPANSION`)
+
+// continued matches a newline that continues a line: an odd number of backslashes precedes it.
+var continued = regexp.MustCompile(`(^|[^\\])((?:\\\\)*)\\\n`)
+
 // included returns the names of the files that a makefile includes literally. Lines of recipes count, too.
 func included(content []byte) (list []string, err error) {
-	text := string(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")))
-	for _, sign := range []string{"$(eval", "${eval", "$(call eval", "${call eval"} {
-		if strings.Contains(text, sign) {
-			return nil, errors.New("it computes a part of itself with eval")
-		}
+	text := strings.TrimPrefix(string(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))), "\ufeff")
+	if evals.MatchString(text) {
+		return nil, errEval
 	}
-	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\\\n", " "), "\n") {
+	for line := range strings.SplitSeq(continued.ReplaceAllString(text, "$1$2 "), "\n") {
 		line, _, _ = strings.Cut(line, "#")
 		words := strings.Fields(line)
 		if len(words) == 0 {
@@ -140,7 +152,7 @@ func included(content []byte) (list []string, err error) {
 		case "load", "-load":
 			return nil, errors.New("it loads a library")
 		case "include", "-include", "sinclude":
-			if strings.ContainsAny(line, "$*?[~") {
+			if strings.ContainsAny(line, `$*?[~\`) {
 				return nil, fmt.Errorf("a variable or a pattern is in %s", names.Quoted(strings.Join(words, " ")))
 			}
 			list = append(list, words[1:]...)

@@ -20,9 +20,9 @@ type Opened struct {
 
 // Direct returns the container's directories of the host, opened, for a program that calls files by
 // their names on the host. The caller closes them. There is an error if the container has something
-// else, or may do less, below one of them: the program would see and write through to the host's. The
-// Default is not among them.
-func (t *Table) Direct() (list []Opened, err error) {
+// else, or may do less, below one of them: the program would see and write through to the host's. For a
+// program that writes nothing, a read-only mount is not less. The Default is not among them.
+func (t *Table) Direct(writes bool) (list []Opened, err error) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if t.closed {
@@ -36,7 +36,7 @@ func (t *Table) Direct() (list []Opened, err error) {
 	}()
 	for i := range t.mounts {
 		m := &t.mounts[i]
-		if !t.sameBelow(m) {
+		if !t.sameBelow(m, writes) {
 			return list, fmt.Errorf("%s is another mount, or a read-only one, in a directory of the host, and a sandbox cannot keep a program from a part of a directory",
 				strconv.QuoteToASCII(m.target))
 		}
@@ -52,15 +52,16 @@ func (t *Table) Direct() (list []Opened, err error) {
 	return list, nil
 }
 
-// sameBelow reports whether m is not below another directory of the host, or is the same there and as writable.
-func (t *Table) sameBelow(m *mount) bool {
+// sameBelow reports whether m is not below another directory of the host, or is the same there and as writable, if writes
+// is set.
+func (t *Table) sameBelow(m *mount, writes bool) bool {
 	for i := range t.mounts {
 		outer := &t.mounts[i]
 		rest, below := names.CutDir(m.target, outer.target)
 		if !below || outer == m || !outer.shared() {
 			continue
 		}
-		if !m.shared() || m.readOnly != outer.readOnly || m.real != path.Join(outer.real, rest) {
+		if !m.shared() || writes && m.readOnly != outer.readOnly || m.real != path.Join(outer.real, rest) {
 			return false
 		}
 	}

@@ -29,7 +29,7 @@ func (p *Policy) Decide(req Request) Verdict {
 		return Verdict{Reason: reasonName}
 	}
 	d := newDecision(p, req)
-	v := d.decide()
+	v := d.approve(d.decide())
 	v.Steps = maxSteps - d.m.stepsLeft
 	return v
 }
@@ -166,11 +166,16 @@ func (d *decision) byRule(h matchedRule) Verdict {
 		return Verdict{Command: d.command(), Reason: reasonInside}
 	}
 	if h.rule == nil {
-		return Verdict{Command: d.command(), Reason: fmt.Sprintf("no rule of %s allows these arguments (nearest: %s)", d.req.Args[0], h.nearest.ID)}
+		reason := fmt.Sprintf("no rule of %s allows these arguments", d.req.Args[0])
+		if h.nearestMatched > 0 { // otherwise all are equally far
+			reason += fmt.Sprintf(" (nearest: %s)", h.nearest.ID)
+		}
+		return Verdict{Command: d.command(), Reason: reason}
 	}
 	v := Verdict{
 		Action: h.action, Rule: h.rule.Title(d.req.Args[0]), Command: d.command(), Place: d.place(), Sandbox: d.set.Sandbox,
-		Args: h.args, Paths: h.paths, Inputs: h.rule.Inputs, SHA256: d.set.SHA256, Effects: h.rule.Effects, Grade: h.grade, AskReason: h.askReason,
+		Args: h.args, Paths: h.paths, Inputs: h.rule.Inputs, Preview: h.rule.Preview, SHA256: d.set.SHA256,
+		Effects: h.rule.Effects, Grade: h.grade, AskReason: h.askReason,
 	}
 	h.rule.Settings.Over(d.set.Settings.Over(d.Defaults)).apply(&v, false)
 	return v

@@ -56,15 +56,18 @@ func (d *decision) overruled(v Verdict) string {
 }
 
 func (d *decision) tryRules() (attempts []RuleResult) {
-	for i := range d.set.Rules {
-		r := &d.set.Rules[i]
+	for i, r := range d.set.all() {
+		approved := i >= len(d.set.Rules)
 		t := RuleResult{Name: r.Title(d.req.Args[0]), Where: r.Where, Action: r.Do}
-		if !d.appliesToContainer(r) {
+		switch {
+		case !approved && !d.appliesToContainer(&r):
 			t.Why = "it does not name the container"
-		} else if d.m.match(r) {
+		case approved && !d.answers(&r):
+			t.Why = "it is for commands in a sandbox or a container"
+		case d.m.match(&r):
 			t.Matched = true
-			t.Action, _, t.Why = d.effective(r)
-		} else {
+			t.Action, _, t.Why = d.effective(&r)
+		default:
 			t.Why = d.m.why()
 		}
 		d.m.stepsLeft, d.m.exhausted = maxSteps, false

@@ -40,7 +40,9 @@ type subject struct {
 
 func (l *linter) command(name string, set Ruleset) {
 	// Rules that do not parse are reported elsewhere.
-	set.Rules = slices.DeleteFunc(slices.Clone(set.Rules), func(r Rule) bool { return !r.ready })
+	unready := func(r Rule) bool { return !r.ready }
+	set.Rules = slices.DeleteFunc(slices.Clone(set.Rules), unready)
+	set.Approved = slices.DeleteFunc(slices.Clone(set.Approved), unready)
 	names := l.policy.programs(name, set.Exec)
 	if name != GitPush && slices.ContainsFunc(names, func(n string) bool { return tool(n) == "git" }) && !set.Place.Confined() {
 		l.git(name, set)
@@ -48,19 +50,22 @@ func (l *linter) command(name string, set Ruleset) {
 	if len(set.Rules) == 0 && (set.Settings.Stdin != nil || set.Settings.TTY != nil || set.Settings.Output != nil) {
 		l.add(set.Where, name, false, "stdin, tty and output say nothing about a command that is proxied as a whole: write rules")
 	}
-	for i := range set.Rules {
-		r := &set.Rules[i]
-		s := subject{r, r.Title(name), names, &set}
-		if !set.Place.Confined() {
+	for _, r := range set.all() {
+		s := subject{&r, r.Title(name), names, &set}
+		confined := set.Place.Confined() || r.Confined
+		if !confined {
 			l.checkDangerous(s)
 		}
 		l.elements(s)
 		l.paths(s)
-		if !set.Place.Confined() && name != GitPush {
+		if !confined && name != GitPush {
 			l.escapes(s)
 		}
 		l.settings(s)
 		l.untested(s)
+		if len(r.Preview) > 0 && r.neverAsks(set.Place) {
+			l.add(r.Where, s.title, false, "preview has no effect: the rule allows, and nobody is asked")
+		}
 	}
 	l.shadows(name, set)
 	l.sandbox(name, set, names)
@@ -69,7 +74,7 @@ func (l *linter) command(name string, set Ruleset) {
 // sandbox warns about credentials that code of the container could read.
 func (l *linter) sandbox(name string, set Ruleset, names programNames) {
 	switch {
-	case !set.Place.Sandboxed && !set.Sandbox.Empty():
+	case !set.Place.Sandboxed && !set.Sandbox.Empty() && !set.previews():
 		l.add(set.Where, name, false, "sandbox has no effect without where: sandbox, or --proxy %s,where=sandbox", name)
 	case len(set.Sandbox.Creds)+len(set.Sandbox.Env) > 0 && names.known(nil, false, false) == runsCode:
 		l.add(set.Where, name, false, "%s runs code that the container writes: that code can read what creds and env name", name)

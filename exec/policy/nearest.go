@@ -5,6 +5,8 @@ package policy
 import (
 	"slices"
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Forms are the arguments of a command by what becomes of them, in the notation of Rule.CallShape.
@@ -12,8 +14,10 @@ type Forms struct {
 	Allowed, Asked, Denied []string
 }
 
-// AnyArguments is the form of a command whose arguments no rule limits.
-const AnyArguments = "(anything)"
+const (
+	AnyArguments = "(anything)"     // the form of a command whose arguments no rule limits
+	NoArguments  = "(no arguments)" // the form of a command without arguments
+)
 
 // Forms returns what becomes of calls of the command called name. A rule that allows, but would ask because the command
 // may run code of the container, is among those that ask. Patterns of the two lists are not included.
@@ -32,10 +36,31 @@ func (p *Policy) Forms(name string) Forms {
 		}
 		f.add(d.usual(r), r.CallShape())
 	}
-	if d.proxied && (explicit || len(d.set.Rules) == 0) {
+	for i := range d.set.Approved {
+		r := &d.set.Approved[i]
+		samples, _ := r.samples()
+		if slices.ContainsFunc(samples, func(args []string) bool { return p.allows(append([]string{name}, args...)) }) {
+			f.add(Allow, r.CallShape())
+		}
+	}
+	switch {
+	case name == GitPush && d.proxied && d.c.Action != Deny:
+		d.addGitPush(&f)
+	case d.proxied && (explicit || len(d.set.Rules) == 0):
 		f.add(d.c.Action, AnyArguments)
 	}
 	return f
+}
+
+// addGitPush adds the operations of GitPush that need no rule.
+func (d *decision) addGitPush(f *Forms) {
+	for _, o := range []struct{ name, operands string }{{"fetch", "REMOTE"}, {"push", "REMOTE BRANCH"}, {"remote", "REMOTE URL"}} {
+		action := min(d.c.Action, gitPushActions[o.name])
+		if o.name == "push" && d.explicit() {
+			action = d.c.Action
+		}
+		f.add(action, o.name+" "+o.operands)
+	}
 }
 
 func (f *Forms) add(a Action, shape string) {
@@ -81,8 +106,8 @@ const (
 )
 
 // Nearest returns the form of the rules whose beginning req has in common with most arguments, for a request that no
-// rule matches. asked reports that a person is asked about such calls. It returns "" if no form is near. The form
-// is one of Forms.
+// rule matches. If there is none, the first argument may have a typing error. asked reports that a person is asked about
+// such calls. Nearest returns "" if more than maxNearestTied forms are equally near. The form is one of Forms.
 func (p *Policy) Nearest(req Request) (form string, asked bool) {
 	if p.Broken != "" || len(req.Args) < 2 || !ValidName(req.Args[0]) || req.Args[0] == Shell || req.Args[0] == GitPush {
 		return "", false
@@ -92,7 +117,7 @@ func (p *Policy) Nearest(req Request) (form string, asked bool) {
 		return "", false
 	}
 	var near []*Rule
-	furthest := 1 // a form that begins otherwise is not near
+	furthest := 0
 	for i := range d.set.Rules {
 		r := &d.set.Rules[i]
 		switch matched := d.m.match(r); {
@@ -106,7 +131,30 @@ func (p *Policy) Nearest(req Request) (form string, asked bool) {
 		}
 	}
 	near = slices.DeleteFunc(near, func(r *Rule) bool { return d.overruledByDenial(r) })
+	if furthest == 0 && len(near) > maxNearestTied {
+		near = d.withoutTypingError(near)
+	}
 	return d.joinForms(near)
+}
+
+// withoutTypingError returns those rules whose first word a person may have meant by the first argument.
+func (d *decision) withoutTypingError(all []*Rule) []*Rule {
+	var words []string
+	for _, r := range all {
+		words = append(words, r.firstWords()...)
+	}
+	meant := names.Near(d.req.Args[1], words)
+	return slices.DeleteFunc(slices.Clone(all), func(r *Rule) bool { return !slices.Contains(r.firstWords(), meant) })
+}
+
+// firstWords returns the words that r's arguments may begin with, as far as r spells them out.
+func (r *Rule) firstWords() (words []string) {
+	for _, args := range r.verbs() {
+		if len(args) > 0 {
+			words = append(words, args[0])
+		}
+	}
+	return words
 }
 
 // overruledByDenial reports whether a rule that denies matches each known sample of r.
@@ -122,7 +170,7 @@ func (d *decision) joinForms(near []*Rule) (form string, asked bool) {
 	var forms []string
 	for _, r := range near {
 		asked = asked || d.usual(r) == Ask
-		forms = append(forms, strings.TrimSuffix(d.req.Args[0]+" "+r.CallShape(), " (no arguments)"))
+		forms = append(forms, strings.TrimSuffix(d.req.Args[0]+" "+r.CallShape(), " "+NoArguments))
 	}
 	form = strings.Join(slices.Compact(forms), ", or ")
 	if len(forms) > maxNearestTied || len(form) > maxNearest {

@@ -10,6 +10,7 @@
 //	           5 the lists of patterns: auto, then manual
 //	           6 plain --proxy X allows X
 //	           7 deny
+//	           a rule of Approved turns ask into allow
 //
 // Decide is a pure function of the policy and the request, and all unset values deny. Rules match
 // argv elements, never joined strings. Only the two lists of patterns match a joined line, in which
@@ -71,6 +72,10 @@ type Request struct {
 	Args   []string // Args[0] is the name of the command
 	Cwd    string   // the caller's directory in the container
 	GitDir bool     // no container can write the .git directory that git uses in Cwd
+
+	// MoreThanArgs reports that a question would show more of the container than Args, such as variables. No rule
+	// of Ruleset.Approved answers it.
+	MoreThanArgs bool
 }
 
 // Command is a command that a container may request.

@@ -18,6 +18,7 @@ type Ruleset struct {
 	Prepend  []string // arguments that the host inserts before the caller's
 	GitDir   string   // GitHost, GitMount or empty: which repository git reads
 	Rules    []Rule
+	Approved []Rule // these allow requests about which a person would be asked
 	Settings Settings
 	Place    Place // where it runs and where Exec is
 	Sandbox  Sandbox
@@ -45,8 +46,10 @@ type Rule struct {
 	Effects                 []string
 	Accept                  bool     // the rule accepts CodeAccepted
 	Anywhere                bool     // arguments that patterns match may name paths outside of the workspace
+	Confined                bool     // of Approved: only for a command that runs in a sandbox or a container
 	Reason                  string   // of a denial, for the caller
 	Inputs                  []string // patterns of the files that decide what the command runs; empty: known by the program
+	Preview                 []string // arguments with which the command only shows what it would do; empty: there is no preview
 	Settings                Settings
 	MustMatch, MustNotMatch [][]string // the rule's own tests: arguments that it must match and must not match
 	Where                   string

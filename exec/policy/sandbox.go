@@ -16,6 +16,10 @@ type Sandbox struct {
 	Cache []string // directories below the home that it has copies of, one for each project
 	Net   Net
 	Env   []string // variables of the host that it gets
+
+	// These are not in the configuration.
+	ReadOnly bool   // it may write nothing, not even below the container's directories
+	Copies   string // a directory with copies of operands, which it may read, or empty
 }
 
 // Net describes the permissions of a sandboxed command on the network. The zero value permits nothing.

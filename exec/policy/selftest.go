@@ -43,8 +43,8 @@ type Tested struct {
 func (p *Policy) RunTests() (all []Tested) {
 	for _, name := range p.names() {
 		set := p.Rules[name]
-		for i := range set.Rules {
-			all = append(all, set.Rules[i].runTests(name)...)
+		for _, r := range set.all() {
+			all = append(all, r.runTests(name)...)
 		}
 	}
 	return all

@@ -9,8 +9,8 @@ import (
 )
 
 // Shape describes the arguments that a rule matches in one line for people. It contains literal
-// words, /patterns/, [options], PATH, +(arguments that the host inserts), and (anywhere) if
-// patterns may name any path.
+// words, /patterns/, [options], PATH, +(arguments that the host inserts), (anywhere) if patterns
+// may name any path, and (confined) if it is for sandboxes and containers only.
 func (r *Rule) Shape() string {
 	var parts []string
 	for _, e := range r.Argv {
@@ -18,15 +18,18 @@ func (r *Rule) Shape() string {
 	}
 	switch {
 	case r.Always:
-		parts = []string{"(anything)"}
+		parts = []string{AnyArguments}
 	case len(parts) == 0:
-		parts = []string{"(no arguments)"}
+		parts = []string{NoArguments}
 	}
 	if r.Fixed != nil {
 		parts = append(parts, "=> "+Line(r.Fixed))
 	}
 	if r.Anywhere {
 		parts = append(parts, "(anywhere)")
+	}
+	if r.Confined {
+		parts = append(parts, "(confined)")
 	}
 	return strings.Join(parts, " ")
 }

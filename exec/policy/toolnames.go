@@ -13,6 +13,11 @@ var harmlessCommands = names.WordSet(`
 	readlink realpath rev seq sha1sum sha224sum sha256sum sha384sum sha512sum sleep stat sum tac tail test tr true
 	tsort tty uname uptime users wc who whoami yes`)
 
+// readers contains commands that print what is in the files of their arguments, or copy it.
+var readers = names.WordSet(`
+	b2sum base32 base64 cat cksum cmp comm cp cut diff egrep fgrep file fold grep gunzip gzip head join md5sum mv nl numfmt od
+	paste rev sha1sum sha224sum sha256sum sha384sum sha512sum sort strings sum tac tail tsort uniq wc xxd zcat zgrep`)
+
 // multiCall contains the multi-call programs: the name under which they start selects the command.
 var multiCall = names.WordSet("busybox coreutils toybox uutils")
 

@@ -22,6 +22,7 @@ type Verdict struct {
 	Args          []string    // the arguments that run; Args[0] is the name of the command
 	Paths         []PathCheck // the arguments to check before the command runs
 	Inputs        []string    // patterns of the files on which an approval may depend
+	Preview       []string    // arguments that are added for a preview; empty: there is none
 	SHA256        string      // of the program, in hex; empty: any
 	Effects       []string    // stated by the rule: read, write, network, code
 	Grade         Grade       // probability that the command runs code that the container can write

@@ -3,6 +3,7 @@
 package proctree
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"slices"
@@ -43,16 +44,35 @@ func lostProcesses(session string, spared map[int]bool) snapshot {
 	return s
 }
 
-// kept compares the arguments of all keepers: the watcher's program, its directory, and more. A command of the
-// session can have the same arguments, but it has the session's marker.
-func kept(folder, session string) bool {
-	for _, pid := range readable() {
-		args := commandLine(pid)
-		if len(args) > 2 && args[0] == KeeperName && args[2] == folder && !hasVariablePrefix(environ(pid), SessionMarker+"="+session+"\x00") {
-			return true
+// findSurvivors scans all processes of the host. It scans again if a process has ended before its environment was
+// read, because the scan may have missed its children.
+func findSurvivors() *Survivors {
+	const most = 10
+	for range most {
+		pids := readable()
+		settle(slices.Clone(pids))
+		s := &Survivors{sessions: map[string]bool{}}
+		complete := true
+		for _, pid := range pids {
+			env := environ(pid)
+			s.add(commandLine(pid), sessionsOf(env))
+			complete = complete && (len(env) > 0 || alive(pid))
+		}
+		if complete {
+			return s
 		}
 	}
-	return false
+	return nil
+}
+
+// sessionsOf returns the values of SessionMarker in env.
+func sessionsOf(env []byte) (ids []string) {
+	for kv := range bytes.SplitSeq(env, []byte{0}) {
+		if id, ok := bytes.CutPrefix(kv, []byte(SessionMarker+"=")); ok {
+			ids = append(ids, string(id))
+		}
+	}
+	return ids
 }
 
 // readable returns the processes whose environment this process may read. Kernel threads are left out, because

@@ -28,10 +28,6 @@ func EndLeft(id string, grace time.Duration) (bool, error) { return endLeft(id, 
 // nothing and returns an error.
 func EndLost(session string, grace time.Duration) (bool, error) { return endLost(session, grace) }
 
-// Kept reports whether the keeper of the session with this directory runs. The keeper then ends the processes
-// that the watcher has left.
-func Kept(folder, session string) bool { return kept(folder, session) }
-
 // HasLeftovers reports whether anything lives of a process that was started with the marker id and
 // has been reaped.
 func HasLeftovers(id string) bool { return hasLeftovers(id) }

@@ -68,11 +68,17 @@ func TestEndLost(t *testing.T) {
 	a, b := start(t, p, one), start(t, p, other)
 	a.ready(t)
 	b.ready(t)
+	if found := FindSurvivors(); !found.MayHave("lost") || !found.MayHave("lost2") || found.MayHave("los") || found.Kept("lost", "lost") {
+		t.Errorf("FindSurvivors = %+v", found)
+	}
 	if was, err := EndLost("lost", 50*time.Millisecond); !was || err != nil {
 		t.Errorf("EndLost = %v, %v", was, err)
 	}
 	a.Reap()
 	a.gone(t)
+	if found := FindSurvivors(); found.MayHave("lost") || !found.MayHave("lost2") {
+		t.Errorf("FindSurvivors after EndLost = %+v", found)
+	}
 	if was, err := EndLost("lost", 0); was || err != nil {
 		t.Errorf("EndLost again = %v, %v", was, err)
 	}

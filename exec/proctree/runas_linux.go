@@ -17,6 +17,7 @@ import (
 const (
 	asMonitor    = "monitor"    // of a command on a terminal
 	asSupervisor = "supervisor" // supervise a command whose descendants stay below it
+	asGuarded    = "guarded"    // supervise a confined command
 	asCommand    = "command"    // it becomes the command
 )
 
@@ -36,6 +37,8 @@ func runAs(args []string) int {
 		start = monitor
 	case asSupervisor:
 		start = supervisor
+	case asGuarded:
+		start = guardedSupervisor
 	}
 	var err error
 	if dir := args[2]; dir != "" {

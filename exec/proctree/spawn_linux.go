@@ -13,7 +13,8 @@ import (
 // that forked it. The runtime starts no thread from a locked one, so the rest of the process does not change.
 type spawner struct {
 	requests chan *forkRequest
-	done     chan struct{} // closed when the thread has ended
+	done     chan struct{} // closed when the thread ends
+	tid      int           // of the thread
 }
 
 // forkRequest is one process to start, or a function to call, and the result.
@@ -50,6 +51,7 @@ func (s *spawner) run(prepare func() error, ready chan<- error) {
 		return
 	}
 	defer close(s.done)
+	s.tid = unix.Gettid()
 	err := unblock()
 	if err == nil {
 		err = prepare()

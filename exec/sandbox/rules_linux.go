@@ -9,9 +9,9 @@ import "golang.org/x/sys/unix"
 // lastCall is the newest system call that these rules have been written for (Linux 6.17).
 const lastCall = 469 // file_setattr
 
-// unimplemented lists system calls that fail as if the kernel did not have them; programs then use others. A filter
+// absent lists system calls that fail as if the kernel did not have them; programs then use others. A filter
 // cannot see the arguments of clone3, and calls made by io_uring would bypass the filter.
-var unimplemented = []uint32{
+var absent = []uint32{
 	unix.SYS_CLONE3, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 	unix.SYS_FILE_SETATTR, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT,
 }
@@ -73,7 +73,7 @@ func rulesFor(n Net) (list []rule) {
 	for _, group := range []struct {
 		calls  []uint32
 		action uint32
-	}{{unimplemented, unavailable}, {refused, refuse}, {refusedHere, refuse}, {attributes, noAttribute}} {
+	}{{absent, unavailable}, {refused, refuse}, {refusedHere, refuse}, {attributes, noAttribute}} {
 		for _, number := range group.calls {
 			list = append(list, rule{number: number, action: group.action})
 		}

@@ -24,11 +24,12 @@ func TestProgramKilled(t *testing.T) {
 	r := newFixture(t)
 	r.in = here{t, r.config.Env}
 	s := r.shell(t, "one")
+	// The program is killed first: if it sees that the supervisor has gone, it ends this text.
 	for _, supervisor := range []string{"", "$PPID"} {
 		r.text(t, s, `:`)
 		dirs, id := containerDirs(r, s), newID()
 		ctx, cancel := patient(t.Context())
-		text := `setsid sleep 1000 & read -r _ _ _ up _ <"/proc/$PPID/stat"; kill -KILL ` + supervisor + ` "$up"; sleep 1000`
+		text := `setsid sleep 1000 & read -r _ _ _ up _ <"/proc/$PPID/stat"; kill -KILL "$up" ` + supervisor + `; sleep 1000`
 		_, err := s.Exec(ctx, r.config, Command{ID: id, Text: text}, Output{Out: io.Discard, Err: io.Discard})
 		cancel()
 		var dead *TerminatedError

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/docker-hostexec/hostexec/exec/sandbox"
 )
 
 // TestDeath checks F002-039 to F002-041 and F002-052: death is reported at once, and a new shell
@@ -221,6 +223,39 @@ func TestRemoveUnmarked(t *testing.T) {
 			t.Errorf("%q: %s is left", text, line)
 		}
 	}
+}
+
+// TestRemoveSupervisorKilled checks that a text in a sandbox cannot end its supervisor, so that a process with a cleared
+// environment ends with its shell. The text kills all its ancestors, in different orders.
+//
+// Attacks 234, 239.
+func TestRemoveSupervisorKilled(t *testing.T) {
+	if sandbox.Supported() != nil {
+		return
+	}
+	for _, kill := range []string{"kill -KILL $up", "kill -KILL $down", "kill -STOP $down; kill -KILL $up",
+		"for p in $up; do kill -KILL $p; sleep 0.02; done", "for p in $down; do kill -KILL $p; sleep 0.02; done"} {
+		r := confinedFixture(t)
+		s := r.shell(t, "one")
+		script := `p=$$; while [ "$p" -gt 1 ]; do p=$(sed -n 's/^PPid:[^0-9]*//p' /proc/$p/status); kill -0 "$p" && up="$up $p" && down="$p $down"; done
+			echo $$ >pid; ` + kill + `; sleep 1000; :`
+		check(t, os.WriteFile(filepath.Join(r.work, "script"), []byte(script), 0o600))
+		r.do(t.Context(), s, Command{Text: "cd " + r.work + "; (env -i setsid sh script >/dev/null 2>&1 &); sleep 1000"})
+		pid := strings.TrimSpace(string(readFile(t, filepath.Join(r.work, "pid"))))
+		if !r.Remove("one") {
+			t.Error("there was no shell")
+		}
+		if line := commandLine(pid); line != "" {
+			t.Errorf("%s: %s is left", kill, line)
+		}
+	}
+}
+
+func readFile(t *testing.T, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	check(t, err)
+	return b
 }
 
 // commandLine is the command line of a process, or empty once the process has ended.

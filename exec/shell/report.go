@@ -66,6 +66,9 @@ func (e *Events) Ended(code int, why string) {
 	e.to.Encode(event{Type: "complete", ExitCode: &code, Error: why, Duration: &took, Timestamp: &at})
 }
 
+// Fallback returns the beginning of a last event for a reader that loses the writer. The reader completes it.
+func (e *Events) Fallback() []byte { return []byte(`{"type":"complete"`) }
+
 // Close implements io.Closer: there is nothing to let go.
 func (e *Events) Close() error { return nil }
 
@@ -133,6 +136,20 @@ func Spool(dir string) (*os.File, error) {
 // Out and Err are the writers for the command's output.
 func (o *Object) Out() io.Writer { return o.spools[0] }
 func (o *Object) Err() io.Writer { return o.spools[1] }
+
+// maxFallback is the maximum number of bytes of a command in a fallback. As JSON, each byte has at most six.
+const maxFallback = 8 << 10
+
+// Fallback returns the beginning of an object without output for a reader that loses the writer. The reader
+// completes it. A long command is cut.
+func (o *Object) Fallback() []byte {
+	var b bytes.Buffer
+	b.WriteString(`{"command":`)
+	writeJSON(&b, o.Command[:min(len(o.Command), maxFallback)])
+	b.WriteString(`,"stdout":"","stderr":"","duration":null,"timestamp":`)
+	writeJSON(&b, o.Since.UTC().Format(time.RFC3339Nano))
+	return b.Bytes()
+}
 
 // Started does nothing: an object has no start event.
 func (o *Object) Started(string, int) {}

@@ -23,7 +23,7 @@ func TestJSONOfVerbs(t *testing.T) {
 		{"hostexec kill ffff", 1, "hostexec: no such job or call: ffff: hostexec ps lists them"},
 		{"hostexec kill", 125, "hostexec: kill wants an id or --all: see hostexec --help"},
 		{"hostexec ls --bogus", 125, "hostexec: ls: unknown flag: --bogus: see hostexec --help"},
-		{"hostexec ls x", 125, "hostexec: ls takes only --json: see hostexec --help"},
+		{"hostexec ls x", 125, "hostexec: ls takes only --json or --agents: see hostexec --help"},
 		{"hostexec wait --bogus x", 125, "hostexec: wait: unknown flag: --bogus: see hostexec --help"},
 		{"hostexec session exec --bogus x -- y", 125, "hostexec: session exec: unknown flag: --bogus: see hostexec session --help"},
 		{"hostexec session exec x y", 125, "hostexec: session exec wants"},

@@ -20,14 +20,17 @@ import (
 func ls(c *call.Call, args []string) error {
 	flags := newFlags("ls")
 	asJSON := flags.Bool("json", false, "")
+	asAgents := flags.Bool("agents", false, "")
 	if ok, err := flags.parse(c, args); !ok {
 		return err
 	}
-	if flags.NArg() > 0 {
-		return flags.failOperands(c, "takes only --json")
-	}
-	if *asJSON {
+	switch {
+	case flags.NArg() > 0, *asJSON && *asAgents:
+		return flags.failOperands(c, "takes only --json or --agents")
+	case *asJSON:
 		return c.Print(renderCommandsJSON(c.Policy()))
+	case *asAgents:
+		return c.Print([]byte(Agents(c.Policy(), c.GitRemotes())))
 	}
 	return c.Print(append(renderCommands(c.Policy()), renderGit(c.Policy(), c.GitRemotes())...))
 }
@@ -54,14 +57,24 @@ func renderCommands(p *policy.Policy) []byte {
 
 // renderGit returns the line that makes git in the container use git-push, if it may.
 func renderGit(p *policy.Policy, remotes gitpush.Remotes) []byte {
-	if c, ok := p.Lookup(policy.GitPush); !ok || c.Action == policy.Deny || p.Broken != "" {
+	if !usesGitPush(p) {
 		return nil
 	}
-	text := "\ngit reaches remotes by way of the host after this line, typed in the repository:\n  " + remotes.Setup() + "\n"
+	return []byte("\ngit reaches remotes by way of the host after this line, typed in the repository:\n  " + remotes.Setup() + "\n" + remoteList("", remotes))
+}
+
+// usesGitPush reports whether git in the container may use git-push.
+func usesGitPush(p *policy.Policy) bool {
+	c, ok := p.Lookup(policy.GitPush)
+	return ok && c.Action != policy.Deny && p.Broken == ""
+}
+
+// remoteList returns a line for each remote, after indent.
+func remoteList(indent string, remotes gitpush.Remotes) (text string) {
 	for _, name := range slices.Sorted(maps.Keys(remotes)) {
-		text += "hostexec::" + name + " is " + names.Plain(remotes[name]) + "\n"
+		text += indent + "hostexec::" + name + " is " + names.Plain(remotes[name]) + "\n"
 	}
-	return []byte(text)
+	return text
 }
 
 type command struct {

@@ -31,7 +31,8 @@ Runs a command on the host, if the person there allowed it.
                            (--pass-env NAME there)
   HOSTEXEC_STDIN=null      in the environment of a call: the command reads /dev/null, as
                            it does for an agent unless this is auto
-  hostexec ls [--json]     list the commands that may be called
+  hostexec ls [--json]     list the commands that may be called; --agents: what an agent
+                           should know about them, in Markdown
   hostexec ps [--json]     list the calls that are running, the jobs, and what either
                            has left running
   hostexec session ...     shells that keep their state: hostexec session --help

@@ -29,7 +29,7 @@ func TestSinceTime(t *testing.T) {
 			t.Errorf("SinceTime(%q) = %v, %v, want %s", value, got, err, want)
 		}
 	}
-	for _, value := range []string{"d", "-1d", "1.5d", "+1d", "7 d", "100001d", "99999999999999999999d", "soon"} {
+	for _, value := range []string{"d", "-1d", "1.5d", "+1d", "7 d", "100001d", "99999999999999999999d", "soon", "-5m", "-1"} {
 		if got, err := SinceTime(value, now); err == nil {
 			t.Errorf("SinceTime(%q) = %v", value, got)
 		}

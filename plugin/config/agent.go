@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -125,7 +126,7 @@ func (r *reader) fieldsWithWarnings(n *yaml.Node, what string, known map[string]
 			read(value)
 			return
 		}
-		r.warn(key, false, "unknown key %s in %s is passed over: there are %v", names.Quoted(key.Value), what, slices.Sorted(maps.Keys(known)))
+		r.warn(key, false, "unknown key %s in %s is passed over: there are %s", names.Quoted(key.Value), what, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 	})
 }
 

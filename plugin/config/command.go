@@ -5,6 +5,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -36,16 +37,10 @@ func (d *document) command(key, n *yaml.Node) policy.Ruleset {
 	known["container"] = d.container(&limits)
 	known["sandbox"] = d.sandbox(&set.Sandbox)
 	known["gitdir"] = scalar(d.reader, "gitdir", &set.GitDir, choice(policy.GitHost, policy.GitMount))
-	known["rules"] = func(n *yaml.Node) {
-		seen := map[string]bool{}
-		d.list(n, "rules", func(n *yaml.Node) {
-			r := d.rule(n, len(set.Rules)+1)
-			if seen[r.ID] {
-				d.fail(n, "there is a rule %s already", r.ID)
-			}
-			seen[r.ID] = true
-			set.Rules = append(set.Rules, r)
-		})
+	seen := map[string]bool{}
+	known["rules"] = d.ruleList("rules", &set.Rules, seen, d.rule)
+	if d.role != workspace {
+		known["approved"] = d.ruleList("approved", &set.Approved, seen, d.approvedRule)
 	}
 	d.fields(n, "commands."+key.Value, known)
 	if set.SHA256 != "" && set.Exec == "" {
@@ -53,6 +48,20 @@ func (d *document) command(key, n *yaml.Node) policy.Ruleset {
 	}
 	d.setPlace(key, &set, place, limits)
 	return set
+}
+
+// ruleList reads a list of rules into into. seen has the ids of the command.
+func (d *document) ruleList(key string, into *[]policy.Rule, seen map[string]bool, read func(*yaml.Node, int) policy.Rule) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		d.list(n, key, func(n *yaml.Node) {
+			r := read(n, len(*into)+1)
+			if seen[r.ID] {
+				d.fail(n, "there is a rule %s already", r.ID)
+			}
+			seen[r.ID] = true
+			*into = append(*into, r)
+		})
+	}
 }
 
 var hex64 = names.Form{Chars: "0-9a-f", Min: 64, Max: 64}
@@ -175,25 +184,18 @@ func (d *document) rule(n *yaml.Node, number int) policy.Rule {
 	r := policy.Rule{ID: unnamedID(d.role, number), Where: d.where(n)}
 	bad, accept := len(d.problems), ""
 	var do *policy.Action
-	var argv bool
-	known := d.settings(&r.Settings)
-	known["id"] = scalar(d.reader, "id", &r.ID, ruleID)
+	known := d.matching(&r)
+	maps.Copy(known, d.settings(&r.Settings))
 	known["do"] = optionalScalar(d.reader, "do", &do, policy.ParseAction)
-	known["argv"] = func(n *yaml.Node) {
-		argv = true
-		d.list(n, "argv", func(n *yaml.Node) { r.Argv = append(r.Argv, d.element(n)) })
-	}
 	known["fixed"] = d.scalars("fixed", &r.Fixed)
-	known["effects"] = d.scalars("effects", &r.Effects)
 	known["accept"] = scalar(d.reader, "accept", &accept, choice(policy.CodeAccepted))
 	known["anywhere"] = scalar(d.reader, "anywhere", &r.Anywhere, parseBool)
 	known["inputs"] = d.inputs(&r.Inputs)
+	known["preview"] = d.preview(&r.Preview)
 	known["reason"] = scalar(d.reader, "reason", &r.Reason, reason)
-	known["test"] = func(n *yaml.Node) {
-		d.fields(n, "test", map[string]func(*yaml.Node){"yes": d.argvs("yes", &r.MustMatch), "no": d.argvs("no", &r.MustNotMatch)})
-	}
+	r.Always = true // unless there is argv
 	d.fields(n, "rule", known)
-	r.Accept, r.Always = accept != "", !argv
+	r.Accept = accept != ""
 	if do != nil {
 		r.Do = *do
 	}
@@ -204,16 +206,38 @@ func (d *document) rule(n *yaml.Node, number int) policy.Rule {
 		d.fail(n, "rule %s: no do: allow, ask or deny", r.ID)
 	case r.Do == policy.Deny && len(r.Inputs) > 0:
 		d.fail(n, "rule %s: inputs are of calls that may run, and it denies", r.ID)
-	case !argv && r.Fixed == nil:
+	case r.Do == policy.Deny && len(r.Preview) > 0:
+		d.fail(n, "rule %s: a preview is for a question, and it denies", r.ID)
+	case r.Always && r.Fixed == nil:
 		d.fail(n, "rule %s: neither argv nor fixed", r.ID)
 	}
+	d.compile(n, &r)
+	return r
+}
+
+// matching returns the keys of a rule that say which requests it is for.
+func (d *document) matching(r *policy.Rule) map[string]func(*yaml.Node) {
+	return map[string]func(*yaml.Node){
+		"id": scalar(d.reader, "id", &r.ID, ruleID),
+		"argv": func(n *yaml.Node) {
+			r.Always = false
+			d.list(n, "argv", func(n *yaml.Node) { r.Argv = append(r.Argv, d.element(n)) })
+		},
+		"effects": d.scalars("effects", &r.Effects),
+		"test": func(n *yaml.Node) {
+			d.fields(n, "test", map[string]func(*yaml.Node){"yes": d.argvs("yes", &r.MustMatch), "no": d.argvs("no", &r.MustNotMatch)})
+		},
+	}
+}
+
+// compile checks a rule that was read from n, and prepares it for matching.
+func (d *document) compile(n *yaml.Node, r *policy.Rule) {
 	if err := CheckEffects(r.Effects); err != nil {
 		d.fail(n, "rule %s: effects: %v", r.ID, err)
 	}
 	if err := r.Compile(); err != nil {
 		d.fail(n, "rule %s: %v", r.ID, err)
 	}
-	return r
 }
 
 // inputs reads the patterns of files on which an approval may depend.
@@ -224,6 +248,17 @@ func (d *document) inputs(into *[]string) func(*yaml.Node) {
 			if err := inputs.CheckGlob(glob); err != nil {
 				d.fail(n, "inputs: %v", err)
 			}
+		}
+	}
+}
+
+// preview reads the arguments that are added for a preview.
+func (d *document) preview(into *[]string) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		bad := len(d.problems)
+		d.scalars("preview", into)(n)
+		if err := policy.CheckPreview(*into); err != nil && len(d.problems) == bad {
+			d.fail(n, "preview: %v", err)
 		}
 	}
 }

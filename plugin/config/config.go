@@ -38,6 +38,7 @@ type Source struct {
 	Project   string // the directory where the session was started, absolute; empty: none
 	Workspace string // the directory that the container works in, absolute; empty: none
 	File      string // replaces config.yaml; empty: not set
+	Draft     Change // the new text of its file replaces that of the file; zero: none
 }
 
 // GlobalFile returns the path of the file that applies to all projects.
@@ -165,6 +166,9 @@ func Load(src Source) *Config {
 // read reads one file on the host, if it exists.
 func (c *Config) read(path string, r role, src Source) {
 	text, st, err := readFile(path)
+	if path == src.Draft.File {
+		text = src.Draft.After
+	}
 	c.stamps = append(c.stamps, st)
 	switch {
 	case err != nil:
@@ -180,7 +184,8 @@ func (c *Config) read(path string, r role, src Source) {
 func (c *Config) add(d *document, src Source) {
 	c.digest(d)
 	if d.role == project && d.project != "" && filepath.Clean(d.project) != filepath.Clean(src.Project) {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("%s: is for %s, not for %s: not used", d.file, d.project, src.Project))
+		why := fmt.Sprintf("is for %s, not for %s: not used", d.project, src.Project)
+		c.skip(d.file, d.file+": "+why, why)
 		return
 	}
 	c.merge(d)

@@ -10,17 +10,24 @@ import (
 
 // TestDocs parses the examples of the manual.
 func TestDocs(t *testing.T) {
-	text, err := os.ReadFile("../../docs/policy.md")
-	if err != nil {
-		t.Fatal(err)
+	var blocks []string
+	for _, name := range []string{"policy.md", "approvals.md"} {
+		text, err := os.ReadFile("../../docs/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks = append(blocks, strings.Split(string(text), "```yaml\n")[1:]...)
 	}
-	blocks := strings.Split(string(text), "```yaml\n")[1:]
-	if len(blocks) != 2 {
-		t.Errorf("%d examples, want 2", len(blocks))
+	if len(blocks) != 3 {
+		t.Errorf("%d examples, want 3", len(blocks))
 	}
-	for i, block := range blocks {
+	for _, block := range blocks {
 		block, _, _ = strings.Cut(block, "```")
-		d := parse("policy.md", []byte(block), role(i)) // the first example is config.yaml, the second a project's file
+		of := global
+		if strings.HasPrefix(block, "project:") {
+			of = project
+		}
+		d := parse("policy.md", []byte(block), of)
 		for _, p := range append(d.problems, d.warnings...) {
 			t.Error(p)
 		}

@@ -87,19 +87,22 @@ func Remove(file, title string) error {
 	return edit(file, func(root *yaml.Node) error {
 		commands := lookup(root, "commands")
 		command := lookup(commands, name)
-		rules := lookup(command, "rules")
-		at := findRule(rules, roleOf(file), id)
-		if at < 0 {
-			return none
+		for _, key := range []string{"rules", "approved"} {
+			rules := lookup(command, key)
+			at := findRule(rules, roleOf(file), id)
+			if at < 0 {
+				continue
+			}
+			rules.Content = append(rules.Content[:at], rules.Content[at+1:]...)
+			if len(rules.Content) == 0 {
+				drop(command, key)
+			}
+			if len(command.Content) == 0 {
+				drop(commands, name)
+			}
+			return nil
 		}
-		rules.Content = append(rules.Content[:at], rules.Content[at+1:]...)
-		if len(rules.Content) == 0 {
-			drop(command, "rules")
-		}
-		if len(command.Content) == 0 {
-			drop(commands, name)
-		}
-		return nil
+		return none
 	})
 }
 
@@ -119,14 +122,31 @@ func findRule(rules *yaml.Node, r role, id string) int {
 // edit changes a file atomically: a reader sees the old text or the new text. It writes only text that can
 // be parsed.
 func edit(file string, change func(root *yaml.Node) error) error {
+	text, err := readText(file)
+	if err != nil {
+		return err
+	}
+	if text, err = changed(file, text, change); err != nil {
+		return err
+	}
+	return replace(file, text)
+}
+
+// readText returns the text of a file, or nil if there is none.
+func readText(file string) ([]byte, error) {
 	text, _, err := readFile(file)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", file, err)
+		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
+	return text, nil
+}
+
+// changed returns the text of file with a change of its nodes.
+func changed(file string, text []byte, change func(root *yaml.Node) error) ([]byte, error) {
 	d := &reader{file: file}
 	root := d.parseYAML(text)
 	if len(d.problems) > 0 {
-		return errors.New(d.problems[0].String())
+		return nil, errors.New(d.problems[0].String())
 	}
 	doc := &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{root}}
 	if root == nil {
@@ -135,15 +155,15 @@ func edit(file string, change func(root *yaml.Node) error) error {
 		doc.Content[0] = root
 	}
 	if err := change(root); err != nil {
-		return err
+		return nil, err
 	}
 	var b bytes.Buffer
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(2)
 	if err := errors.Join(enc.Encode(doc), enc.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
+		return nil, fmt.Errorf("write %s: %w", file, err)
 	}
-	return replace(file, b.Bytes())
+	return b.Bytes(), nil
 }
 
 // roleOf returns the role of a file on the host.
@@ -156,8 +176,12 @@ func roleOf(file string) role {
 
 // replace writes file atomically if text can be parsed.
 func replace(file string, text []byte) error {
-	if d := parse(file, text, roleOf(file)); len(d.problems) > 0 {
+	d := parse(file, text, roleOf(file))
+	switch {
+	case len(d.problems) > 0:
 		return fmt.Errorf("not written, for it would be broken: %s", d.problems[0])
+	case len(text) > maxFile:
+		return fmt.Errorf("not written, for %s would have %d bytes, and at most %d are allowed", file, len(text), maxFile)
 	}
 	if real, err := filepath.EvalSymlinks(file); err == nil {
 		file = real // for users who keep the file elsewhere

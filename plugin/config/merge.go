@@ -104,6 +104,14 @@ func (c *Config) command(name string, more policy.Ruleset, d *document) {
 		c.refuse(more.Where, name, "is configured on the host already: a workspace may only add rules to it")
 		return
 	}
+	base.Approved = slices.Clone(base.Approved)
+	for _, r := range more.Approved {
+		if i := slices.IndexFunc(base.Approved, func(old policy.Rule) bool { return old.ID == r.ID }); i >= 0 {
+			base.Approved[i] = r
+		} else {
+			base.Approved = append(base.Approved, r)
+		}
+	}
 	base.Rules = slices.Clone(base.Rules)
 	for _, r := range more.Rules {
 		i := slices.IndexFunc(base.Rules, func(old policy.Rule) bool { return old.ID == r.ID })

@@ -129,6 +129,19 @@ func (d *document) setPlace(key *yaml.Node, set *policy.Ruleset, where, limits p
 	case where.Sandboxed && set.Settings.NewPrivs != nil && *set.Settings.NewPrivs:
 		d.fail(key, "new_privs: no program gains privileges in a sandbox: leave new_privs away, or where: sandbox")
 	}
+	for _, r := range set.Rules {
+		if len(r.Preview) > 0 && (where.Contained() || key.Value == policy.Shell || key.Value == policy.GitPush) {
+			d.fail(key, "rule %s: preview: only a program of the host has one, not %s", r.ID, notPreviewed(key.Value, where))
+		}
+	}
 	limits.Image, limits.Sandboxed = where.Image, where.Sandboxed
 	set.Place = limits
+}
+
+// notPreviewed names a command without previews, for a message.
+func notPreviewed(name string, where policy.Place) string {
+	if where.Contained() {
+		return "where: container"
+	}
+	return name
 }

@@ -131,17 +131,24 @@ func (c *Config) propose(src Source) {
 	c.stamps = append(c.stamps, pins)
 	content, st, err := readForeign(path)
 	if err != nil { // a container can cause this error at any time, so it must not deny all requests
-		c.Warnings = append(c.Warnings, fmt.Sprintf("%s: %v: not used", path, err))
+		c.skip(path, fmt.Sprintf("%s: %v: not used", path, err), err.Error()+": not used")
 		return
 	}
 	if content == nil {
 		return
 	}
 	if _, err := os.Lstat(filepath.Join(src.trustDir(), proposalDigest(path, content))); err != nil {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("%s is not trusted, and not used: docker hostexec trust shows it", path))
+		const untrusted = "not trusted, and not used: docker hostexec trust shows it"
+		c.skip(path, path+" is "+untrusted, untrusted)
 		return
 	}
 	st.foreign = true
 	c.stamps = append(c.stamps, st)
 	c.add(parse(path, content, workspace), src)
+}
+
+// skip warns that the file at path is not used: with text at the start of a session, with problem in Check.
+func (c *Config) skip(path, text, problem string) {
+	c.Warnings = append(c.Warnings, text)
+	c.warnings = append(c.warnings, policy.Problem{Where: path, Text: problem})
 }

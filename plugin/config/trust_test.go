@@ -182,3 +182,20 @@ func TestHostileProposal(t *testing.T) {
 		})
 	}
 }
+
+// TestCheckUnused checks that the check names each file that is not used: nothing in it holds.
+func TestCheckUnused(t *testing.T) {
+	for name, tt := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"an untrusted proposal": {map[string]string{"app/.hostexec.yaml": "agent: {mode: foo}"}, "not trusted, and not used"},
+		"of another project":    {map[string]string{"state/projects/app.yaml": "project: /other/app"}, "is for /other/app, not for"},
+		"too large a proposal":  {map[string]string{"app/.hostexec.yaml": strings.Repeat("#", 2<<20)}, "not used"},
+	} {
+		all := Check(home(t, tt.files))
+		if len(all) != 1 || all[0].Fatal || !strings.Contains(all[0].Text, tt.want) || !strings.HasSuffix(all[0].Where, ".yaml") {
+			t.Errorf("%s: Check = %+v, want a warning with the file and %q", name, all, tt.want)
+		}
+	}
+}

@@ -78,6 +78,13 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return st, err
 }
 
+// AgentRules returns what an agent should know about the session's policy, in Markdown. It is empty before a caller is
+// known.
+func (c *Client) AgentRules(ctx context.Context) (text string, err error) {
+	err = c.get(ctx, "/agents", &text)
+	return text, err
+}
+
 // Stop asks the watcher to end. Processes get grace between TERM and KILL; negative means the default.
 // Stop returns when the watcher has accepted.
 func (c *Client) Stop(ctx context.Context, grace time.Duration) error {

@@ -5,6 +5,7 @@
 //
 //	GET  /session        state of the session
 //	GET  /sessions       state and description, in the form of the page's list
+//	GET  /agents         what an agent should know about the policy, in Markdown
 //	GET  /audit          the last requests and their results
 //	GET  /pending        the requests that wait for approval
 //	GET  /pending/{id}   one of them with complete texts; lists cut long texts

@@ -39,7 +39,8 @@ func (s *session) Stop(grace time.Duration) {
 func (s *session) Record() state.Session {
 	return state.Session{ID: "5f0c1a2b3c4d", ContainerName: "web"}
 }
-func (s *session) AuditLog() string { return "/nonexistent" }
+func (s *session) AuditLog() string   { return "/nonexistent" }
+func (s *session) AgentRules() string { return "# Rules\n" }
 
 func (s *session) Kill(id string) bool { return id != "" && id == s.runs }
 func (s *session) Left() []Leftover    { return nil }
@@ -111,6 +112,9 @@ func TestControl(t *testing.T) {
 			t.Errorf("Serve: %v", err)
 		}
 	})
+	if text, err := c.AgentRules(context.Background()); err != nil || text != s.AgentRules() {
+		t.Errorf("AgentRules = %q, %v", text, err)
+	}
 	if st, err := c.Status(context.Background()); err != nil || !reflect.DeepEqual(st, s.st) {
 		t.Errorf("Status = %+v, %v, want %+v", st, err, s.st)
 	}

@@ -109,6 +109,9 @@ func (j Job) listed() Job {
 // must fetch the complete question before it can approve it.
 func listed(q approval.Question) Question {
 	n := len(q.Diff) + len(q.NoInputs)
+	if q.Preview != nil {
+		n += len(q.Preview.Output) + len(q.Preview.Problem)
+	}
 	if q.Inputs != nil {
 		n += 128 * len(q.Inputs.Files)
 	}
@@ -120,7 +123,7 @@ func listed(q approval.Question) Question {
 	if n <= maxListedAsk {
 		return shown(q)
 	}
-	q.Inputs, q.NoInputs, q.Diff = nil, "", ""
+	q.Inputs, q.NoInputs, q.Diff, q.Preview = nil, "", "", nil
 	s := shortener{cut: true}
 	cut := s.mark(q.Args)
 	q.Args, q.Notes, q.Effects = s.args(q.Args), s.args(q.Notes), s.args(q.Effects)
@@ -128,26 +131,7 @@ func listed(q approval.Question) Question {
 		*text = s.text(*text)
 	}
 	short := shown(q)
-	short.Digest, short.Vary, short.Cut = "", nil, cut
-	return short
-}
-
-func listedGrant(g approval.Grant) Grant {
-	var s shortener
-	q := &g.Question
-	whole, vary := q.Args, shownVariable(&g)
-	if g.Variable = nil; vary != nil { // its number may be beyond the arguments that are left
-		vary.Rule = s.text(vary.Rule)
-	}
-	q.Args = s.args(q.Args)
-	for _, text := range []*string{&q.Cwd, &q.Dir, &q.Path, &q.Rule, &q.Container, &q.Project} {
-		*text = s.text(*text)
-	}
-	short := shownGrant(g)
-	if u := short.Unchanged; u != nil && len(u.Files) > maxListedFiles {
-		u.Files, s.cut = u.Files[:maxListedFiles], true
-	}
-	short.Vary, short.Cut = vary, s.mark(whole)
+	short.Digest, short.Group, short.Vary, short.Cut = "", "", nil, cut
 	return short
 }
 
@@ -188,9 +172,6 @@ func serveWhole(mux *http.ServeMux, s Session) {
 		id := r.PathValue("id")
 		is := func(q approval.Question) bool { return q.ID == id || slices.Contains(q.Waiting, id) }
 		replyOne(w, q.Pending(), is, func(q approval.Question) any { return shown(q) }, approval.ErrUnknown)
-	})
-	mux.HandleFunc("GET /grants/{id}", func(w http.ResponseWriter, r *http.Request) {
-		replyOne(w, q.Grants(), func(g approval.Grant) bool { return g.ID == r.PathValue("id") }, func(g approval.Grant) any { return shownGrant(g) }, approval.ErrNoGrant)
 	})
 }
 
@@ -235,12 +216,6 @@ func (c *Client) Job(ctx context.Context, id string) (j Job, err error) {
 func (c *Client) LeftoverOf(ctx context.Context, id string) (l Leftover, err error) {
 	err = c.get(ctx, "/left/"+url.PathEscape(id), &l)
 	return l, err
-}
-
-// GrantOf returns one grant with complete texts.
-func (c *Client) GrantOf(ctx context.Context, id string) (g Grant, err error) {
-	err = c.get(ctx, "/grants/"+url.PathEscape(id), &g)
-	return g, err
 }
 
 // get requests path and decodes the reply into v.

@@ -6,13 +6,34 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// Grant is the form in which a grant is shown: all texts are printable ASCII. It is a JSON object of the API.
+// Effect is what an answer that also holds for later requests does to them.
+type Effect string
+
+const (
+	EffectGrant  Effect = "grant"
+	EffectDenial Effect = "denial"
+)
+
+// path returns the path of the answers with the effect e.
+func (e Effect) path() string { return "/" + string(e) + "s" }
+
+// None returns the error for an ID that no answer with the effect e has.
+func (e Effect) None() error {
+	if e == EffectDenial {
+		return approval.ErrNoDenial
+	}
+	return approval.ErrNoGrant
+}
+
+// Grant is the form in which a grant is shown, or a denial that holds until the session ends: all texts are printable
+// ASCII. It is a JSON object of the API.
 type Grant struct {
 	ID        string    `json:"id"`
 	Args      []string  `json:"args"` // quoted as in Go if not printable
@@ -23,8 +44,9 @@ type Grant struct {
 	Session   string    `json:"session"`
 	Container string    `json:"container"`
 	Project   string    `json:"project"`
-	User      string    `json:"user"` // the user who made the grant
+	User      string    `json:"user"` // the user who made it
 	Made      time.Time `json:"made"`
+	Reason    string    `json:"reason,omitempty"`    // of a denial
 	Until     time.Time `json:"until,omitzero"`      // absent: until the session ends
 	Left      int       `json:"left,omitempty"`      // remaining calls; absent: no limit
 	Vary      *Variable `json:"vary,omitempty"`      // the argument that varies
@@ -42,32 +64,81 @@ func shownGrant(g approval.Grant) Grant {
 	}
 }
 
-// serveGrants adds the paths for grants to mux.
+func listedGrant(g approval.Grant) Grant {
+	var s shortener
+	q := &g.Question
+	whole, vary := q.Args, shownVariable(&g)
+	if g.Variable = nil; vary != nil { // its number may be beyond the arguments that are left
+		vary.Rule = s.text(vary.Rule)
+	}
+	q.Args = s.args(q.Args)
+	for _, text := range []*string{&q.Cwd, &q.Dir, &q.Path, &q.Rule, &q.Container, &q.Project} {
+		*text = s.text(*text)
+	}
+	short := shownGrant(g)
+	if u := short.Unchanged; u != nil && len(u.Files) > maxListedFiles {
+		u.Files, s.cut = u.Files[:maxListedFiles], true
+	}
+	short.Vary, short.Cut = vary, s.mark(whole)
+	return short
+}
+
+func shownDenial(d approval.Denial) Grant {
+	shown := shownGrant(d.Grant)
+	shown.Reason = names.Printable(d.Reason)
+	return shown
+}
+
+func listedDenial(d approval.Denial) Grant {
+	var s shortener
+	short := listedGrant(d.Grant)
+	short.Reason = names.Printable(s.text(d.Reason))
+	if s.cut {
+		short.Cut = s.mark(d.Question.Args)
+	}
+	return short
+}
+
+// serveGrants adds the paths for the answers that also hold for later requests to mux.
 func serveGrants(mux *http.ServeMux, q *approval.Queue) {
-	mux.HandleFunc("GET /grants", func(w http.ResponseWriter, r *http.Request) {
-		all := []Grant{} // [] in JSON, not null
-		for _, g := range q.Grants() {
-			all = append(all, listedGrant(g))
+	serveAnswers(mux, EffectGrant, q.Grants, listedGrant, shownGrant, q.Revoke)
+	serveAnswers(mux, EffectDenial, q.Denials, listedDenial, shownDenial, q.RevokeDenial)
+}
+
+func serveAnswers[T any](mux *http.ServeMux, e Effect, all func() []T, listed, shown func(T) Grant, revoke func(id string) error) {
+	mux.HandleFunc("GET "+e.path(), func(w http.ResponseWriter, r *http.Request) {
+		list := []Grant{} // [] in JSON, not null
+		for _, one := range all() {
+			list = append(list, listed(one))
 		}
-		Reply(w, http.StatusOK, all)
+		Reply(w, http.StatusOK, list)
 	})
-	mux.HandleFunc("DELETE /grants/{id}", rejectCalledProcess(func(w http.ResponseWriter, r *http.Request) {
-		replyResult(w, r, "revoked", q.Revoke(r.PathValue("id")))
+	mux.HandleFunc("GET "+e.path()+"/{id}", func(w http.ResponseWriter, r *http.Request) {
+		replyOne(w, all(), func(one T) bool { return shown(one).ID == r.PathValue("id") }, func(one T) any { return shown(one) }, e.None())
+	})
+	mux.HandleFunc("DELETE "+e.path()+"/{id}", rejectCalledProcess(func(w http.ResponseWriter, r *http.Request) {
+		replyResult(w, r, "revoked", revoke(r.PathValue("id")))
 	}))
 }
 
-// Grants returns the grants in effect.
-func (c *Client) Grants(ctx context.Context) ([]Grant, error) {
+// Answers returns the answers in effect that also hold for later requests.
+func (c *Client) Answers(ctx context.Context, e Effect) ([]Grant, error) {
 	var all []Grant
-	err := c.get(ctx, "/grants", &all)
+	err := c.get(ctx, e.path(), &all)
 	return all, err
 }
 
-// Revoke ends a grant. The error is approval.ErrNoGrant if there is no grant with that id.
-func (c *Client) Revoke(ctx context.Context, id string) error {
-	_, err := c.do(ctx, http.MethodDelete, "/grants/"+id, nil, http.StatusOK)
+// Answer returns one of Answers with complete texts.
+func (c *Client) Answer(ctx context.Context, e Effect, id string) (g Grant, err error) {
+	err = c.get(ctx, e.path()+"/"+url.PathEscape(id), &g)
+	return g, err
+}
+
+// Revoke ends one of Answers. The error is e.None if there is none with that id.
+func (c *Client) Revoke(ctx context.Context, e Effect, id string) error {
+	_, err := c.do(ctx, http.MethodDelete, e.path()+"/"+url.PathEscape(id), nil, http.StatusOK)
 	if errors.Is(err, approval.ErrUnknown) {
-		return approval.ErrNoGrant
+		return e.None()
 	}
 	return err
 }

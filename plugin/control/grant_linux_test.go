@@ -16,7 +16,7 @@ func TestGrants(t *testing.T) {
 	s, c := serve(t)
 	defer s.queue.AddWatcher()()
 	ctx := t.Context()
-	if all, err := c.Grants(ctx); err != nil || all == nil || len(all) != 0 {
+	if all, err := c.Answers(ctx, EffectGrant); err != nil || all == nil || len(all) != 0 {
 		t.Errorf("Grants of none = %v, %v, want an empty list", all, err)
 	}
 	for i, terms := range []approval.Terms{{For: 15 * time.Minute}, {Times: 3}, {Always: true}} {
@@ -42,7 +42,7 @@ func TestGrants(t *testing.T) {
 			t.Errorf("the answer is %+v", a)
 		}
 	}
-	all, err := c.Grants(ctx)
+	all, err := c.Answers(ctx, EffectGrant)
 	if err != nil || len(all) != 3 {
 		t.Fatalf("Grants = %+v, %v", all, err)
 	}
@@ -52,10 +52,10 @@ func TestGrants(t *testing.T) {
 	if all[1].Left != 2 || !all[1].Until.IsZero() || all[2].Left != 0 || !all[2].Until.IsZero() {
 		t.Errorf("shown is %+v", all[1:])
 	}
-	if err := c.Revoke(ctx, all[2].ID); err != nil {
+	if err := c.Revoke(ctx, EffectGrant, all[2].ID); err != nil {
 		t.Error(err)
 	}
-	if err := c.Revoke(ctx, all[2].ID); !errors.Is(err, approval.ErrNoGrant) {
+	if err := c.Revoke(ctx, EffectGrant, all[2].ID); !errors.Is(err, approval.ErrNoGrant) {
 		t.Errorf("revoked again: %v, want %v", err, approval.ErrNoGrant)
 	}
 	if _, ok, _ := s.queue.Granted(approval.Question{Args: []string{"git", "push\x1b[2J", "xx"}, Cwd: "/w\x1b", Session: "s"}); ok {

@@ -3,6 +3,7 @@
 package control
 
 import (
+	"strings"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
@@ -33,6 +34,7 @@ type Question struct {
 	Waiting   []string     `json:"waiting"`          // the requests that get the same answer
 	Gone      int          `json:"gone"`             // how many of them have no caller any more
 	Digest    string       `json:"digest,omitempty"` // of the question, for the decision; absent if the texts are cut
+	Group     string       `json:"group,omitempty"`  // equal for questions that differ only in container and directory; absent if the texts are cut
 	Vary      []Offer      `json:"vary,omitempty"`   // arguments that may vary in a grant; absent if the texts are cut
 	Cut       *Cut         `json:"cut,omitempty"`    // in a list: the texts are cut
 
@@ -40,7 +42,45 @@ type Question struct {
 	NoInputs string  `json:"no_inputs,omitempty"` // why it cannot
 	Diff     string  `json:"diff,omitempty"`      // how they differ from the approved ones; with newlines and tabs
 
+	Preview *Preview `json:"preview,omitempty"` // output of a run before the question, which shows what the command would do
+
 	Earlier approval.Earlier `json:"earlier,omitzero"` // earlier requests for the same, and their answers
+}
+
+// Preview is the output of a command that was run with further arguments, in a sandbox that can write nothing.
+type Preview struct {
+	Added   []string `json:"added"`             // the arguments that the rule adds
+	Output  string   `json:"output"`            // its beginning; with newlines and tabs
+	Problem string   `json:"problem,omitempty"` // why there is no output, or not all of it
+}
+
+// Title describes the output, or says why there is none.
+func (p *Preview) Title() string {
+	title := "Preview with " + strings.Join(p.Added, " ")
+	switch {
+	case p.Output == "" && p.Problem != "":
+		return "No preview: " + p.Problem
+	case p.Output == "":
+		return title + ": it printed nothing"
+	case p.Problem != "":
+		return title + ", which failed: " + p.Problem
+	}
+	return title + ", as the program tells it"
+}
+
+// String returns the title and the output, or "" if p is nil.
+func (p *Preview) String() string {
+	if p == nil {
+		return ""
+	}
+	return strings.TrimSuffix(p.Title()+"\n"+p.Output, "\n")
+}
+
+func shownPreview(p *approval.Preview) *Preview {
+	if p == nil {
+		return nil
+	}
+	return &Preview{names.PrintableArgs(p.Added), p.Output, names.Plain(p.Problem)}
 }
 
 // Decision is the body of an approval or denial.
@@ -77,9 +117,9 @@ func shown(q approval.Question) Question {
 		ID: q.ID, Args: names.PrintableArgs(q.Args), Cwd: names.Printable(q.Cwd), Dir: names.Printable(q.Dir), Path: names.Printable(q.Path),
 		Rule: names.Printable(q.Rule), Session: q.Session, Container: names.Printable(q.Container), Project: names.Printable(q.Project),
 		Asked: q.Asked, Deadline: q.Deadline, Waiting: q.Waiting, Gone: q.Gone, Digest: q.Shown(),
-		Inputs: shownInputs(q.Inputs), NoInputs: names.Plain(q.NoInputs), Diff: q.Diff, Earlier: q.Earlier,
+		Inputs: shownInputs(q.Inputs), NoInputs: names.Plain(q.NoInputs), Diff: q.Diff, Preview: shownPreview(q.Preview), Earlier: q.Earlier,
 	}
-	s.Grade, s.Vary = q.Grade, shownOffers(&q)
+	s.Grade, s.Vary, s.Group = q.Grade, shownOffers(&q), q.Group()
 	s.Branch, s.Agent, s.Effects, s.Code, s.Notes = names.Printable(q.Branch), names.Printable(q.Agent), names.PrintableArgs(q.Effects), q.Grade.Code(), texts(q.Notes)
 	return s
 }

@@ -19,6 +19,7 @@ type Session interface {
 	Status() Status
 	Record() state.Session
 	AuditLog() string         // path of the audit log
+	AgentRules() string       // what an agent should know about the policy; "": no caller is known yet
 	Stop(grace time.Duration) // asks the watcher to end; does not wait. grace: from TERM to KILL; negative: the default
 	Kill(id string) bool      // ends the command of a request, if it runs; does not wait
 	Left() []Leftover         // leftover processes of ended commands
@@ -51,7 +52,6 @@ func Serve(ln *net.UnixListener, s Session) error {
 	}
 	serveQuestions(mux, s.Queue())
 	serveGrants(mux, s.Queue())
-	serveDenials(mux, s.Queue())
 	srv := &http.Server{Handler: mux, ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10, ConnContext: withPeer}
 	base, over := context.WithCancel(context.Background())
 	defer over()

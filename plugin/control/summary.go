@@ -53,6 +53,7 @@ func serveSession(mux *http.ServeMux, s Session) {
 	mux.HandleFunc("GET /sessions", func(w http.ResponseWriter, r *http.Request) {
 		Reply(w, http.StatusOK, []Summary{Summarize(s.Record(), s.Status().listed())})
 	})
+	mux.HandleFunc("GET /agents", func(w http.ResponseWriter, r *http.Request) { Reply(w, http.StatusOK, s.AgentRules()) })
 	mux.HandleFunc("GET /audit", func(w http.ResponseWriter, r *http.Request) {
 		list, err := History(s.AuditLog(), s.Record().ID)
 		if err != nil {

@@ -43,13 +43,7 @@ func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.Ins
 		_, _ = arch()
 		_, _ = remote()
 	}()
-	if err := checkShimsProtected(ctx, api, c); err != nil {
-		return nil, err
-	}
-	if err := checkNotAttached(ctx, dockerCLI, store, c); err != nil {
-		return nil, err
-	}
-	if err := checkPidsLeft(ctx, api, c); err != nil {
+	if err := checkAttachable(ctx, dockerCLI, store, c); err != nil {
 		return nil, err
 	}
 	if p.Record.RuleCommands, err = freeNames(ctx, api, c, p.Record.RuleCommands); err != nil {
@@ -76,6 +70,18 @@ func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.Ins
 	}
 	l.Announce()
 	return l, nil
+}
+
+// checkAttachable returns an error that says why c cannot have a session.
+func checkAttachable(ctx context.Context, dockerCLI command.Cli, store *state.Store, c container.InspectResponse) error {
+	api := dockerCLI.Client()
+	if err := checkShimsProtected(ctx, api, c); err != nil {
+		return err
+	}
+	if err := checkNotAttached(ctx, dockerCLI, store, c); err != nil {
+		return err
+	}
+	return checkPidsLeft(ctx, api, c)
 }
 
 // bindRunning binds the session to the running container id. If that fails, it removes the shims again.

@@ -84,10 +84,7 @@ func EngineArch(ctx context.Context, api client.APIClient) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("ask the engine what it runs on: %w", err)
 	}
-	if v.Os != "linux" {
-		return "", fmt.Errorf("the engine runs %s containers: only linux is supported", v.Os)
-	}
-	return inject.Arch(v.Arch), nil
+	return linuxArch(v.Os, v.Arch)
 }
 
 // AskArch starts EngineArch early, because the engine starts programs to find its versions. The returned
@@ -113,11 +110,33 @@ func startEarly[T any](f func() (T, error)) func() (T, error) {
 }
 
 // engineArch returns the architecture of the session's engine. A socket works only within one kernel. So if calls come
-// by a socket only, engineArch does not ask the engine, which would start programs to answer.
+// by a socket only, engineArch does not ask the engine, which would start programs to answer. It asks an engine once: the
+// watcher notices if another one has taken its place.
 func (l *Launch) engineArch(ctx context.Context, api client.APIClient) (string, error) {
 	rec := &l.Plan.Record
 	if !rec.Relay && rec.Carrier != carrier.ByFiles && slices.Contains(inject.Arches(), runtime.GOARCH) {
 		return runtime.GOARCH, nil
 	}
-	return EngineArch(ctx, api)
+	known := l.Store.Engine(rec.Engine)
+	if arch := inject.Arch(known.Arch); slices.Contains(inject.Arches(), arch) {
+		return arch, nil
+	}
+	info, err := api.Info(ctx)
+	if err != nil {
+		return "", fmt.Errorf("ask the engine what it runs on: %w", err)
+	}
+	arch, err := linuxArch(info.OSType, info.Architecture)
+	if err == nil && rec.Engine != "" && (known.ID == "" || known.ID == info.ID) {
+		known.ID, known.Arch = info.ID, info.Architecture
+		_ = l.Store.NoteEngine(rec.Engine, known) // else the next run asks again
+	}
+	return arch, err
+}
+
+// linuxArch returns the architecture called name, as Go calls it, of a Linux engine.
+func linuxArch(system, name string) (string, error) {
+	if system != "linux" {
+		return "", fmt.Errorf("the engine runs %s containers: only linux is supported", system)
+	}
+	return inject.Arch(name), nil
 }

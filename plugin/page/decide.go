@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/names"
@@ -14,20 +15,30 @@ import (
 
 // settled is the reply to an accepted decision.
 type settled struct {
-	Status string `json:"status"`
+	Status  string         `json:"status"`
+	ID      string         `json:"id"`
+	Members []memberResult `json:"members,omitempty"` // if the decision was on several
+}
+
+// memberResult is the result of one of several questions.
+type memberResult struct {
 	ID     string `json:"id"`
+	Status string `json:"status,omitempty"`
+	Error  string `json:"error,omitempty"` // why it was not settled
 }
 
 var idForm = names.Form{Chars: "0-9a-f", Min: 1, Max: 32}
 
-// approve answers POST /approve/{id}. The body must name the question as it was shown.
+// approve answers POST /approve/{id}. The body must name the questions as they were shown.
 func (p *Page) approve(w http.ResponseWriter, r *http.Request) {
-	var d control.Decision
-	switch err := body(w, r, &d); {
+	var d cardDecision
+	err := body(w, r, &d)
+	shown, ok := d.of(r.PathValue("id"))
+	switch {
 	case tooMuch(w, err):
 	case err != nil:
 		fail(w, http.StatusBadRequest, "not a decision: "+err.Error())
-	case d.Digest == "" || len(d.Waiting) == 0:
+	case !ok || shown[0].Digest == "" || len(shown[0].Waiting) == 0:
 		fail(w, http.StatusBadRequest, "not a decision: it lacks the digest and the waiting requests that were shown")
 	default:
 		terms, err := d.Terms()
@@ -35,15 +46,7 @@ func (p *Page) approve(w http.ResponseWriter, r *http.Request) {
 			fail(w, http.StatusBadRequest, err.Error())
 			return
 		}
-		done := &decisionResult{Approved, describeTerms(terms)}
-		p.decide(w, r, done, func(q *control.Question) (settle, bool) {
-			if rule, err := q.VaryLine(terms.Vary); err == nil && rule != "" {
-				done.held += ": " + rule
-			}
-			changed := q.Digest != d.Digest
-			q.Digest, q.Waiting = d.Digest, d.Waiting
-			return approving(terms), !changed
-		})
+		p.decide(w, r, shown, Approved, terms, approving(terms))
 	}
 }
 
@@ -58,97 +61,101 @@ func approving(t approval.Terms) settle {
 // deny answers POST /deny/{id}. The body with a reason may be missing or invalid: the denial still counts.
 // If the body has a digest, it must match the question.
 func (p *Page) deny(w http.ResponseWriter, r *http.Request) {
-	var d control.Decision
+	var d cardDecision
 	if err := body(w, r, &d); err != nil {
 		if tooMuch(w, err) {
 			return
 		}
-		d = control.Decision{}
+		d = cardDecision{}
 	}
 	if d.For != "" || d.Times != 0 || d.Vary != "" { // a denial holds once or until the session ends
 		fail(w, http.StatusBadRequest, approval.ErrTerms.Error())
 		return
 	}
-	held := describeTerms(approval.Terms{Always: d.Always})
-	p.decide(w, r, &decisionResult{Denied, held}, func(q *control.Question) (settle, bool) {
-		deny := func(c *control.Client, ctx context.Context, q control.Question) error {
-			if d.Always {
-				return c.DenyAlways(ctx, q, d.Reason)
-			}
-			return c.Deny(ctx, q, d.Reason)
+	shown, ok := d.of(r.PathValue("id"))
+	if !ok {
+		fail(w, http.StatusBadRequest, "not a decision: its members are not those of a card")
+		return
+	}
+	p.decide(w, r, shown, Denied, approval.Terms{Always: d.Always}, func(c *control.Client, ctx context.Context, q control.Question) error {
+		if d.Always {
+			return c.DenyAlways(ctx, q, d.Reason)
 		}
-		return deny, d.Digest == "" || d.Digest == q.Digest
+		return c.Deny(ctx, q, d.Reason)
 	})
 }
 
-// decisionResult is the result of a question if the decision succeeds.
-type decisionResult struct {
-	Outcome
-	held string // how long the decision holds; empty: once
-}
+// deciding is the time limit for a decision on all questions of a card. The reply has to be written within the server's
+// own limit.
+const deciding = 3 * asking
 
-func settledHere(q control.Question, done *decisionResult) card {
-	c := newEndedCard(q, done.Outcome)
-	c.SettledHere, c.Held = true, done.held
-	return c
-}
-
-// settle is a method of control.Client that answers a question.
-type settle func(*control.Client, context.Context, control.Question) error
-
-// decide sends a decision on request {id} to the watcher of its session. judge chooses the method and
-// reports whether the question is still the one that was shown. It may change done.
-func (p *Page) decide(w http.ResponseWriter, r *http.Request, done *decisionResult, judge func(*control.Question) (settle, bool)) {
-	id := r.PathValue("id")
-	now, found := p.find(r.Context(), id)
-	if !idForm.Matches(id) || !found {
-		p.refuse(w, r, control.Question{ID: id}, approval.ErrUnknown)
+// decide sends a decision on the questions shown to the watchers of their sessions, and replies with the results.
+func (p *Page) decide(w http.ResponseWriter, r *http.Request, shown []*member, how Outcome, t approval.Terms, do settle) {
+	ctx, cancel := context.WithTimeout(r.Context(), deciding)
+	defer cancel()
+	all, _ := questions(ctx, p.Store) // questions of sessions that do not answer are not found
+	var done []*member
+	// The first one is the last: until then, other browsers keep its card.
+	for _, m := range slices.Backward(shown) {
+		if p.settle(ctx, all, m, do); m.err == nil {
+			done = append([]*member{m}, done...)
+		}
+	}
+	if len(done) == 0 {
+		p.refuse(w, r, shown)
 		return
 	}
-	short := now
-	now, err := p.whole(r.Context(), now)
-	if err != nil {
-		p.refuse(w, r, short, err)
-		return
+	c := settledCard(shown, done, how)
+	c.Held = describeTerms(t)
+	if rule, err := done[0].now.VaryLine(t.Vary); err == nil && rule != "" {
+		c.Held += ": " + rule
 	}
-	shown := now
-	settle, same := judge(&shown)
-	err = approval.ErrChanged
-	if same {
-		ctx, cancel := context.WithTimeout(r.Context(), asking)
-		defer cancel()
-		c := control.Dial(p.Store.Dir(now.Session))
-		defer c.Close()
-		err = settle(c, ctx, shown)
-	}
-	if err != nil {
-		p.refuse(w, r, now, err)
-		return
-	}
-	p.state.recordAnswer(short, done.Outcome)
+	p.state.recordAnswer(c, done)
 	if wantsHTML(r) {
-		render(w, http.StatusOK, "settled", settledHere(short, done))
+		c.SettledHere = true
+		render(w, http.StatusOK, "settled", c)
 		return
 	}
-	control.Reply(w, http.StatusOK, settled{Status: string(done.Outcome), ID: id})
+	code, reply := http.StatusOK, settled{Status: string(how), ID: r.PathValue("id")}
+	if len(done) < len(shown) {
+		code = http.StatusMultiStatus
+	}
+	if len(shown) > 1 {
+		reply.Members = results(shown, how)
+	}
+	control.Reply(w, code, reply)
 }
 
-// refuse sends the reason why a decision was not accepted, with the current state of the question.
-func (p *Page) refuse(w http.ResponseWriter, r *http.Request, now control.Question, err error) {
+// results returns the results of the questions shown.
+func results(shown []*member, how Outcome) (all []memberResult) {
+	for _, m := range shown {
+		one := memberResult{ID: m.ID, Status: string(how)}
+		if m.err != nil {
+			one.Status, one.Error = "", m.err.Error()
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// refuse sends the reason why none of the questions shown was settled, with the current state of those that wait.
+func (p *Page) refuse(w http.ResponseWriter, r *http.Request, shown []*member) {
+	first := shown[max(0, slices.IndexFunc(shown, (*member).waits))]
+	err := first.err
 	var vary *approval.VaryError
 	switch {
-	case errors.Is(err, approval.ErrUnknown), errors.Is(err, control.ErrNoWatcher):
+	case !first.waits():
 		if wantsHTML(r) {
-			render(w, http.StatusNotFound, "settled", p.state.endedCard(now))
+			render(w, http.StatusNotFound, "settled", p.state.endedCard(shown[0].now))
 			return
 		}
 		fail(w, http.StatusNotFound, "request not found")
 	case errors.Is(err, approval.ErrChanged):
 		if wantsHTML(r) {
-			render(w, http.StatusConflict, "request", card{Request: request(now), Changed: true})
+			render(w, http.StatusConflict, "pending", changedCards(shown))
 			return
 		}
-		q := request(now)
+		q := request(first.now)
 		control.Reply(w, http.StatusConflict, problem{Error: err.Error(), Request: &q})
 	case errors.Is(err, approval.ErrTerms), errors.Is(err, approval.ErrNoInputs), errors.As(err, &vary):
 		fail(w, http.StatusBadRequest, err.Error())

@@ -4,6 +4,7 @@ package page
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/plugin/control"
@@ -31,31 +32,34 @@ func gone(q control.Question, now time.Time) Outcome {
 	return Gone
 }
 
-// recordAnswer records that q was answered here and removes it before its watcher reports that. A question that
-// has gained callers since is not removed.
-func (b *pageState) recordAnswer(q control.Question, how Outcome) {
+// recordAnswer records that the questions done were answered here, with the card c, and removes them before their
+// watchers report that. A question that has gained callers since is not removed.
+func (b *pageState) recordAnswer(c card, done []*member) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.endLocked(q, how)
-	for _, s := range b.watched {
-		s.waiting = slices.DeleteFunc(slices.Clone(s.waiting), func(other control.Question) bool {
-			return other.ID == q.ID && slices.Equal(other.Waiting, q.Waiting)
-		})
+	for _, m := range done {
+		b.endLocked(newEndedCard(m.cut, c.Outcome))
+		for _, s := range b.watched {
+			s.waiting = slices.DeleteFunc(slices.Clone(s.waiting), func(other control.Question) bool {
+				return other.ID == m.cut.ID && slices.Equal(other.Waiting, m.cut.Waiting)
+			})
+		}
 	}
+	b.endLocked(c) // after that of its first question, which it replaces
 	b.changeLocked()
 	b.wakeUp() // there may be a new grant
 }
 
-// endLocked stores the outcome of q. An answer from this page replaces Gone, in whichever order they
-// arrive.
-func (b *pageState) endLocked(q control.Question, how Outcome) {
-	if i := slices.IndexFunc(b.ended, func(c card) bool { return c.ID == q.ID }); i >= 0 {
-		if how == Approved || how == Denied {
-			b.ended[i].Outcome = how
+// endLocked stores the card of a question that has ended. An answer from this page replaces Gone, in whichever order
+// they arrive.
+func (b *pageState) endLocked(c card) {
+	if i := slices.IndexFunc(b.ended, func(other card) bool { return other.ID == c.ID }); i >= 0 {
+		if c.Outcome == Approved || c.Outcome == Denied {
+			b.ended[i] = c
 		}
 		return
 	}
-	b.ended = append(b.ended, newEndedCard(q, how))
+	b.ended = append(b.ended, c)
 	if n := len(b.ended) - maxEnded; n > 0 {
 		b.ended = slices.Delete(b.ended, 0, n)
 	}
@@ -97,8 +101,53 @@ func cards(waiting []control.Question, ended []card) (all []card) {
 			all = append(all, c)
 		}
 	}
-	for _, q := range waiting {
-		all = append(all, card{Request: request(q)})
+	for _, group := range control.Groups(waiting) {
+		all = append(all, newCard(group))
 	}
 	return all
+}
+
+// newCard returns the card of a group of questions that wait.
+func newCard(group []control.Question) card {
+	c := card{Request: request(control.Merged(group))}
+	if len(group) > 1 {
+		c.Members = group
+		c.Digest = strings.Join(control.Distinct(group, func(q control.Question) string { return q.Digest }), " ")
+	}
+	return c
+}
+
+// changedCards returns the cards of the questions shown that still wait, if none was settled.
+func changedCards(shown []*member) (all []card) {
+	var waiting []control.Question
+	for _, m := range shown {
+		if m.waits() {
+			waiting = append(waiting, m.now)
+		}
+	}
+	for _, group := range control.Groups(waiting) {
+		c := newCard(group)
+		c.Changed = true
+		all = append(all, c)
+	}
+	return all
+}
+
+// settledCard returns the card of a decision on the questions shown, of which done were settled.
+func settledCard(shown, done []*member, how Outcome) card {
+	c := newEndedCard(done[0].cut, how)
+	var settled []control.Question
+	for _, m := range done {
+		settled = append(settled, m.now)
+	}
+	c.Answered = control.Merged(settled).Waiting
+	if len(shown) > 1 {
+		c.Container, c.Settled, c.Total = strings.Join(control.Distinct(settled, asker), ", "), len(done), len(shown)
+	}
+	for _, m := range shown {
+		if m.err != nil {
+			c.Failed = append(c.Failed, m.failure())
+		}
+	}
+	return c
 }

@@ -17,17 +17,20 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// grants answers GET /grants.
-func (p *Page) grants(w http.ResponseWriter, r *http.Request) {
-	control.Reply(w, http.StatusOK, grants(r.Context(), p.Store))
+// answers answers GET /grants and /denials.
+func (p *Page) answers(e control.Effect) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		control.Reply(w, http.StatusOK, answers(r.Context(), p.Store, e))
+	}
 }
 
-// grants returns the grants of all sessions, oldest first. Sessions that do not answer are left out.
-func grants(ctx context.Context, store *state.Store) []control.Grant {
+// answers returns the answers of all sessions that also hold for later requests, oldest first. Sessions that do not
+// answer are left out.
+func answers(ctx context.Context, store *state.Store, e control.Effect) []control.Grant {
 	all := []control.Grant{} // [] in JSON, not null
 	recs, _ := store.List()  // the records that can be read
 	for _, rec := range recs {
-		some, err := grantsOf(ctx, store.Dir(rec.ID))
+		some, err := answersOf(ctx, store.Dir(rec.ID), e)
 		if err == nil {
 			all = append(all, some...)
 		}
@@ -36,38 +39,40 @@ func grants(ctx context.Context, store *state.Store) []control.Grant {
 	return all
 }
 
-func grantsOf(ctx context.Context, dir string) ([]control.Grant, error) {
+func answersOf(ctx context.Context, dir string, e control.Effect) ([]control.Grant, error) {
 	ctx, cancel := context.WithTimeout(ctx, asking)
 	defer cancel()
 	c := control.Dial(dir)
 	defer c.Close()
-	return c.Grants(ctx)
+	return c.Answers(ctx, e)
 }
 
-// revoke answers DELETE /grants/{id}. Later requests of the same kind are asked again.
-func (p *Page) revoke(w http.ResponseWriter, r *http.Request) {
-	id := r.PathValue("id")
-	all := grants(r.Context(), p.Store)
-	i := slices.IndexFunc(all, func(g control.Grant) bool { return g.ID == id })
-	if i < 0 {
-		fail(w, http.StatusNotFound, approval.ErrNoGrant.Error())
-		return
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), asking)
-	defer cancel()
-	c := control.Dial(p.Store.Dir(all[i].Session))
-	defer c.Close()
-	err := c.Revoke(ctx, id)
-	p.state.wakeUp()
-	switch {
-	case errors.Is(err, approval.ErrNoGrant), errors.Is(err, control.ErrNoWatcher):
-		fail(w, http.StatusNotFound, approval.ErrNoGrant.Error())
-	case errors.Is(err, control.ErrCalled):
-		fail(w, http.StatusForbidden, err.Error())
-	case err != nil:
-		fail(w, http.StatusBadGateway, err.Error())
-	default:
-		control.Reply(w, http.StatusOK, settled{Status: "revoked", ID: id})
+// revoke answers DELETE /grants/{id} and /denials/{id}. Later requests of the same kind are asked again.
+func (p *Page) revoke(e control.Effect) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		id := r.PathValue("id")
+		all := answers(r.Context(), p.Store, e)
+		i := slices.IndexFunc(all, func(g control.Grant) bool { return g.ID == id })
+		if i < 0 {
+			fail(w, http.StatusNotFound, e.None().Error())
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), asking)
+		defer cancel()
+		c := control.Dial(p.Store.Dir(all[i].Session))
+		defer c.Close()
+		err := c.Revoke(ctx, e, id)
+		p.state.wakeUp()
+		switch {
+		case errors.Is(err, e.None()), errors.Is(err, control.ErrNoWatcher):
+			fail(w, http.StatusNotFound, e.None().Error())
+		case errors.Is(err, control.ErrCalled):
+			fail(w, http.StatusForbidden, err.Error())
+		case err != nil:
+			fail(w, http.StatusBadGateway, err.Error())
+		default:
+			control.Reply(w, http.StatusOK, settled{Status: "revoked", ID: id})
+		}
 	}
 }
 

@@ -56,6 +56,7 @@ func (w *watcher) Queue() *approval.Queue { return &w.queue }
 func (w *watcher) Stop(time.Duration)     {}
 func (w *watcher) Record() state.Session  { return w.rec }
 func (w *watcher) AuditLog() string       { return w.audit }
+func (w *watcher) AgentRules() string     { return "# Rules\n" }
 
 func (w *watcher) Jobs() []job.Info                             { return nil }
 func (w *watcher) EndJob(context.Context, string, string) error { return job.ErrUnknown }

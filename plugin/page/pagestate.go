@@ -28,7 +28,7 @@ type pageState struct {
 	watched        map[string]*sessionWatch
 	served         []control.Summary
 	granted        []control.Grant
-	denied         []control.Denial
+	denied         []control.Grant
 	history        []control.Event
 	log            os.FileInfo   // of the audit log when past was read
 	ended          []card        // settled questions, oldest first
@@ -146,7 +146,7 @@ func (b *pageState) set(s *sessionWatch, all []control.Question) {
 func (b *pageState) setLocked(s *sessionWatch, all []control.Question) {
 	for _, q := range s.waiting {
 		if !slices.ContainsFunc(all, func(now control.Question) bool { return now.ID == q.ID }) {
-			b.endLocked(q, gone(q, time.Now()))
+			b.endLocked(newEndedCard(q, gone(q, time.Now())))
 		}
 	}
 	s.waiting = all
@@ -156,8 +156,8 @@ func (b *pageState) setLocked(s *sessionWatch, all []control.Question) {
 // refresh polls running calls, grants, denials and ended requests.
 func (b *pageState) refresh(ctx context.Context) {
 	served, err := sessionStates(ctx, b.store)
-	granted := grants(ctx, b.store)
-	denied := denials(ctx, b.store)
+	granted := answers(ctx, b.store, control.EffectGrant)
+	denied := answers(ctx, b.store, control.EffectDenial)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err == nil && !reflect.DeepEqual(served, b.served) {
@@ -190,7 +190,7 @@ func (b *pageState) questions() (all []control.Question) {
 }
 
 // lists returns the sessions, the grants, the denials and the ended requests.
-func (b *pageState) lists() (served []control.Summary, granted []control.Grant, denied []control.Denial, past []control.Event) {
+func (b *pageState) lists() (served []control.Summary, granted, denied []control.Grant, past []control.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.served, b.granted, b.denied, b.history

@@ -21,17 +21,45 @@ var sources embed.FS
 // are parsed on first use, because watchers run the same program and need none.
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
-		"stamp": stamp, "took": formatDuration, "line": commandLine, "rows": rows, "more": more, "bytes": size, "quoted": quoted, "lines": lines, "glance": oneLine, "newest": newest, "older": older, "blank": hasInvisibleParts, "known": known, "join": strings.Join, "offers": func() []offer { return offers }, "varies": varyChoices,
+		"stamp": stamp, "took": formatDuration, "line": commandLine, "rows": rows, "more": more, "bytes": size, "quoted": quoted, "lines": lines, "glance": oneLine, "newest": newest, "older": older, "blank": hasInvisibleParts, "known": known, "join": strings.Join, "asker": asker, "offers": func() []offer { return offers }, "varies": varyChoices,
 	}).ParseFS(sources, "templates/*.html"))
 })
 
-// card is the form in which a question is shown.
+// card is the form in which a question is shown, or several that differ only in container and directory.
 type card struct {
-	Request
-	Outcome     Outcome // empty while it waits
-	SettledHere bool    // it was settled by this client
-	Held        string  // how long the decision holds; empty: once
-	Changed     bool    // it changed after the user had seen it
+	Request                        // of the first question, with the callers and digests of all
+	Members     []control.Question // the questions, if there are several
+	Outcome     Outcome            // empty while it waits
+	SettledHere bool               // it was settled by this client
+	Held        string             // how long the decision holds; empty: once
+	Changed     bool               // it changed after the user had seen it
+
+	Settled, Total int      // how many of several questions were settled
+	Failed         []string // why the others were not
+	Answered       []string // the waiting requests that were answered
+}
+
+// maxAskers is the number of containers that the title of a card names.
+const maxAskers = 3
+
+// Askers names the containers of c.
+func (c card) Askers() string {
+	if len(c.Members) == 0 {
+		return asker(c.Question)
+	}
+	all := control.Distinct(c.Members, asker)
+	if n := len(all); n > maxAskers {
+		return fmt.Sprintf("%d containers", n)
+	}
+	return strings.Join(all, ", ")
+}
+
+// asker names the container of q, or its session.
+func asker(q control.Question) string {
+	if q.Container == "" {
+		return "session " + q.Session
+	}
+	return q.Container
 }
 
 func render(w http.ResponseWriter, code int, name string, data any) {

@@ -83,7 +83,7 @@ func (p *Page) question(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		fail(w, http.StatusBadGateway, err.Error())
 	case wantsHTML(r):
-		render(w, http.StatusOK, "request", card{Request: request(q)})
+		render(w, http.StatusOK, "request", newCard([]control.Question{q}))
 	default:
 		control.Reply(w, http.StatusOK, request(q))
 	}

@@ -82,12 +82,18 @@ func Served(store *state.Store, id string) bool {
 // SweepLost ends the commands of sessions whose watcher and keeper were killed together, because no other
 // process does.
 func SweepLost(store *state.Store) error {
+	dirs, err := dirsOf(store)
+	return errors.Join(err, watch.EndAllLost(dirs))
+}
+
+// dirsOf returns the directories of all sessions.
+func dirsOf(store *state.Store) ([]string, error) {
 	ids, err := store.IDs()
-	errs := []error{err}
-	for _, id := range ids {
-		errs = append(errs, watch.EndLost(store.Dir(id)))
+	dirs := make([]string, len(ids))
+	for i, id := range ids {
+		dirs[i] = store.Dir(id)
 	}
-	return errors.Join(errs...)
+	return dirs, err
 }
 
 // OpenStore opens the state directory, and ends the commands of sessions whose watcher and keeper were killed
@@ -103,10 +109,8 @@ func OpenStore() (*state.Store, error) {
 
 // EndUnkept ends the commands of sessions whose watcher and keeper were killed together.
 func EndUnkept(store *state.Store) {
-	ids, _ := store.IDs() // callers that list the sessions report the error
-	for _, id := range ids {
-		_ = watch.EndUnkept(store.Dir(id)) // prune reports what cannot be ended
-	}
+	dirs, _ := dirsOf(store)  // callers that list the sessions report the error
+	_ = watch.EndUnkept(dirs) // prune reports what cannot be ended
 }
 
 func sweepAgent(ctx context.Context, dockerCLI command.Cli, s Session) error {

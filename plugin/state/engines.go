@@ -13,10 +13,11 @@ import (
 	"github.com/moby/sys/atomicwriter"
 )
 
-// Engine is the stored result of a handshake with an engine.
+// Engine is what is stored about an engine, most of it the result of a handshake.
 type Engine struct {
 	ID          string `json:"id"`              // reported by the engine
-	Carrier     string `json:"carrier"`         // the carrier that works from its containers: socket or relay
+	Arch        string `json:"arch,omitempty"`  // of its kernel, as it reports it
+	Carrier     string `json:"carrier"`         // the carrier that works from its containers: socket or relay; "": unknown
 	RemoteFiles bool   `json:"apart,omitempty"` // the engine does not see this host's directories
 }
 

@@ -27,7 +27,7 @@ import (
 // collectAbove is the size of memory above which the watcher collects garbage as often as possible. A thousand
 // calls in flight need almost 24 MiB, which is the limit. At the collector's own pace they need 2 MiB more on a
 // busy machine.
-const collectAbove = 22 << 20
+const collectAbove = 18 << 20
 
 // copies is the largest number of copies of a long request in memory: the frame, its strings, and the record.
 // The collector cannot free them during the call.
@@ -47,6 +47,7 @@ type Calls struct {
 	audit    *audit.Log
 	log      *slog.Logger
 	dirs     *mount.Table
+	agents   string                 // content of agentsFile; record.mu guards it
 	workdir  atomic.Pointer[string] // the container's working directory
 }
 
@@ -91,6 +92,7 @@ func (c *Calls) Apply(name string, dirs *mount.Table) {
 	}
 	c.cleanEnvironLocked(sc)
 	c.Server.SetState(sc)
+	c.writeAgentsLocked()
 	old := c.dirs
 	c.dirs = dirs
 	if old != nil {

@@ -77,6 +77,9 @@ func (a controlAPI) Record() state.Session {
 // AuditLog implements control.Session.
 func (a controlAPI) AuditLog() string { return a.s.Record.Store.Audit() }
 
+// AgentRules implements control.Session.
+func (a controlAPI) AgentRules() string { return a.s.Calls.AgentRules() }
+
 // Status implements control.Session. Whoever asks may have found the record damaged.
 func (a controlAPI) Status() control.Status {
 	if !a.s.Life.ended() { // after that the session's directory may be removed

@@ -28,6 +28,12 @@ func (c *Calls) gitRemotes() *call.GitRemotes {
 		Dir:     rec.Store.GitDir(),
 		MaxPack: func() int64 { return c.config.Current().Git.MaxPack },
 		Known:   func() gitpush.Remotes { return GitRemotes(rec.Store, project, c.config.Current()) },
-		Add:     func(r gitpush.Remote) error { return rec.Store.AddGitRemote(project, r.Name, r.URL) },
+		Add: func(r gitpush.Remote) error {
+			rec.mu.Lock()
+			defer rec.mu.Unlock()
+			err := rec.Store.AddGitRemote(project, r.Name, r.URL)
+			c.writeAgentsLocked()
+			return err
+		},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -28,7 +29,40 @@ func (l *Lifetime) watchKeeper(ctx context.Context, keeper io.ReadCloser) {
 
 // EndLost ends the commands of a session whose watcher and keeper were killed together, and answers callers by
 // files. dir is the session's directory. A session with a watcher is not changed.
-func EndLost(dir string) error {
+func EndLost(dir string) error { return endIfLost(dir, nil) }
+
+// EndAllLost is EndLost for the sessions in dirs.
+func EndAllLost(dirs []string) error {
+	return endEach(dirs, func(string, *proctree.Survivors) bool { return true })
+}
+
+// EndUnkept is EndLost for those sessions in dirs whose keeper does not run. A running keeper ends the commands
+// itself.
+func EndUnkept(dirs []string) error {
+	return endEach(dirs, func(dir string, found *proctree.Survivors) bool {
+		_, id := state.Of(dir)
+		return !found.Kept(dir, id)
+	})
+}
+
+// endEach is EndLost for those sessions in dirs that selected selects.
+func endEach(dirs []string, selected func(string, *proctree.Survivors) bool) error {
+	dirs = slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool { return !killed(dir) || !unlocked(dir) })
+	if len(dirs) == 0 {
+		return nil // this check is cheaper than a scan of all processes
+	}
+	found := proctree.FindSurvivors()
+	var errs []error
+	for _, dir := range dirs {
+		if selected(dir, found) {
+			errs = append(errs, endIfLost(dir, found))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// endIfLost is EndLost. Without processes in found it does not search for them again.
+func endIfLost(dir string, found *proctree.Survivors) error {
 	if !killed(dir) {
 		return nil
 	}
@@ -40,10 +74,12 @@ func EndLost(dir string) error {
 		return err
 	}
 	defer lock.Close()
-	if err := endLost(dir); err != nil {
-		return err
-	}
 	store, id := state.Of(dir)
+	if found.MayHave(id) {
+		if err := endLost(dir); err != nil {
+			return err
+		}
+	}
 	if rec, err := store.Load(id); err == nil {
 		answerLost(store, rec)
 	}
@@ -53,15 +89,7 @@ func EndLost(dir string) error {
 	return nil
 }
 
-// EndUnkept is EndLost for a session whose keeper does not run. A running keeper ends the commands itself.
-func EndUnkept(dir string) error {
-	if _, id := state.Of(dir); !killed(dir) || !unlocked(dir) || proctree.Kept(dir, id) {
-		return nil
-	}
-	return EndLost(dir)
-}
-
-// unlocked reports whether the session's lock is free. This check is cheaper than a scan of all processes.
+// unlocked reports whether the session's lock is free.
 func unlocked(dir string) bool {
 	lock := state.ExistingLock(state.LockFile(dir))
 	defer lock.Close()

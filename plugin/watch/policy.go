@@ -54,6 +54,7 @@ func (c *Calls) refresh() {
 	sc := *c.Server.State()
 	sc.Policy = c.configure(c.config.Load())
 	c.Server.SetState(&sc)
+	c.writeAgentsLocked()
 }
 
 // configPoll is the interval at which the configuration is checked while a request waits for a person. The new

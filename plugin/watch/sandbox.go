@@ -31,20 +31,20 @@ var plainVariables = []string{
 
 // confined returns what puts commands of rec's session into a sandbox. The container has the directories dirs.
 // space returns the size of the largest cache that is copied.
-func confined(rec *Record, dirs *mount.Table, space func() int64) func(policy.Verdict, []string) (*sandbox.Sandbox, []string, error) {
+func confined(rec *Record, dirs *mount.Table, space func() int64) func(policy.Verdict, []string, func(string)) (*sandbox.Sandbox, []string, error) {
 	var copying sync.Mutex
 	program := shellProgram(rec.Store.Home)
-	return func(v policy.Verdict, environ []string) (*sandbox.Sandbox, []string, error) {
+	return func(v policy.Verdict, environ []string, report func(string)) (*sandbox.Sandbox, []string, error) {
 		if err := sandbox.Supported(); err != nil {
 			return nil, nil, fmt.Errorf("%w: where=container:IMAGE works on every system", err)
 		}
-		opened, err := dirs.Direct()
+		opened, err := directories(dirs, v.Sandbox.ReadOnly)
 		if err != nil {
 			return nil, nil, err
 		}
 		defer mount.CloseAll(opened)
 		home := osenv.Get(environ, "HOME")
-		paths, err := namedPaths(v, dirs)
+		paths, err := namedPaths(v, dirs, rec.Store.Home)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -58,12 +58,16 @@ func confined(rec *Record, dirs *mount.Table, space func() int64) func(policy.Ve
 			return nil, nil, err
 		}
 		copying.Lock()
-		err = linkHome(private.Home, home, v.Sandbox, space())
+		err = linkHome(private.Home, home, v.Sandbox, &cacheCopy{space: space(), report: report})
 		copying.Unlock()
 		if err != nil {
 			return nil, nil, err
 		}
-		paths = append(paths, sandbox.Path{Name: private.Home, Access: sandbox.Write}, sandbox.Path{Name: private.Tmp, Access: sandbox.Write})
+		if v.Sandbox.Copies != "" {
+			paths = append(paths, sandbox.Path{Name: v.Sandbox.Copies, Access: sandbox.Execute})
+		}
+		own := access(v.Sandbox.ReadOnly)
+		paths = append(paths, sandbox.Path{Name: private.Home, Access: own}, sandbox.Path{Name: private.Tmp, Access: own})
 		if v.Args[0] == policy.Shell {
 			at, err := program()
 			if err != nil {
@@ -74,6 +78,15 @@ func confined(rec *Record, dirs *mount.Table, space func() int64) func(policy.Ve
 		confined, err := prepare(opened, paths, v.Sandbox.Net)
 		return confined, sandboxEnviron(environ, private, v, all), err
 	}
+}
+
+// directories returns the container's directories of the host, opened. If readOnly is set, the program writes to none.
+func directories(dirs *mount.Table, readOnly bool) ([]mount.Opened, error) {
+	opened, err := dirs.Direct(!readOnly)
+	for i := range opened {
+		opened[i].ReadOnly = opened[i].ReadOnly || readOnly
+	}
+	return opened, err
 }
 
 // shellProgram returns a function that returns the path of the program of shells in a sandbox. Only this user can write
@@ -101,13 +114,14 @@ func workdir(dirs *mount.Table, private ...string) []sandbox.Path {
 // shared returns the paths of the container's directories on the host.
 func shared(opened []mount.Opened) (list []sandbox.Path) {
 	for _, o := range opened {
-		list = append(list, sandbox.Path{Name: o.Path(), Access: access(o)})
+		list = append(list, sandbox.Path{Name: o.Path(), Access: access(o.ReadOnly)})
 	}
 	return list
 }
 
-func access(o mount.Opened) sandbox.Access {
-	if o.ReadOnly {
+// access returns the access to a directory that a program may write, unless it is read-only.
+func access(readOnly bool) sandbox.Access {
+	if readOnly {
 		return sandbox.Execute
 	}
 	return sandbox.Write
@@ -117,7 +131,7 @@ func access(o mount.Opened) sandbox.Access {
 func prepare(opened []mount.Opened, paths []sandbox.Path, net policy.Net) (*sandbox.Sandbox, error) {
 	spec := sandbox.Spec{Paths: slices.Concat(sandbox.System, paths), Net: sandbox.Net(net)}
 	for _, o := range opened {
-		spec.Grants = append(spec.Grants, sandbox.Grant{FD: o.FD(), Access: access(o)})
+		spec.Grants = append(spec.Grants, sandbox.Grant{FD: o.FD(), Access: access(o.ReadOnly)})
 	}
 	if self, err := os.Executable(); err == nil { // the monitor of a terminal
 		spec.Paths = append(spec.Paths, sandbox.Path{Name: self, Access: sandbox.Execute})
@@ -125,21 +139,35 @@ func prepare(opened []mount.Opened, paths []sandbox.Path, net policy.Net) (*sand
 	return sandbox.Prepare(spec)
 }
 
-// namedPaths returns the paths that the configuration opens to the command of v. The container must not be able
-// to replace any of them.
-func namedPaths(v policy.Verdict, dirs *mount.Table) (list []sandbox.Path, err error) {
+// namedPaths returns the paths that the configuration opens to the command of v. store is the state directory.
+func namedPaths(v policy.Verdict, dirs *mount.Table, store string) (list []sandbox.Path, err error) {
 	for _, group := range []struct {
 		names  []string
 		access sandbox.Access
-	}{{v.Sandbox.Write, sandbox.Write}, {v.Sandbox.Read, sandbox.Execute}, {v.Sandbox.Creds, sandbox.Read}} {
+	}{{v.Sandbox.Write, sandbox.Write}, {v.Sandbox.Read, sandbox.Execute}, {v.Sandbox.Creds, sandbox.Read}, {v.Sandbox.Cache, 0}} {
 		for _, name := range group.names {
-			if dirs.Writable(name) {
-				return nil, fmt.Errorf("the container can replace %s, which the configuration opens to the sandbox", strconv.QuoteToASCII(name))
+			if err := checkNamed(name, dirs, store); err != nil {
+				return nil, err
 			}
-			list = append(list, sandbox.Path{Name: name, Access: group.access})
+			if group.access != 0 { // a cache is copied
+				list = append(list, sandbox.Path{Name: name, Access: group.access})
+			}
 		}
 	}
 	return list, nil
+}
+
+// checkNamed refuses a path that the container could replace by a link to any file of the host, and one that shows
+// hostexec's state, with which code of a sandbox could leave it.
+func checkNamed(name string, dirs *mount.Table, store string) error {
+	at, state := mount.Resolved(name), mount.Resolved(store)
+	switch {
+	case dirs.Writable(name):
+		return fmt.Errorf("the container can replace %s, which the configuration opens to the sandbox", strconv.QuoteToASCII(name))
+	case names.Within(at, state) || names.Within(state, at):
+		return fmt.Errorf("%s shows the state of hostexec, in %s: name parts of it in sandbox that do not", strconv.QuoteToASCII(name), strconv.QuoteToASCII(store))
+	}
+	return nil
 }
 
 // checkProgram refuses a program that the sandbox cannot read, and says what to add.
@@ -173,7 +201,7 @@ func sandboxEnviron(environ []string, private state.SandboxDirs, v policy.Verdic
 // linkHome creates links in the private home of the sandbox for paths of the home that the configuration opens,
 // and copies the caches there. Sandboxed programs can write the private home, so linkHome follows no link in
 // it.
-func linkHome(private, home string, s policy.Sandbox, space int64) error {
+func linkHome(private, home string, s policy.Sandbox, c *cacheCopy) error {
 	root, err := os.OpenRoot(private)
 	if err != nil {
 		return err
@@ -188,7 +216,7 @@ func linkHome(private, home string, s policy.Sandbox, space int64) error {
 	}
 	for _, name := range s.Cache {
 		if rest, ok := below(name, home); ok {
-			if err := copyOnce(root, rest, name, space); err != nil {
+			if err := c.copyOnce(root, rest, name); err != nil {
 				return fmt.Errorf("copy the cache %s: %w", strconv.QuoteToASCII(name), err)
 			}
 		}

@@ -9,16 +9,32 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/docker/go-units"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // maxCacheFiles is the number of files and directories in the largest cache that is copied.
 const maxCacheFiles = 100_000
 
+// reportInterval is the time between two reports of a copy, and before the first one.
+const reportInterval = time.Second
+
+// cacheCopy copies caches of the user, and reports how far a copy is that takes long.
+type cacheCopy struct {
+	space  int64             // the size of the largest cache that is copied
+	report func(text string) // nil: nobody reads it
+
+	name        string
+	done, total int64
+	next        time.Time // of the next report
+}
+
 // copyOnce copies the directory called from to rest in root, unless something is there already. It copies nothing if
-// the directory has more than space bytes. A copy gets its name when it is complete.
-func copyOnce(root *os.Root, rest, from string, space int64) error {
+// the directory is too large. A copy gets its name when it is complete.
+func (c *cacheCopy) copyOnce(root *os.Root, rest, from string) error {
 	if _, err := root.Lstat(rest); err == nil {
 		return nil
 	}
@@ -28,7 +44,8 @@ func copyOnce(root *os.Root, rest, from string, space int64) error {
 	if _, err := os.Stat(from); errors.Is(err, os.ErrNotExist) {
 		return root.Mkdir(rest, 0o700)
 	}
-	if err := checkCache(os.DirFS(from), space); err != nil {
+	c.name, c.done, c.total, c.next = from, 0, 0, time.Now().Add(reportInterval)
+	if err := c.measure(os.DirFS(from)); err != nil {
 		return err
 	}
 	part := rest + ".hostexec"
@@ -40,25 +57,25 @@ func copyOnce(root *os.Root, rest, from string, space int64) error {
 		return err
 	}
 	defer to.Close()
-	if err := copyTree(to, os.DirFS(from)); err != nil {
+	if err := c.copyTree(to, os.DirFS(from)); err != nil {
 		return errors.Join(err, root.RemoveAll(part))
 	}
 	return root.Rename(part, rest)
 }
 
-// checkCache returns an error if the files of a cache have more than space bytes. The call waits for the copy.
-func checkCache(from fs.FS, space int64) error {
-	files, bytes := 0, int64(0)
+// measure adds up the sizes of a cache. It returns an error if they are too large, because the call waits for the copy.
+func (c *cacheCopy) measure(from fs.FS) error {
+	files := 0
 	return fs.WalkDir(from, ".", func(_ string, d fs.DirEntry, err error) error {
 		files++
 		if err == nil && d.Type().IsRegular() {
 			if fi, err := d.Info(); err == nil {
-				bytes += fi.Size()
+				c.total += fi.Size()
 			}
 		}
-		if bytes > space || files > maxCacheFiles {
+		if c.total > c.space || files > maxCacheFiles {
 			return fmt.Errorf("it has more than %s (limits.spool) or %d files: leave it out of cache, and the sandbox fills its own",
-				units.BytesSize(float64(space)), maxCacheFiles)
+				units.BytesSize(float64(c.space)), maxCacheFiles)
 		}
 		return nil
 	})
@@ -66,7 +83,7 @@ func checkCache(from fs.FS, space int64) error {
 
 // copyTree copies the directories and regular files of from into to. It leaves out links and files that cannot
 // be read.
-func copyTree(to *os.Root, from fs.FS) error {
+func (c *cacheCopy) copyTree(to *os.Root, from fs.FS) error {
 	return fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil && name == ".":
@@ -76,13 +93,13 @@ func copyTree(to *os.Root, from fs.FS) error {
 		case d.IsDir():
 			return to.Mkdir(name, 0o700)
 		case d.Type().IsRegular():
-			return copyFile(to, from, name)
+			return c.copyFile(to, from, name)
 		}
 		return nil
 	})
 }
 
-func copyFile(to *os.Root, from fs.FS, name string) error {
+func (c *cacheCopy) copyFile(to *os.Root, from fs.FS, name string) error {
 	in, err := from.Open(name)
 	if err != nil {
 		return nil
@@ -96,9 +113,24 @@ func copyFile(to *os.Root, from fs.FS, name string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(out, in); err != nil {
+	for err == nil { // in pieces, which the kernel copies
+		var n int64
+		n, err = io.CopyN(out, in, 16<<20)
+		c.add(n)
+	}
+	if err != io.EOF {
 		out.Close()
 		return err
 	}
 	return out.Close()
+}
+
+// add counts copied bytes, and reports them now and then.
+func (c *cacheCopy) add(n int64) {
+	c.done += n
+	if now := time.Now(); c.report != nil && !now.Before(c.next) {
+		c.next = now.Add(reportInterval)
+		c.report(fmt.Sprintf("copying the cache %s, once for this workspace: %s of %s",
+			names.Printable(c.name), units.BytesSize(float64(c.done)), units.BytesSize(float64(c.total))))
+	}
 }

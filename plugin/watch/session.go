@@ -95,14 +95,9 @@ func (w *Watcher) serve(ctx context.Context, s *Session, log *audit.Log, link *L
 	s.Life.begin(ctx)
 	var controlled sync.WaitGroup
 	api := controlAPI{s, w.Version, time.Now()}
-	// end when their listeners are closed, below.
-	s.Go(func() { s.serveListeners(ctx, listeners) })
+	// ends when ctl is closed, below.
 	controlled.Go(func() { s.Log.Debug("control ended", "error", control.Serve(ctl, api)) })
-	// end with ctx.
-	s.Go(func() { s.signals(ctx) })
-	s.Go(func() { s.Life.watchKeeper(ctx, w.Keeper) })
-	s.Go(func() { s.Calls.Questions.announce(ctx) })
-	s.Go(func() { s.Calls.review(ctx) })
+	w.start(ctx, s, listeners)
 
 	s.Log.Info("serving", "session", s.Record.ID, "version", w.Version, "commands", s.Record.Names())
 	settled := time.AfterFunc(settling, saveMemory)
@@ -117,6 +112,22 @@ func (w *Watcher) serve(ctx context.Context, s *Session, log *audit.Log, link *L
 	// This comes last: when a client finds no watcher, all parts of the watcher must have ended.
 	err = errors.Join(err, ctl.Close(), os.Remove(state.ControlSock(s.Record.Dir)))
 	controlled.Wait()
+	return s.finish(ctx, err)
+}
+
+// start starts the goroutines of a session, which s.Go counts.
+func (w *Watcher) start(ctx context.Context, s *Session, listeners []net.Listener) {
+	// ends when listeners are closed.
+	s.Go(func() { s.serveListeners(ctx, listeners) })
+	// end with ctx.
+	s.Go(func() { s.signals(ctx) })
+	s.Go(func() { s.Life.watchKeeper(ctx, w.Keeper) })
+	s.Go(func() { s.Calls.Questions.announce(ctx) })
+	s.Go(func() { s.Calls.review(ctx) })
+}
+
+// finish releases what an ended session still holds. If its container is gone, it removes the session's directory.
+func (s *Session) finish(ctx context.Context, err error) error {
 	for _, f := range s.atEnd {
 		err = errors.Join(err, f())
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/sandbox"
 )
@@ -62,7 +63,7 @@ func TestCopyOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	if err := copyOnce(root, "x/cache", from, 999); err == nil || !strings.Contains(err.Error(), "limits.spool") {
+	if err := (&cacheCopy{space: 999}).copyOnce(root, "x/cache", from); err == nil || !strings.Contains(err.Error(), "limits.spool") {
 		t.Errorf("a large cache: %v", err)
 	}
 	if list, err := os.ReadDir(filepath.Join(private, "x")); err != nil || len(list) > 0 {
@@ -72,14 +73,26 @@ func TestCopyOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := copyOnce(root, "x/cache", from, 1000); err != nil {
+		if err := (&cacheCopy{space: 1000}).copyOnce(root, "x/cache", from); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if text, err := os.ReadFile(filepath.Join(private, "x/cache/a/b/c")); err != nil || len(text) != 1000 {
 		t.Errorf("the copy has %d bytes, %v", len(text), err)
 	}
-	if err := copyOnce(root, "none", filepath.Join(from, "none"), 1); err != nil {
+	if err := (&cacheCopy{space: 1}).copyOnce(root, "none", filepath.Join(from, "none")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestCopyReports checks that a copy that takes long reports how far it is, but not after each file.
+func TestCopyReports(t *testing.T) {
+	var reports []string
+	c := cacheCopy{name: "/home/me/.cache/go-build\x1b", total: 500 << 20, next: time.Now(), report: func(text string) { reports = append(reports, text) }}
+	c.add(120 << 20)
+	c.add(1)
+	want := []string{`copying the cache "/home/me/.cache/go-build\x1b", once for this workspace: 120MiB of 500MiB`}
+	if !slices.Equal(reports, want) {
+		t.Errorf("reports %q, want %q", reports, want)
 	}
 }

@@ -27,7 +27,7 @@ func ParseHeader(h []byte) (Kind, int, error) {
 		return 0, 0, ErrMalformed
 	}
 	k, n := Kind(h[0]), uint32At(h[1:])
-	if k < KindExec || k > KindExit {
+	if k < KindExec || k > KindFallback {
 		return 0, 0, ErrKind
 	}
 	if n > uint32(limits[k]) {

@@ -3,7 +3,7 @@
 // Package wire defines the protocol between a shim and its host: frames and their contents.
 //
 //	shim  Exec  Stdin* StdinEOF  Winsize*  Signal*  Credit*              -> host
-//	shim <-  Notice*  Capture  Started  Stdout* Stderr*  Credit* StdinClosed  Stopped*  Exit  host
+//	shim <-  Notice*  Capture  Started  Fallback  Stdout* Stderr*  Credit* StdinClosed  Stopped*  Exit  host
 //
 // Received data is never trusted. Lengths are limited before memory is allocated. An incomplete frame is
 // an error, and so is every byte without a meaning. In values that distinguish success from failure, zero
@@ -59,20 +59,25 @@ const (
 	KindCapture
 	// KindExit carries the result of the call. It is the last frame.
 	KindExit
+	// KindFallback carries the beginning of a JSON object. If the shim ends the call without an Exit, it
+	// completes the object with the exit code and the reason, and writes it to stdout. An old shim knows only
+	// the kinds before this one.
+	KindFallback
 )
 
 // limits is the maximum payload length of each kind; kinds that are not listed have no payload.
-var limits = [KindExit + 1]int{
-	KindExec:    MaxExec,
-	KindStdin:   MaxFrame,
-	KindWinsize: winsizeLen,
-	KindSignal:  maxSignal,
-	KindCredit:  creditLen,
-	KindNotice:  MaxFrame,
-	KindStarted: MaxFrame,
-	KindStdout:  MaxFrame,
-	KindStderr:  MaxFrame,
-	KindExit:    MaxFrame,
+var limits = [KindFallback + 1]int{
+	KindExec:     MaxExec,
+	KindStdin:    MaxFrame,
+	KindWinsize:  winsizeLen,
+	KindSignal:   maxSignal,
+	KindCredit:   creditLen,
+	KindNotice:   MaxFrame,
+	KindStarted:  MaxFrame,
+	KindStdout:   MaxFrame,
+	KindStderr:   MaxFrame,
+	KindExit:     MaxFrame,
+	KindFallback: MaxFrame,
 }
 
 // Error is an error of the protocol.

@@ -166,7 +166,7 @@ func TestParseHeader(t *testing.T) {
 		{"empty", KindStopped, 0, nil},
 		{"an end with something in it", KindStdinEOF, 1, ErrTooLong},
 		{"none", 0, 0, ErrKind},
-		{"unknown", KindExit + 1, 0, ErrKind},
+		{"unknown", KindFallback + 1, 0, ErrKind},
 	}
 	for _, tt := range tests {
 		k, n, err := ParseHeader(AppendHeader(nil, tt.k, tt.n))

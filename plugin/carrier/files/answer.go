@@ -5,6 +5,7 @@ package files
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -41,6 +42,15 @@ func (o *output) add(b []byte) error {
 	o.n += int64(n)
 	o.held.Set(o.n)
 	return err
+}
+
+// completeObject writes the object of a caller whose host has not written it, with how the call ends.
+func (c *call) completeObject(e wire.Exit) {
+	if len(c.fallback) == 0 {
+		return
+	}
+	reason, _ := json.Marshal(strings.TrimPrefix(strings.TrimSpace(e.Text), "hostexec: ")) // strings always marshal
+	c.out.add(fmt.Appendf(c.fallback, `,"exit_code":%d,"error":%s}`+"\n", e.Code, reason))
 }
 
 func (o *output) close() {
@@ -96,7 +106,7 @@ func (c *call) finish(e wire.Exit) {
 		unread, e.Text = strings.TrimSpace(e.Text), ""
 	}
 	c.err.add([]byte(e.Text))
-	for _, what := range []string{"cmd", "stdin", "eof", "alive", "cancel", "beat", "bell"} {
+	for _, what := range []string{"cmd", "stdin", "eof", "alive", "cancel", "beat", "bell", "fallback"} {
 		c.p.Dir.Remove(c.req.id + "." + what)
 	}
 	exit := []byte(strconv.Itoa(int(e.Code)) + "\n")

@@ -26,6 +26,7 @@ type call struct {
 	wakeups chan struct{}
 
 	out, err   *output
+	fallback   []byte                      // the beginning of an object, which completeObject completes
 	wakeup     *dir.Wakeup                 // wakes the caller; nil: the caller has no named pipe
 	ended      bool                        // the caller has cancelled the call; used by watchCaller, then by finish
 	cancels    atomic.Bool                 // the caller has cancelled the call; used by follow
@@ -117,10 +118,17 @@ func (c *call) connect() (host net.Conn, done func()) {
 // follow writes down the answer of the call, until it ends.
 func (c *call) follow() wire.Exit {
 	e, err := c.frames.Follow(c)
+	if err != nil {
+		e = c.cutOff(err)
+		c.completeObject(e)
+	}
+	return e
+}
+
+// cutOff returns the end of a call that err has ended.
+func (c *call) cutOff(err error) wire.Exit {
 	over := c.over.Load()
 	switch {
-	case err == nil:
-		return e
 	case limit.DiskFull(err):
 		return carrier.Failed(c.noSpace())
 	case err != carrier.ErrGone:
@@ -166,6 +174,11 @@ func (c *call) Event(kind wire.Kind, b []byte) error {
 			err = c.openInput()
 		}
 		return err
+	case wire.KindFallback:
+		c.fallback = append([]byte(nil), b...)
+		if c.req.statusInExit { // other callers do not know the file
+			c.put("fallback", b)
+		}
 	case wire.KindCapture:
 		return c.openInput()
 	case wire.KindCredit:

@@ -38,3 +38,21 @@ func TestFinish(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswerLostObject completes the object of a caller of JSON whose watcher was killed.
+func TestAnswerLostObject(t *testing.T) {
+	p, at := openPlace(t)
+	for what, text := range map[string]string{"stdout": "", "stderr": "", "cmd": "hostexec\x00exit=status\x00", "fallback": `{"type":"complete"`} {
+		if err := os.WriteFile(at+"/a."+what, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	AnswerLost(p.Dir, []string{"hostexec"}, false)
+	want := `{"type":"complete","exit_code":125,"error":"the host's side of this call was killed: docker hostexec logs on the host may tell more"}` + "\n"
+	if got := read(t, at+"/a.stdout"); got != want {
+		t.Errorf("stdout %q, want %q", got, want)
+	}
+	if _, err := os.Stat(at + "/a.fallback"); !os.IsNotExist(err) {
+		t.Errorf("the fallback is left: %v", err)
+	}
+}

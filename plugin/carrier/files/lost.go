@@ -57,7 +57,12 @@ func (p *servedDir) answerLost(id string) {
 	}
 	c.wakeup = p.Dir.Wakeup(id + ".bell")
 	defer c.wakeup.Close()
-	c.finish(carrier.Failed("the host's side of this call was killed: docker hostexec logs on the host may tell more"))
+	if b, _, err := p.Dir.Read(id+".fallback", wire.MaxFrame); err == nil {
+		c.fallback = b
+	}
+	end := carrier.Failed("the host's side of this call was killed: docker hostexec logs on the host may tell more")
+	c.completeObject(end)
+	c.finish(end)
 }
 
 // lostOutput is a stream to which a killed watcher has written e.Size bytes.

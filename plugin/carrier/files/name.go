@@ -25,4 +25,5 @@ func split(name string) (id, what string, ok bool) {
 var known = map[string]bool{
 	"req": true, "req.tmp": true, "cmd": true, "stdin": true, "eof": true, "alive": true, "cancel": true,
 	"stdout": true, "stderr": true, "exit": true, "exit.tmp": true, "status": true, "beat": true, "bell": true,
+	"fallback": true,
 }

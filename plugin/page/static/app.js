@@ -77,8 +77,10 @@
     const card = ctx.sourceElement.closest('.request');
     const body = {};
     if (card) {
-      body.digest = card.dataset.digest;
-      body.waiting = card.dataset.waiting.split(' ');
+      const shown = ({ dataset }) => ({ digest: dataset.digest, waiting: dataset.waiting.split(' ') });
+      const members = [...card.querySelectorAll('.member')];
+      if (members.length) body.members = members.map(member => ({ id: member.dataset.id, ...shown(member) }));
+      else Object.assign(body, shown(card));
       if (ctx.request.action.startsWith('/deny/')) body.reason = card.querySelector('.reason').value;
       const terms = ctx.sourceElement.dataset; // none: once
       if (terms.for) body.for = terms.for;
@@ -87,12 +89,18 @@
       if (terms.unchanged) body.unchanged = true;
       const vary = varied(card);
       if (vary && (body.for || body.times || body.always)) body.vary = vary;
-      answering.add(card.id);
+      ctx.answers = answers(card);
+      for (const id of ctx.answers) answering.add(id);
       for (const button of card.querySelectorAll('button')) button.disabled = true;
     }
     ctx.request.body = JSON.stringify(body);
     ctx.request.headers['Content-Type'] = 'application/json';
   });
+
+  // answers returns the ids of the cards that may show what an answer on this card is about.
+  function answers(card) {
+    return [card.id, ...[...card.querySelectorAll('.member')].map(member => 'r-' + member.dataset.id)];
+  }
 
   // varied returns the argument of a card that may differ, as chosen in its menu.
   function varied(card) {
@@ -133,15 +141,18 @@
   function unanswered(element) {
     const card = element.closest('.request');
     if (!card) return;
-    answering.delete(card.id);
+    for (const id of answers(card)) answering.delete(id);
     appear(card);
   }
 
-  document.addEventListener('htmx:after:swap', () => {
-    const answered = [...pending().querySelectorAll('.request')].filter(card => answering.delete(card.id) && card.matches('.settled'));
+  document.addEventListener('htmx:after:swap', event => {
+    const ids = event.detail.ctx.answers || [];
+    const answered = ids.filter(id => answering.delete(id) && $(id)?.matches('.settled')).map($);
     for (const card of answered) if (document.activeElement === document.body) card.focus({ preventScroll: true });
-    outcomes(told);
-    if (answered.length) close();
+    if (answered.length) {
+      merge(told); // it may have what was not settled
+      close();
+    } else outcomes(told);
     refresh();
   });
 
@@ -205,28 +216,48 @@
     outcomes(from);
     for (const next of from.querySelectorAll('.request.live')) {
       const card = $(next.id);
-      if (answering.has(next.id)) continue; // its answer is on its way
+      if (answering.has(next.id) || stale(card, next)) continue; // its answer is on its way, or was here first
       if (!card) {
         const fresh = document.importNode(next, true);
         pending().append(fresh);
         appear(fresh);
         whole(fresh);
         said('Request: ' + next.dataset.title);
-      } else if (next.dataset.digest && card.dataset.digest !== next.dataset.digest) {
+      } else if (next.dataset.digest && card.dataset.digest !== next.dataset.digest && !sameGroup(card, next)) {
         const fresh = document.importNode(next, true);
         card.replaceWith(fresh);
         appear(fresh);
-      } else if (card.dataset.waiting !== next.dataset.waiting || card.dataset.gone !== next.dataset.gone) {
-        const others = card.dataset.waiting !== next.dataset.waiting; // it is the same, for others
-        Object.assign(card.dataset, { waiting: next.dataset.waiting, gone: next.dataset.gone });
-        card.querySelector('.when').replaceWith(document.importNode(next.querySelector('.when'), true));
-        if (others) appear(card);
-      }
+      } else update(card, next);
     }
     // What the server has forgotten is gone, too.
     for (const card of live()) if (!from.querySelector('#' + card.id)) card.remove();
     closeUnaimed();
     refresh();
+  }
+
+  const stale = (card, next) => card?.dataset.answered && next.dataset.waiting.split(' ').some(id => card.dataset.answered.split(' ').includes(id));
+  const sameGroup = (card, next) => next.dataset.group && card.dataset.group === next.dataset.group;
+
+  // update takes over who asks for a card: what runs is the same. More containers have to be seen before an answer.
+  function update(card, next) {
+    const { waiting, gone, digest } = next.dataset;
+    const members = digest && card.dataset.digest !== digest;
+    const others = members || card.dataset.waiting !== waiting;
+    if (!others && card.dataset.gone === gone) return;
+    Object.assign(card.dataset, { waiting, gone }, digest && { digest });
+    for (const part of ['.when', 'h3 span', '.about', '.ids', '.exactly']) {
+      const now = card.querySelector(part);
+      const fresh = next.querySelector(part);
+      if (!now || !fresh) continue; // of a card that is cut
+      const copy = document.importNode(fresh, true);
+      copy.hidden = now.hidden;
+      now.replaceWith(copy);
+    }
+    if (members) {
+      said('Request: ' + next.dataset.title);
+      unread(card);
+    }
+    if (others) appear(card);
   }
 
   // whole fetches all of a card that the stream has only the beginning of. A request of one
@@ -288,6 +319,14 @@
     for (const button of card.querySelectorAll('.answer button')) button.disabled = true;
     setTimeout(arm, dead + 10);
     return card;
+  }
+
+  // unread makes it necessary to see the end of a card once more. The observer reports it anew if it is in sight.
+  function unread(card) {
+    const known = state.get(card);
+    if (known) known.read = false;
+    ends.unobserve(card.querySelector('.end'));
+    ends.observe(card.querySelector('.end'));
   }
 
   function arm() {

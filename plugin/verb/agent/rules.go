@@ -3,37 +3,82 @@
 package agent
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"io"
+	"time"
 
+	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/docs"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
 )
 
 const agentRulesLong = `Print what an agent in a container should know, in Markdown
 
-The text explains when and how to call commands of the host, what happens when a person has to
-approve, and what each exit code means. Append it to your agent's rules file, such as CLAUDE.md
-or AGENTS.md.
+With a session or its container: what its commands are, which calls run, wait for a person or are
+refused, and how to ask. It is the text of /run/hostexec/AGENTS.md there, which each call, policy
+and trust renew, and of hostexec ls --agents. Without: what holds for all sessions, for a file
+such as CLAUDE.md.
 
 EXIT STATUS
   0  the text was printed
-  1  the command line is wrong`
+  1  there is no such session, or the command line is wrong`
 
 // NewRulesCommand returns the verb agent-rules.
 func NewRulesCommand(dockerCLI command.Cli) *cobra.Command {
 	return &cobra.Command{
-		Use:               "agent-rules",
-		Short:             "Print what an agent in a container should know",
-		Long:              agentRulesLong,
-		Example:           "  docker hostexec agent-rules >> CLAUDE.md",
-		Args:              cli.NoArgs,
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: cli.Verb(func(*cobra.Command, []string) error {
-			_, err := io.WriteString(dockerCLI.Out(), docs.Agents)
+		Use:     "agent-rules [SESSION|CONTAINER]",
+		Short:   "Print what an agent in a container should know",
+		Long:    agentRulesLong,
+		Example: "  docker hostexec agent-rules >> CLAUDE.md\n  docker hostexec agent-rules web",
+		Args:    dockercli.RequiresMaxArgs(1),
+		ValidArgsFunction: func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
+			if len(given) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return sessions.Complete(cmd, given, typed)
+		},
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) (err error) {
+			text := docs.Agents
+			if len(args) > 0 {
+				text, err = rulesOf(cmd.Context(), dockerCLI, args[0])
+			}
+			if err == nil {
+				_, err = io.WriteString(dockerCLI.Out(), text)
+			}
 			return err
 		}),
 	}
+}
+
+// rulesOf returns the rules of one session.
+func rulesOf(ctx context.Context, dockerCLI command.Cli, ref string) (string, error) {
+	store, err := sessions.OpenStore()
+	if err != nil {
+		return "", err
+	}
+	rec, err := sessions.Find(ctx, dockerCLI, store, ref)
+	if err != nil {
+		return "", cli.Hint(err, "docker hostexec status")
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	c := control.Dial(store.Dir(rec.ID))
+	defer c.Close()
+	text, err := c.AgentRules(ctx)
+	switch {
+	case errors.Is(err, control.ErrNoWatcher):
+		return "", cli.Hint(fmt.Errorf("session %s: %w", rec.ID, err), "docker hostexec resume "+rec.ID)
+	case err != nil:
+		return "", fmt.Errorf("session %s: %w", rec.ID, err)
+	case text == "":
+		return "", fmt.Errorf("session %s has no container yet", rec.ID)
+	}
+	return text, nil
 }

@@ -35,7 +35,8 @@ the workspace), N=number, or N=WORD,WORD. Argument 1 is the first after the prog
 takes the form of the argument that is shown. Options and subcommands never vary, nor does
 anything of a command that may run code of the container on the host.
 
-REQUEST is an id, or at least its first 8 characters.
+REQUEST is an id, or at least its first 8 characters. Each is one request: if the same waits in
+other containers, a hint has their ids.
 
 EXIT STATUS
   0  all requests run
@@ -65,7 +66,7 @@ func NewApproveCommand(dockerCLI command.Cli) *cobra.Command {
 				return err
 			}
 			ctx := cmd.Context()
-			return settle(ctx, store, args, func(c *control.Client, q control.Question) error {
+			return answering{cmd, dockerCLI, "approved", func(c *control.Client, q control.Question) error {
 				if terms.Vary != "" {
 					line, err := grantVarying(ctx, c, q, terms)
 					if err == nil {
@@ -77,7 +78,7 @@ func NewApproveCommand(dockerCLI command.Cli) *cobra.Command {
 					return c.Grant(ctx, q, terms)
 				}
 				return c.Approve(ctx, q)
-			}, printer(dockerCLI))
+			}}.settle(ctx, store, args)
 		}),
 	}
 	flags := cmd.Flags()
@@ -114,10 +115,6 @@ func checkTerms(flags *pflag.FlagSet, t approval.Terms) error {
 		}
 	}
 	return nil
-}
-
-func printer(dockerCLI command.Cli) func(string) {
-	return func(id string) { fmt.Fprintln(dockerCLI.Out(), id) }
 }
 
 // completeRequests completes the waiting requests that are not given yet.

@@ -40,12 +40,12 @@ func NewDenyCommand(dockerCLI command.Cli) *cobra.Command {
 				return err
 			}
 			ctx := cmd.Context()
-			return settle(ctx, store, args, func(c *control.Client, q control.Question) error {
+			return answering{cmd, dockerCLI, "refused", func(c *control.Client, q control.Question) error {
 				if always {
 					return c.DenyAlways(ctx, q, reason)
 				}
 				return c.Deny(ctx, q, reason)
-			}, printer(dockerCLI))
+			}}.settle(ctx, store, args)
 		}),
 	}
 	cmd.Flags().StringVarP(&reason, "message", "m", "", "The reason, for the caller and the audit log")

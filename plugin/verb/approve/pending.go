@@ -5,6 +5,7 @@ package approve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +25,9 @@ import (
 )
 
 const pendingLong = `List requests that wait for your approval, or answer them one by one
+
+The table has one row for the same request of several containers and directories; --no-trunc
+shows all ids. Other formats have a row for each. A key of --watch answers those that are shown.
 
 --watch shows each request completely, one argument per line, and you answer it with a key:
 y approves it once, a until the session ends, u while its files are unchanged, v lets one
@@ -97,23 +101,24 @@ func listPending(ctx context.Context, dockerCLI command.Cli, store *state.Store,
 		return err
 	}
 	format := cli.ListFormat(opts.quiet, opts.format, pendingColumns(all))
+	all = slices.DeleteFunc(all, func(q control.Question) bool { return !keep(q) })
+	groups := slices.Collect(slices.Chunk(all, 1)) // a program that approves needs each request
+	if format.IsTable() {
+		groups = control.Groups(all)
+	}
 	now := time.Now()
 	var rows []*pendingRow
-	for _, q := range all {
-		if !keep(q) {
-			continue
-		}
+	for _, group := range groups {
 		r := newPendingRow()
-		r.now = now
-		r.trunc = !opts.noTrunc && format.IsTable() // a program that approves needs the complete text
-		if !r.trunc {
-			if q, err = wholeQuestion(ctx, store, q); errors.Is(err, approval.ErrUnknown) {
+		r.group, r.q, r.now = group, control.Merged(group), now
+		r.trunc = !opts.noTrunc && format.IsTable() // and its complete text
+		if !r.trunc && len(group) == 1 {
+			if r.q, err = wholeQuestion(ctx, store, r.q); errors.Is(err, approval.ErrUnknown) {
 				continue // it has been answered
 			} else if err != nil {
 				return err
 			}
 		}
-		r.q = q
 		rows = append(rows, r)
 	}
 	return cli.WriteRows(formatter.Context{Output: names.ASCIIWriter(dockerCLI.Out()), Format: format, Trunc: !opts.noTrunc}, newPendingRow(), rows)
@@ -130,10 +135,11 @@ func pendingColumns(all []control.Question) string {
 	return pendingTable
 }
 
-// pendingRow is one request for templates.
+// pendingRow is one request for templates, or in tables the same request of several containers and directories.
 type pendingRow struct {
 	formatter.HeaderContext
-	q     control.Question
+	group []control.Question
+	q     control.Question // merged
 	trunc bool
 	now   time.Time
 }
@@ -143,7 +149,8 @@ func newPendingRow() *pendingRow {
 	r.Header = formatter.SubHeaderContext{
 		"ID": "REQUEST", "Session": "SESSION", "Container": "CONTAINER", "Command": "COMMAND", "Directory": "DIRECTORY",
 		"Rule": "RULE", "Asked": "ASKED", "Left": "LEFT", "Callers": "CALLERS", "Before": "BEFORE",
-		"Effects": "EFFECTS", "Notes": "NOTES", "Project": "PROJECT", "Branch": "BRANCH", "Agent": "AGENT",
+		"Effects": "EFFECTS", "Notes": "NOTES", "Preview": "PREVIEW", "Project": "PROJECT", "Branch": "BRANCH", "Agent": "AGENT",
+		"Group": "GROUP",
 	}
 	return r
 }
@@ -151,18 +158,53 @@ func newPendingRow() *pendingRow {
 // MarshalJSON implements {{json .}}.
 func (r *pendingRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
 
-func (r *pendingRow) ID() string        { return r.q.ID }
-func (r *pendingRow) Session() string   { return r.q.Session }
-func (r *pendingRow) Container() string { return r.q.Container }
-func (r *pendingRow) Directory() string { return r.q.Dir }
-func (r *pendingRow) Rule() string      { return r.q.Rule }
-func (r *pendingRow) Project() string   { return r.q.Project }
-func (r *pendingRow) Branch() string    { return r.q.Branch }
-func (r *pendingRow) Before() string    { return r.q.Earlier.String() }
-func (r *pendingRow) Agent() string     { return r.q.Agent }
-func (r *pendingRow) Notes() string     { return strings.Join(r.q.Notes, "; ") }
-func (r *pendingRow) Asked() string     { return units.HumanDuration(r.now.Sub(r.q.Asked)) + " ago" }
-func (r *pendingRow) Left() string      { return units.HumanDuration(r.q.Deadline.Sub(r.now)) }
+func (r *pendingRow) Rule() string    { return r.q.Rule }
+func (r *pendingRow) Before() string  { return r.q.Earlier.String() }
+func (r *pendingRow) Notes() string   { return strings.Join(r.q.Notes, "; ") }
+func (r *pendingRow) Preview() string { return r.q.Preview.String() }
+func (r *pendingRow) Group() string   { return r.q.Group }
+
+func (r *pendingRow) Session() string {
+	return r.each(func(q control.Question) string { return q.Session })
+}
+func (r *pendingRow) Container() string {
+	return r.each(func(q control.Question) string { return q.Container })
+}
+func (r *pendingRow) Directory() string {
+	return r.each(func(q control.Question) string { return q.Dir })
+}
+func (r *pendingRow) Project() string {
+	return r.each(func(q control.Question) string { return q.Project })
+}
+func (r *pendingRow) Branch() string {
+	return r.each(func(q control.Question) string { return q.Branch })
+}
+func (r *pendingRow) Agent() string {
+	return r.each(func(q control.Question) string { return q.Agent })
+}
+
+// each returns the different texts of the row's requests.
+func (r *pendingRow) each(text func(control.Question) string) string {
+	if len(r.group) < 2 {
+		return text(r.q)
+	}
+	all := strings.Join(control.Distinct(r.group, text), ", ")
+	if r.trunc {
+		return cli.Ellipsis(all, 40)
+	}
+	return all
+}
+
+// ID returns the request's ID. If there are several, it has their number, or all of them.
+func (r *pendingRow) ID() string {
+	if n := len(r.group); n > 1 && r.trunc {
+		return fmt.Sprintf("%s +%d", r.q.ID, n-1)
+	}
+	return r.each(func(q control.Question) string { return q.ID })
+}
+
+func (r *pendingRow) Asked() string { return units.HumanDuration(r.now.Sub(r.q.Asked)) + " ago" }
+func (r *pendingRow) Left() string  { return units.HumanDuration(r.q.Deadline.Sub(r.now)) }
 
 // Effects returns the effects that the rule names, after the warning that it runs what the container can
 // write.

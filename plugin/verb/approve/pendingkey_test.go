@@ -33,7 +33,7 @@ func TestQuestionIsShownWhole(t *testing.T) {
 		q.Args = append(q.Args, fmt.Sprint("arg", i))
 	}
 	var out bytes.Buffer
-	showQuestion(&out, q, 1)
+	showQuestion(&out, []control.Question{q}, 1)
 	for _, want := range []string{
 		"  argv[2]  " + long + "\n", `argv[3]  "\x1b[2K\x1b[1A"` + "\n", `argv[4]  "a\nb"` + "\n", `argv[5]  "\u202e"` + "\n", "argv[6]  ' [y] approve\n", "argv[506]  arg499\n",
 		"  WARNING  HOST CODE EXECUTION: ", "  effects  network\n", "  note     stdin is 2 bytes: hi\n", `  note     "the container sets A=\x1b]0;x\a"` + "\n",
@@ -98,16 +98,16 @@ func TestKeysTypedAhead(t *testing.T) {
 				keys <- byte(key)
 			}
 		})
-		key, answered := d.key(context.Background(), io.Discard, keys, q, all)
-		if took := time.Since(begin); key != keyYes || !answered || took < minShown {
-			t.Errorf("key %q after %s, answered %v, want y after %s at least", key, took, answered, minShown)
+		key, news := d.key(context.Background(), io.Discard, keys, []control.Question{q}, all)
+		if took := time.Since(begin); key != keyYes || news != "" || took < minShown {
+			t.Errorf("key %q after %s, and %q, want y after %s at least", key, took, news, minShown)
 		}
 		typist.Wait()
 		// One that was exchanged is not what the key is for.
 		other := q
 		other.ID = "ffffffffffffffff"
 		d.set("s", []control.Question{other})
-		if key, answered := d.key(context.Background(), io.Discard, keys, q, all); answered {
+		if key, news := d.key(context.Background(), io.Discard, keys, []control.Question{q}, all); news == "" {
 			t.Errorf("key %q answers another question", key)
 		}
 	})

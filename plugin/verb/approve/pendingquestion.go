@@ -35,35 +35,36 @@ const (
 	newline   = '\n'
 )
 
-// serve shows one request after the other, and answers each by the next key.
+// serve shows one request after the other, and answers each by the next key. A key answers only the requests that are
+// shown together.
 func (d *questionList) serve(ctx context.Context, out io.Writer, keys <-chan byte, keep func(control.Question) bool) error {
 	fmt.Fprintln(out, "Waiting for requests. q leaves.")
 	for {
-		q, n := d.next(keep)
+		group, n := d.next(keep)
 		if n == 0 {
 			if over := d.idle(ctx, keys); over {
 				return nil
 			}
 			continue
 		}
-		whole, err := wholeQuestion(ctx, d.store, q)
-		if err != nil {
+		var err error
+		if group[0], err = wholeQuestion(ctx, d.store, group[0]); err != nil { // only one that is alone is cut
 			fmt.Fprintln(out, err)
 			if over := d.idle(ctx, keys); over {
 				return nil
 			}
 			continue
 		}
-		showQuestion(out, whole, n)
-		key, answered := d.key(ctx, out, keys, whole, keep)
+		showQuestion(out, group, n)
+		key, news := d.key(ctx, out, keys, group, keep)
 		switch {
-		case !answered:
-			fmt.Fprintln(out, "\nIt was answered elsewhere, or nobody waits for it any more.")
+		case news != "":
+			fmt.Fprintln(out, "\n"+news)
 		case quits(key):
 			fmt.Fprintln(out)
 			return nil
 		case key == keyVary:
-			if result, done := d.vary(ctx, out, keys, whole); done {
+			if result, done := d.vary(ctx, out, keys, group); done {
 				fmt.Fprintln(out, result)
 			}
 		default:
@@ -72,7 +73,7 @@ func (d *questionList) serve(ctx context.Context, out io.Writer, keys <-chan byt
 				reason, sure = readReason(ctx, out, keys)
 			}
 			if sure { // otherwise the question is shown again
-				fmt.Fprintln(out, d.answer(ctx, whole, key, reason))
+				fmt.Fprintln(out, d.answer(ctx, group, key, reason))
 			}
 		}
 	}
@@ -96,14 +97,20 @@ func (d *questionList) idle(ctx context.Context, keys <-chan byte) (over bool) {
 	}
 }
 
-// showQuestion shows a request completely: exactly what is shown runs.
-func showQuestion(out io.Writer, q control.Question, n int) {
-	more := ""
+// showQuestion shows a group of equal requests completely: exactly what is shown runs.
+func showQuestion(out io.Writer, group []control.Question, n int) {
+	q := control.Merged(group)
+	fmt.Fprintf(out, "\nRequest %s", q.ID)
 	if n > 1 {
-		more = fmt.Sprintf(" (1 of %d)", n)
+		fmt.Fprintf(out, " (1 of %d)", n)
+	}
+	if len(group) == 1 {
+		fmt.Fprintf(out, " of container %s", q.Container)
+	} else {
+		fmt.Fprintf(out, " and %d that differ only in container and directory", len(group)-1)
 	}
 	left := time.Until(q.Deadline)
-	fmt.Fprintf(out, "\nRequest %s%s of container %s, asked %s ago, ", q.ID, more, q.Container, units.HumanDuration(time.Since(q.Asked)))
+	fmt.Fprintf(out, ", asked %s ago, ", units.HumanDuration(time.Since(q.Asked)))
 	if q.Gone == len(q.Waiting) {
 		fmt.Fprintf(out, "caller gone, kept %d s", int(left.Seconds()))
 	} else {
@@ -113,7 +120,7 @@ func showQuestion(out io.Writer, q control.Question, n int) {
 		fmt.Fprintf(out, ", asked %d times", n)
 	}
 	fmt.Fprintln(out)
-	for _, f := range questionFacts(q) {
+	for _, f := range questionFacts(group) {
 		fmt.Fprintf(out, "  %-7s  %s\n", f.name, f.text)
 	}
 	for i, arg := range q.Args {
@@ -125,13 +132,21 @@ func showQuestion(out io.Writer, q control.Question, n int) {
 	if q.Diff != "" {
 		fmt.Fprintf(out, "\nChanged since you approved it:\n%s\n", q.Diff)
 	}
+	if p := q.Preview; p != nil {
+		fmt.Fprintf(out, "\n%s\n", p.Title())
+		for line := range strings.Lines(p.Output) { // it must not look like a line of ours
+			fmt.Fprint(out, "  | ", line)
+		}
+		fmt.Fprintln(out)
+	}
 }
 
 // fact is one line about a request.
 type fact struct{ name, text string }
 
-// questionFacts returns the facts about q, the most dangerous first.
-func questionFacts(q control.Question) (facts []fact) {
+// questionFacts returns the facts about a group of equal requests, the most dangerous first.
+func questionFacts(group []control.Question) (facts []fact) {
+	q := group[0]
 	if g := q.Grade; g.Code() {
 		name := map[policy.Grade]string{policy.GradeCertain: "WARNING", policy.GradePossible: "caution", policy.GradeUnknown: "note"}[g]
 		facts = append(facts, fact{name, g.Label() + ": " + g.SentenceForOne()})
@@ -139,17 +154,32 @@ func questionFacts(q control.Question) (facts []fact) {
 	for _, note := range q.Notes {
 		facts = append(facts, fact{"note", note})
 	}
-	facts = append(facts, fact{"runs", q.Path}, fact{"in", fmt.Sprintf("%s (%s in the container)", q.Dir, q.Cwd)})
-	for _, f := range []fact{{"before", q.Earlier.String()}, {"project", q.Project}, {"branch", q.Branch}, {"agent", q.Agent}, {"rule", q.Rule}, {"effects", strings.Join(q.Effects, ", ")}, {"files", q.Inputs.String()}, {"no u", q.NoInputs}} {
-		if f.text != "" {
-			facts = append(facts, f)
+	facts = append(facts, fact{"runs", q.Path})
+	for _, q := range group {
+		own := []fact{{"in", fmt.Sprintf("%s (%s in the container)", q.Dir, q.Cwd)}, {"before", q.Earlier.String()}, {"project", q.Project}, {"branch", q.Branch}, {"agent", q.Agent}}
+		if len(group) > 1 {
+			own = []fact{{"for", memberLine(q, own)}}
 		}
+		facts = append(facts, own...)
 	}
-	return facts
+	facts = append(facts, fact{"rule", q.Rule}, fact{"effects", strings.Join(q.Effects, ", ")}, fact{"files", q.Inputs.String()}, fact{"no u", q.NoInputs})
+	return slices.DeleteFunc(facts, func(f fact) bool { return f.text == "" })
 }
 
-// key waits for a key that answers q as shown. It returns false if q does not wait any more, or has changed.
-func (d *questionList) key(ctx context.Context, out io.Writer, keys <-chan byte, q control.Question, keep func(control.Question) bool) (key byte, answered bool) {
+// memberLine describes one request of a group in a line.
+func memberLine(q control.Question, own []fact) string {
+	line := q.Container
+	for _, f := range own {
+		if f.text != "" {
+			line += ", " + f.name + " " + f.text
+		}
+	}
+	return line + ", request " + q.ID
+}
+
+// key waits for a key that answers group as shown. It returns a text instead if group has changed.
+func (d *questionList) key(ctx context.Context, out io.Writer, keys <-chan byte, group []control.Question, keep func(control.Question) bool) (key byte, news string) {
+	q := group[0]
 	read := time.NewTimer(minShown)
 	defer read.Stop()
 	ready := false
@@ -160,8 +190,8 @@ func (d *questionList) key(ctx context.Context, out io.Writer, keys <-chan byte,
 			fmt.Fprint(out, "y runs it once, a until the session ends, "+whileUnchanged(q)+
 				"v with other arguments, n or Enter refuses it, r with a reason, N until the session ends, q leaves: ")
 		case <-d.changed:
-			if now, n := d.next(keep); n == 0 || now.ID != q.ID || !slices.Equal(now.Waiting, q.Waiting) {
-				return 0, false
+			if news := d.news(group, keep); news != "" {
+				return 0, news
 			}
 		case key := <-keys:
 			known := []byte{keyYes, keyAlways, keyFiles, keyVary, keyNo, keyReason, keyNever, enter, newline}
@@ -169,10 +199,10 @@ func (d *questionList) key(ctx context.Context, out io.Writer, keys <-chan byte,
 				continue
 			}
 			if quits(key) || ready && slices.Contains(known, key) {
-				return key, true
+				return key, ""
 			}
 		case <-ctx.Done():
-			return keyQuit, true
+			return keyQuit, ""
 		}
 	}
 }
@@ -185,26 +215,42 @@ func whileUnchanged(q control.Question) string {
 	return "u while its files are unchanged, "
 }
 
-// answer settles q, and returns the result as a text.
-func (d *questionList) answer(ctx context.Context, q control.Question, key byte, reason string) string {
-	verb, settle := "Refused.", func(c *control.Client, q control.Question) error { return c.Deny(ctx, q, reason) }
+// answer settles each of group, and returns the result as a text.
+func (d *questionList) answer(ctx context.Context, group []control.Question, key byte, reason string) string {
 	switch key {
 	case keyYes:
-		verb, settle = "Runs.", func(c *control.Client, q control.Question) error { return c.Approve(ctx, q) }
+		return d.each(ctx, group, "Runs.", func(c *control.Client, q control.Question) error { return c.Approve(ctx, q) })
 	case keyNever:
-		verb, settle = "Refused, each time until the session ends.", func(c *control.Client, q control.Question) error { return c.DenyAlways(ctx, q, reason) }
+		return d.each(ctx, group, "Refused, each time until the session ends.", func(c *control.Client, q control.Question) error { return c.DenyAlways(ctx, q, reason) })
 	case keyAlways:
 		always := approval.Terms{Always: true}
-		verb, settle = "Runs, each time until the session ends.", func(c *control.Client, q control.Question) error { return c.Grant(ctx, q, always) }
+		return d.each(ctx, group, "Runs, each time until the session ends.", func(c *control.Client, q control.Question) error { return c.Grant(ctx, q, always) })
 	case keyFiles:
 		unchanged := approval.Terms{Unchanged: true}
-		verb, settle = "Runs, each time while its files are unchanged, until the session ends.", func(c *control.Client, q control.Question) error { return c.Grant(ctx, q, unchanged) }
+		return d.each(ctx, group, "Runs, each time while its files are unchanged, until the session ends.", func(c *control.Client, q control.Question) error { return c.Grant(ctx, q, unchanged) })
 	}
-	if err := answerOne(ctx, d.store, q, settle); err != nil {
-		return "Not settled: " + err.Error()
+	return d.each(ctx, group, "Refused.", func(c *control.Client, q control.Question) error { return c.Deny(ctx, q, reason) })
+}
+
+// each settles each of group, and returns done, or which of them failed.
+func (d *questionList) each(ctx context.Context, group []control.Question, done string, settle func(*control.Client, control.Question) error) string {
+	text := ""
+	settled := 0
+	for _, q := range group {
+		if err := answerOne(ctx, d.store, q, settle); err != nil {
+			text += "\nNot settled: " + err.Error()
+			continue
+		}
+		d.drop(q)
+		settled++
 	}
-	d.drop(q)
-	return verb
+	switch {
+	case settled == 0:
+		return strings.TrimPrefix(text, "\n")
+	case len(group) > 1:
+		done = fmt.Sprintf("%d of %d: %s", settled, len(group), done)
+	}
+	return done + text
 }
 
 // drop removes a settled question before the watcher reports the change.

@@ -3,10 +3,12 @@
 package approve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -137,8 +139,8 @@ func (d *questionList) tell() {
 	}
 }
 
-// next returns the oldest request that keep accepts, and the number of these requests.
-func (d *questionList) next(keep func(control.Question) bool) (first control.Question, n int) {
+// next returns the oldest request that keep accepts, with those that are the same, and the number of such groups.
+func (d *questionList) next(keep func(control.Question) bool) (first []control.Question, n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var all []control.Question
@@ -150,7 +152,29 @@ func (d *questionList) next(keep func(control.Question) bool) (first control.Que
 		}
 	}
 	if len(all) == 0 {
-		return first, 0
+		return nil, 0
 	}
-	return slices.MinFunc(all, func(a, b control.Question) int { return a.Asked.Compare(b.Asked) }), len(all)
+	slices.SortFunc(all, func(a, b control.Question) int { return cmp.Or(a.Asked.Compare(b.Asked), cmp.Compare(a.ID, b.ID)) })
+	groups := control.Groups(all)
+	return groups[0], len(groups)
+}
+
+// news returns a text if group is not what next would show now: because one of it does not wait any more or has changed,
+// or because there are more of it.
+func (d *questionList) news(group []control.Question, keep func(control.Question) bool) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, q := range group {
+		i := slices.IndexFunc(d.waiting[q.Session], func(now control.Question) bool { return now.ID == q.ID && slices.Equal(now.Waiting, q.Waiting) })
+		if i < 0 {
+			return "It was answered elsewhere, or nobody waits for it any more."
+		}
+	}
+	for _, q := range slices.Concat(slices.Collect(maps.Values(d.waiting))...) {
+		known := slices.ContainsFunc(group, func(other control.Question) bool { return other.ID == q.ID })
+		if !known && q.Group != "" && q.Group == group[0].Group && keep(q) && len(group) < control.MaxGroup {
+			return "The same was asked once more."
+		}
+	}
+	return ""
 }

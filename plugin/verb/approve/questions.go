@@ -10,8 +10,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
@@ -36,25 +41,69 @@ func wholeQuestion(ctx context.Context, store *state.Store, q control.Question) 
 	return whole, nil
 }
 
-// settle answers the requests that refs name by ID or by its beginning, and calls done for each.
-func settle(ctx context.Context, store *state.Store, refs []string, answer func(*control.Client, control.Question) error, done func(id string)) error {
+// answering is a verb that answers requests.
+type answering struct {
+	cmd       *cobra.Command
+	dockerCLI command.Cli
+	done      string // approved
+	answer    func(*control.Client, control.Question) error
+}
+
+// settle answers the requests that refs name by ID or by its beginning, and prints their IDs. Each of them is one
+// request, also if others are the same.
+func (a answering) settle(ctx context.Context, store *state.Store, refs []string) error {
 	all, err := questions(ctx, store)
 	if err != nil && len(all) == 0 {
 		return err
 	}
 	var errs []error
+	var tried, settled []control.Question
 	for _, ref := range refs {
 		q, err := request(all, ref)
+		is := func(other control.Question) bool { return other.ID == q.ID }
+		if err == nil && slices.ContainsFunc(settled, is) { // it is named twice
+			continue
+		}
+		tried = append(tried, q)
 		if err == nil {
-			err = answerOne(ctx, store, q, answer)
+			err = answerOne(ctx, store, q, a.answer)
 		}
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		done(q.ID)
+		settled = append(settled, q)
+		fmt.Fprintln(a.dockerCLI.Out(), q.ID)
 	}
+	if len(errs) > 0 && len(tried) > 1 {
+		errs = append(errs, fmt.Errorf("%d of %s %s", len(settled), cli.Count(len(tried), "request"), a.done))
+	}
+	a.hintOthers(all, tried, settled)
 	return errors.Join(errs...)
+}
+
+// hintOthers prints the command that gives the same answer to the requests that are the same as settled ones.
+func (a answering) hintOthers(all, tried, settled []control.Question) {
+	line := []string{"docker", "hostexec", a.cmd.Name()}
+	a.cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		switch {
+		case f.Changed && f.Value.Type() == "bool":
+			line = append(line, "--"+f.Name)
+		case f.Changed:
+			line = append(line, "--"+f.Name, f.Value.String())
+		}
+	})
+	n := len(line)
+	for _, q := range all {
+		same := func(other control.Question) bool { return q.Group != "" && other.Group == q.Group }
+		is := func(other control.Question) bool { return other.ID == q.ID }
+		if slices.ContainsFunc(settled, same) && !slices.ContainsFunc(tried, is) && len(line) < n+control.MaxGroup {
+			line = append(line, q.ID)
+		}
+	}
+	if len(line) > n {
+		cli.Say(a.dockerCLI.Err(), "hint: the same waits elsewhere: %s", policy.Line(line))
+	}
 }
 
 func answerOne(ctx context.Context, store *state.Store, q control.Question, answer func(*control.Client, control.Question) error) error {

@@ -21,7 +21,10 @@ func grantVarying(ctx context.Context, c *control.Client, q control.Question, t 
 	if err == nil {
 		err = c.Grant(ctx, q, t)
 	}
-	return line + " " + describeTerms(t), err
+	if err != nil {
+		return "", fmt.Errorf("request %s: %w", q.ID, err)
+	}
+	return line + " " + describeTerms(t), nil
 }
 
 // describeTerms describes how long a grant with the terms t holds.
@@ -63,9 +66,10 @@ func describeOffers(q control.Question) (lines []string) {
 // varyTerms are the keys by which pending --watch confirms a grant whose argument varies.
 var varyTerms = map[byte]approval.Terms{'h': {For: time.Hour}, keyAlways: {Always: true}}
 
-// vary asks which argument of q may vary and for how long, and grants that. It returns the result as a text, and false if
-// the user cancels.
-func (d *questionList) vary(ctx context.Context, out io.Writer, keys <-chan byte, q control.Question) (string, bool) {
+// vary asks which argument of group may vary and for how long, and grants that. It returns the result as a text, and
+// false if the user cancels.
+func (d *questionList) vary(ctx context.Context, out io.Writer, keys <-chan byte, group []control.Question) (string, bool) {
+	q := group[0]
 	offers := describeOffers(q)
 	if len(offers) == 0 {
 		fmt.Fprintln(out, "\nNo argument of this request can vary. approve --vary N tells why.")
@@ -90,22 +94,8 @@ func (d *questionList) vary(ctx context.Context, out io.Writer, keys <-chan byte
 			return "", false
 		}
 		terms.Vary = spec
-		return d.grant(ctx, q, terms), true
+		return d.each(ctx, group, "Runs, and so does "+line+" "+describeTerms(terms)+".", func(c *control.Client, q control.Question) error { return c.Grant(ctx, q, terms) }), true
 	case <-ctx.Done():
 		return "", false
 	}
-}
-
-// grant settles q by a grant whose argument varies, and returns the result as a text.
-func (d *questionList) grant(ctx context.Context, q control.Question, t approval.Terms) (text string) {
-	err := answerOne(ctx, d.store, q, func(c *control.Client, q control.Question) error {
-		line, err := grantVarying(ctx, c, q, t)
-		text = "Runs, and so does " + line + "."
-		return err
-	})
-	if err != nil {
-		return "Not granted: " + err.Error()
-	}
-	d.drop(q)
-	return text
 }

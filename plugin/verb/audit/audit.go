@@ -37,7 +37,8 @@ EVENT is one of
 
 REQUEST is shortened; its beginning is enough for --filter request= and for replay. Times are
 local; --raw shows the lines of the log, which have UTC. Texts of containers are shown in
-printable ASCII, and quoted if they contain other characters.
+printable ASCII, and quoted if they contain other characters. If the clock was set back by more
+than an hour, --since can miss records.
 
 EXIT STATUS
   0  the records were shown
@@ -123,6 +124,9 @@ func showAudit(ctx context.Context, out, errs io.Writer, path string, opts audit
 	if opts.follow {
 		r.Follow()
 	}
+	if err := v.skip(r); err != nil {
+		return err
+	}
 	if err := v.begin(r); err != nil {
 		return err
 	}
@@ -131,6 +135,14 @@ func showAudit(ctx context.Context, out, errs io.Writer, path string, opts audit
 		return nil
 	}
 	return v.follow(ctx, r, errs)
+}
+
+// skip skips records that are too old to be shown.
+func (v *auditView) skip(r *audit.Reader) error {
+	if v.since.IsZero() {
+		return nil
+	}
+	return r.SkipBefore(v.since)
 }
 
 // openAudit opens the log. If there is none, it waits for one, or returns nil.

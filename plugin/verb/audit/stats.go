@@ -98,7 +98,7 @@ func showStats(ctx context.Context, out, errs io.Writer, path string, opts stats
 	}
 	if r != nil {
 		defer r.Close()
-		if err := s.read(v, r); err != nil {
+		if err := errors.Join(v.skip(r), s.read(v, r)); err != nil {
 			return err
 		}
 		v.warn(errs)

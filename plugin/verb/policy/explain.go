@@ -140,6 +140,9 @@ func facts(w io.Writer, v policy.Verdict) {
 	if g := v.Grade; g.Code() {
 		fmt.Fprintln(w, "  "+g.Label()+": "+g.SentenceForOne())
 	}
+	if v.Action == policy.Ask && len(v.Preview) > 0 {
+		fmt.Fprintln(w, names.Escaped("  before the question, in a sandbox that can write nothing: "+policy.Line(v.PreviewArgs())))
+	}
 	if len(v.Effects) > 0 {
 		fmt.Fprintln(w, "  effects: "+names.Escaped(strings.Join(v.Effects, ", ")))
 	}

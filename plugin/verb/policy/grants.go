@@ -4,6 +4,7 @@ package policy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,56 +18,63 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// listGrants returns the grants of all sessions with a watcher, oldest first.
-func listGrants(ctx context.Context, store *state.Store) ([]control.Grant, error) {
-	return sessions.AskAll(ctx, store, (*control.Client).Grants, func(g control.Grant) time.Time { return g.Made })
+// effects are the effects of the answers that policy ls lists, in this order.
+var effects = []control.Effect{control.EffectGrant, control.EffectDenial}
+
+// prefix distinguishes an answer's ID from a rule's name. No rule has such a name.
+func prefix(e control.Effect) string { return string(e) + "/" }
+
+// listAnswers returns the answers of all sessions with a watcher that also hold for later requests, oldest first.
+func listAnswers(ctx context.Context, store *state.Store, e control.Effect) ([]control.Grant, error) {
+	list := func(c *control.Client, ctx context.Context) ([]control.Grant, error) { return c.Answers(ctx, e) }
+	return sessions.AskAll(ctx, store, list, func(g control.Grant) time.Time { return g.Made })
 }
 
-// revokeGrant ends the grant with the ID ref, or whose ID begins with ref, and returns its ID. Its requests
+// revokeAnswer ends the answer with the ID ref, or whose ID begins with ref, and returns its ID. Its requests
 // are asked about again.
-func revokeGrant(ctx context.Context, store *state.Store, ref string) (id string, err error) {
-	all, err := listGrants(ctx, store)
+func revokeAnswer(ctx context.Context, store *state.Store, e control.Effect, ref string) (id string, err error) {
+	all, err := listAnswers(ctx, store, e)
 	if err != nil && len(all) == 0 {
 		return "", err
 	}
 	found := slices.DeleteFunc(all, func(g control.Grant) bool { return ref == "" || !strings.HasPrefix(g.ID, ref) })
 	switch len(found) {
 	case 0:
-		return "", fmt.Errorf("no grant %s", names.Quoted(ref))
+		return "", fmt.Errorf("no %s %s", e, names.Quoted(ref))
 	case 1:
 	default:
-		return "", fmt.Errorf("%s names %d grants: give more of the id", names.Quoted(ref), len(found))
+		return "", fmt.Errorf("%s names %d %ss: give more of the id", names.Quoted(ref), len(found), e)
 	}
 	c := control.Dial(store.Dir(found[0].Session))
 	defer c.Close()
-	return found[0].ID, c.Revoke(ctx, found[0].ID)
+	return found[0].ID, c.Revoke(ctx, e, found[0].ID)
 }
 
-// grantPrefix distinguishes a grant's ID from a rule's name. No rule has such a name.
-const grantPrefix = "grant/"
-
-// grantRows returns the grants as rows of policy ls, with complete or truncated texts.
-func grantRows(ctx context.Context, store *state.Store, whole bool) ([]*policyRow, error) {
-	all, err := listGrants(ctx, store)
-	var rows []*policyRow
-	for _, g := range all {
-		if whole && g.Cut != nil {
-			g = wholeGrant(ctx, store, g)
+// answerRows returns the grants and denials as rows of policy ls, with complete or truncated texts.
+func answerRows(ctx context.Context, store *state.Store, whole bool) (rows []*policyRow, err error) {
+	for _, e := range effects {
+		all, problem := listAnswers(ctx, store, e)
+		err = errors.Join(err, problem)
+		action := map[control.Effect]policy.Action{control.EffectGrant: policy.Allow, control.EffectDenial: policy.Deny}[e]
+		for _, g := range all {
+			if whole && g.Cut != nil {
+				g = wholeAnswer(ctx, store, e, g)
+			}
+			r := newPolicyRow()
+			r.rule, r.action, r.matches, r.where = prefix(e)+g.ID, action.String(), g.Line()+" in "+g.Dir, g.Container+", "+validFor(g)
+			rows = append(rows, r)
 		}
-		r := newPolicyRow()
-		r.rule, r.action, r.matches, r.where = grantPrefix+g.ID, policy.Allow.String(), g.Line()+" in "+g.Dir, g.Container+", "+validFor(g)
-		rows = append(rows, r)
 	}
 	return rows, err
 }
 
-// wholeGrant returns g with its complete text. If it has ended meanwhile, g is unchanged.
-func wholeGrant(ctx context.Context, store *state.Store, g control.Grant) control.Grant {
+// wholeAnswer returns g with its complete text. If it has ended meanwhile, g is unchanged.
+func wholeAnswer(ctx context.Context, store *state.Store, e control.Effect, g control.Grant) control.Grant {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	c := control.Dial(store.Dir(g.Session))
 	defer c.Close()
-	if all, err := c.GrantOf(ctx, g.ID); err == nil {
+	if all, err := c.Answer(ctx, e, g.ID); err == nil {
 		return all
 	}
 	return g

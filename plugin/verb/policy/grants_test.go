@@ -30,6 +30,7 @@ func TestLongGrants(t *testing.T) {
 	}
 	mux := http.NewServeMux()
 	short := control.Grant{ID: "0123456789abcdef", Session: rec.ID, Args: []string{"sh", "-c", "all is well ..."}, Cut: &control.Cut{Args: 3, Bytes: 900}}
+	mux.HandleFunc("GET /denials", func(w http.ResponseWriter, _ *http.Request) { control.Reply(w, http.StatusOK, []control.Grant{}) })
 	mux.HandleFunc("GET /grants", func(w http.ResponseWriter, _ *http.Request) { control.Reply(w, http.StatusOK, []control.Grant{short}) })
 	mux.HandleFunc("GET /grants/"+short.ID, func(w http.ResponseWriter, _ *http.Request) {
 		whole := short
@@ -47,7 +48,7 @@ func TestLongGrants(t *testing.T) {
 		}
 	})
 	for whole, want := range map[bool]string{false: "... (3 arguments, 900 bytes)", true: "rm -rf /"} {
-		rows, err := grantRows(t.Context(), store, whole)
+		rows, err := answerRows(t.Context(), store, whole)
 		if err != nil || len(rows) != 1 || !strings.Contains(rows[0].matches, want) {
 			t.Errorf("whole %v: %+v, %v, want %q", whole, rows, err, want)
 		}

@@ -27,7 +27,8 @@ question. A denial with --always holds until its session ends. Those of all sess
 
 RULE is the name in policy explain, the audit log and refusals. MATCHES shows the arguments:
 plain words, /patterns/, [options], PATH for a path below a mount, +(arguments that the host
-inserts), and (anywhere) if patterns may match paths outside of the workspace.
+inserts), (anywhere) if patterns may match paths outside of the workspace, and (confined) if the
+command has to run in a sandbox or a container. ACTION approved means: allowed where it would ask.
 
 EXIT STATUS
   0  the rules and grants were listed
@@ -49,8 +50,7 @@ func newPolicyLsCommand(dockerCLI command.Cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			grants, gerr := grantRows(cmd.Context(), &state.Store{Home: src.Store}, noTrunc)
-			denials, derr := denialRows(cmd.Context(), &state.Store{Home: src.Store}, noTrunc)
+			answers, aerr := answerRows(cmd.Context(), &state.Store{Home: src.Store}, noTrunc)
 			switch {
 			case quiet:
 				format = "{{.Rule}}"
@@ -58,10 +58,10 @@ func newPolicyLsCommand(dockerCLI command.Cli) *cobra.Command {
 				format = "table {{.Rule}}\t{{.Action}}\t{{.Runs}}\t{{.Matches}}\t{{.Where}}"
 			}
 			out := formatter.Context{Output: names.ASCIIWriter(dockerCLI.Out()), Format: formatter.Format(format), Trunc: !noTrunc}
-			if err := writePolicy(out, slices.Concat(policyRows(c), grants, denials)); err != nil {
+			if err := writePolicy(out, slices.Concat(policyRows(c), answers)); err != nil {
 				return err
 			}
-			return errors.Join(gerr, derr, configError(c))
+			return errors.Join(aerr, configError(c))
 		}),
 	}
 	flags := cmd.Flags()
@@ -85,6 +85,9 @@ func policyRows(c *config.Config) (rows []*policyRow) {
 		for _, r := range set.Rules {
 			keep := r.Settings.Over(set.Settings.Over(p.Defaults)).Keep
 			add(r.Title(name), r.Do, r.Shape(), r.Where).runs(r.Do, set.Place, keep != nil && *keep)
+		}
+		for _, r := range set.Approved {
+			add(r.Title(name), r.Do, r.Shape(), r.Where).action = "approved" // it runs as the rule that asks says
 		}
 	}
 	for _, e := range p.Auto {

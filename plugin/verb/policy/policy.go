@@ -45,10 +45,11 @@ func NewCommand(dockerCLI command.Cli, checkAgent func(*state.Store, config.Agen
 		newPolicyCheckCommand(dockerCLI, checkAgent),
 		newPolicyTestCommand(dockerCLI),
 		newPolicyExplainCommand(dockerCLI),
-		newPolicyAddCommand(dockerCLI),
-		newPolicyRmCommand(dockerCLI),
-		newPolicyInitCommand(dockerCLI),
+		announced(newPolicyAddCommand(dockerCLI)),
+		announced(newPolicyRmCommand(dockerCLI)),
+		announced(newPolicyInitCommand(dockerCLI)),
 		newPolicyReplayCommand(dockerCLI),
+		announced(newPolicyLearnCommand(dockerCLI)),
 	)
 	return cmd
 }

@@ -3,12 +3,14 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -21,7 +23,6 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
-	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -58,121 +59,68 @@ func newPolicyReplayCommand(dockerCLI command.Cli) *cobra.Command {
 			if file, err = existingFile(file); err != nil {
 				return err
 			}
-			r := redecision{store: store, file: file, configs: map[string]*config.Config{}, sessions: map[string]*past{}}
-			if err := r.read(from); err != nil {
+			log := newPastLog(store, config.Source{File: file})
+			if err := log.each(time.Time{}, log.note); err != nil {
 				return err
 			}
-			return errors.Join(r.show(names.ASCIIWriter(dockerCLI.Out()), dockerCLI.Err()), r.broken)
+			r, err := replay(log, from)
+			if err != nil {
+				return err
+			}
+			return errors.Join(r.show(names.ASCIIWriter(dockerCLI.Out()), dockerCLI.Err()), log.broken)
 		}),
 	}
-	cmd.Flags().StringVar(&since, "since", "", "Decide requests since a `time` only (15m, 2026-01-31, 2026-01-31T12:00:00Z)")
+	cmd.Flags().StringVar(&since, "since", "", "Decide requests since a `time` only (15m, 7d, 2026-01-31, 2026-01-31T12:00:00Z)")
 	cmd.Flags().StringVar(&file, "config", "", "Use this `file` in place of config.yaml")
 	return cmd
 }
 
 // redecision decides the requests of the audit log again.
 type redecision struct {
-	store    *state.Store
-	file     string                    // in place of config.yaml, or ""
-	configs  map[string]*config.Config // by project
-	sessions map[string]*past
-	requests []audit.Entry // in the order of the log
-	asked    map[string]bool
-	changes  []*change
-	partial  int   // number of requests that are not completely in the log
-	broken   error // the error of the configuration
+	log      *pastLog
+	from     time.Time
+	asked    map[string]bool // requests that a person has not answered yet
+	changes  map[change]int  // how often
+	hidden   int             // changed requests beyond maxChanges
+	requests int
+	partial  int // requests that are not completely in the log
 }
 
-// past is the known part of an earlier session.
-type past struct {
-	project, workspace string
-	commands           []policy.Command
-	known              bool // whether its record exists
-}
+// maxChanges limits the number of different changes, because a container chooses the arguments of its requests.
+const maxChanges = 1000
+
+// maxWait is how long most questions wait at most. The answer of one that waits longer counts as a request.
+const maxWait = 24 * time.Hour
 
 // change is one line of the output.
 type change struct {
-	was, now, line, before, after string
-	times                         int
+	Was     string `json:"was"`
+	Now     string `json:"now"`
+	Before  string `json:"rule_before"`
+	After   string `json:"rule_now"`
+	Command string `json:"command"`
 }
 
-// read reads the decisions from the log.
-func (r *redecision) read(from time.Time) error {
-	log, err := audit.OpenReader(r.store.Audit())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+// replay decides the requests of log since from again.
+func replay(log *pastLog, from time.Time) (*redecision, error) {
+	r := &redecision{log: log, from: from, asked: map[string]bool{}, changes: map[change]int{}}
+	if !from.IsZero() {
+		from = from.Add(-maxWait)
 	}
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	r.asked = map[string]bool{}
-	for {
-		line, err := log.Next()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		e, err := audit.Parse(line.Text)
-		if err != nil { // audit --verify reports the details
-			continue
-		}
-		r.learn(e)
-		if e.Kind == audit.Request {
-			r.asked[e.Request] = true
-		}
-		decision := e.Kind == audit.Request || e.Kind == audit.AutoApprove || e.Kind == audit.Deny && !r.asked[e.Request]
-		if strings.HasPrefix(e.Rule, "limits.") { // limits are not part of the policy
-			continue
-		}
-		if decision && !e.Time.Before(from) {
-			r.requests = append(r.requests, e)
-		}
-	}
+	return r, log.each(from, r.entry)
 }
 
-// learn stores the --proxy flags of a session that e shows, unless the session's record exists.
-func (r *redecision) learn(e audit.Entry) {
-	p := r.sessions[e.Session]
-	if p == nil {
-		p = &past{project: "/" + e.Project}
-		if rec, err := r.store.Load(e.Session); err == nil {
-			p = &past{project: rec.InvokedIn, workspace: rec.Workspace, commands: launch.PolicyCommands(rec.Commands), known: true}
-		}
-		r.sessions[e.Session] = p
+func (r *redecision) entry(e audit.Entry) {
+	decision := e.Kind == audit.Request || e.Kind == audit.AutoApprove || e.Kind == audit.Deny && !r.asked[e.Request]
+	switch e.Kind {
+	case audit.Request:
+		r.asked[strings.Clone(e.Request)] = true
+	case audit.Approve, audit.Deny, audit.Timeout, audit.Cancel:
+		delete(r.asked, e.Request)
 	}
-	value, ok := strings.CutPrefix(e.Rule, "--proxy ")
-	if p.known || !ok {
-		return
+	if decision && !e.Time.Before(r.from) && !strings.HasPrefix(e.Rule, "limits.") { // limits are not part of the policy
+		r.decide(e)
 	}
-	name, action, explicit := strings.Cut(value, "=")
-	c := policy.Command{Name: name, Action: policy.Allow, Explicit: explicit}
-	if explicit {
-		c.Action, _ = policy.ParseAction(action) // an invalid action denies
-	}
-	for _, old := range p.commands {
-		if old.Name == name {
-			return
-		}
-	}
-	p.commands = append(p.commands, c)
-}
-
-// policy returns the current policy for a session.
-func (r *redecision) policy(p *past) *policy.Policy {
-	c := r.configs[p.project]
-	if c == nil {
-		c = config.Load(config.Source{Store: r.store.Home, File: r.file, Project: p.project, Workspace: p.workspace})
-		r.configs[p.project] = c
-		if c.Err != nil && r.broken == nil {
-			if r.broken = configError(c); r.file != "" {
-				r.broken = fmt.Errorf("--config: with it all requests would be denied: %s", names.Escaped(c.Err.Error()))
-			}
-		}
-	}
-	return c.Policy(p.commands)
 }
 
 // decide compares the earlier decision with the current policy's.
@@ -182,40 +130,52 @@ func (r *redecision) decide(e audit.Entry) {
 		r.partial++
 		return
 	}
+	r.requests++
 	was := map[audit.Kind]string{audit.Request: "ask", audit.AutoApprove: "allow", audit.Deny: "deny"}[e.Kind]
-	v := r.policy(r.sessions[e.Session]).Decide(policy.Request{Args: args, GitDir: true})
+	v := r.log.policy(r.log.session(e)).Decide(policy.Request{Args: args, GitDir: true})
 	now := v.Action.String()
 	// A request that a rule allows may have been refused for its directory or its operands.
 	if was == now || was == "deny" && v.Rule == e.Rule {
 		return
 	}
-	line := policy.Line(args)
-	for _, c := range r.changes {
-		if c.was == was && c.now == now && c.line == line && c.before == e.Rule && c.after == v.Rule {
-			c.times++
-			return
-		}
+	c := change{was, now, orNone(e.Rule), orNone(v.Rule), names.Escaped(policy.Line(args))}
+	if r.changes[c] == 0 && len(r.changes) >= maxChanges {
+		r.hidden++
+		return
 	}
-	r.changes = append(r.changes, &change{was, now, line, e.Rule, v.Rule, 1})
+	c.Before = strings.Clone(c.Before) // it is a part of the line of the log
+	r.changes[c]++
 }
 
-// show decides all requests, and prints the changes.
-func (r *redecision) show(out, notes io.Writer) error {
-	for _, e := range r.requests {
-		r.decide(e)
+// sorted returns the changes, the most frequent first.
+func (r *redecision) sorted() []change {
+	return slices.SortedFunc(maps.Keys(r.changes), func(a, b change) int {
+		return cmp.Or(r.changes[b]-r.changes[a], cmp.Compare(a.Command, b.Command), cmp.Compare(a.Was, b.Was), cmp.Compare(a.Before, b.Before), cmp.Compare(a.After, b.After))
+	})
+}
+
+// different returns the number of requests that would be decided differently.
+func (r *redecision) different() int {
+	n := r.hidden
+	for _, times := range r.changes {
+		n += times
 	}
+	return n
+}
+
+// show prints the changes.
+func (r *redecision) show(out, notes io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	if len(r.changes) > 0 {
 		fmt.Fprintln(w, "TIMES\tWAS\tNOW\tRULE\tCOMMAND")
 	}
-	for _, c := range r.changes {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s -> %s\t%s\n", c.times, c.was, c.now, orNone(c.before), orNone(c.after), names.Escaped(c.line))
+	for _, c := range r.sorted() {
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s -> %s\t%s\n", r.changes[c], c.Was, c.Now, c.Before, c.After, c.Command)
 	}
-	n := 0
-	for _, c := range r.changes {
-		n += c.times
+	cli.Say(notes, "%d of %s would be decided differently", r.different(), cli.Count(r.requests, "request"))
+	if r.hidden > 0 {
+		cli.Say(notes, "%d of these are not shown: there are more than %d different ones", r.hidden, maxChanges)
 	}
-	cli.Say(notes, "%d of %s would be decided differently", n, cli.Count(len(r.requests)-r.partial, "request"))
 	if r.partial > 0 {
 		cli.Say(notes, "%d more cannot be told: the log has not all of their arguments", r.partial)
 	}

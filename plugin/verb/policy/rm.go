@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	dockercli "github.com/docker/cli/cli"
@@ -56,13 +58,11 @@ func newPolicyRmCommand(dockerCLI command.Cli) *cobra.Command {
 
 // removeNamed removes a rule or revokes a grant or denial, and returns its full name.
 func removeNamed(ctx context.Context, store *state.Store, src config.Source, title string) (string, error) {
-	if ref, ok := strings.CutPrefix(title, grantPrefix); ok {
-		id, err := revokeGrant(ctx, store, ref)
-		return grantPrefix + id, err
-	}
-	if ref, ok := strings.CutPrefix(title, denialPrefix); ok {
-		id, err := revokeDenial(ctx, store, ref)
-		return denialPrefix + id, err
+	for _, e := range effects {
+		if ref, ok := strings.CutPrefix(title, prefix(e)); ok {
+			id, err := revokeAnswer(ctx, store, e, ref)
+			return prefix(e) + id, err
+		}
 	}
 	return title, removeRule(src, title)
 }
@@ -88,8 +88,8 @@ func completeRules(*cobra.Command, []string, string) ([]string, cobra.ShellCompD
 	}
 	var titles []string
 	p := config.Load(src).Policy(nil)
-	for _, name := range p.Names() {
-		for _, r := range p.Rules[name].Rules {
+	for _, name := range slices.Sorted(maps.Keys(p.Rules)) {
+		for _, r := range slices.Concat(p.Rules[name].Rules, p.Rules[name].Approved) {
 			titles = append(titles, r.Title(name)+"\t"+r.Shape())
 		}
 	}

@@ -55,7 +55,7 @@ func NewTrustCommand(dockerCLI command.Cli) *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVar(&revoke, "revoke", false, "Do not trust it any more")
 	flags.BoolVarP(&force, "force", "f", false, "Do not ask")
-	return cmd
+	return announced(cmd)
 }
 
 func workspaceOf(dir string) (config.Source, error) {

@@ -9,7 +9,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/docker/cli/cli/command"
@@ -17,6 +19,8 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/gitpush"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
@@ -33,6 +37,7 @@ prune removes
   - volumes of shims that no container uses
   - locks of proxies that have ended
   - sockets and docker contexts of docker hostexec with that were killed
+  - copies of git remotes (git-push) that were not used for 30 days; the next use makes them again
 
 It also ends commands that still run because the watcher and the keeper of their session were
 killed at once. It keeps the audit log, and containers of agents with auto_remove: false.
@@ -82,20 +87,27 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, sweep []fu
 	if answered { // otherwise an unknown container may mount such a directory
 		errs = append(errs, sweepRecordless(store, recs, dockerCLI.Out()))
 	}
+	var gone []string
 	for _, s := range all {
-		if !sessions.Prunable(store, s, time.Now()) {
-			continue
+		if sessions.Prunable(store, s, time.Now()) {
+			gone = append(gone, s.ID)
 		}
-		if err := store.Remove(s.ID); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		fmt.Fprintln(dockerCLI.Out(), s.ID)
 	}
+	errs = append(errs, removeAll(store, gone, dockerCLI.Out()))
+	errs = append(errs, pruneMirrors(store, dockerCLI.Out()))
 	for _, f := range sweep {
 		errs = append(errs, f(store))
 	}
 	return errors.Join(errs...)
+}
+
+// pruneMirrors removes copies of git remotes that are not used any more, and prints their paths.
+func pruneMirrors(store *state.Store, out io.Writer) error {
+	removed, err := gitpush.Prune(store.GitDir(), time.Now().Add(-gitpush.Unused))
+	for _, path := range removed {
+		fmt.Fprintln(out, names.Escaped(path))
+	}
+	return err
 }
 
 // sweepRecordless removes directories without a record, which are left if a process is killed while it creates or
@@ -107,17 +119,35 @@ func sweepRecordless(store *state.Store, recs []state.Session, out io.Writer) er
 		return err // a dev container's session is starting: the next prune removes the directories
 	}
 	defer lock.Close()
+	ids := slices.DeleteFunc(store.Recordless(sessions.MinAge), func(id string) bool {
+		return sessions.Contains(recs, id) // its container mounts the directory
+	})
+	return removeAll(store, ids, out)
+}
+
+// maxRemovals is the number of directories that are removed at the same time: removal mostly waits for the disk.
+const maxRemovals = 4
+
+// removeAll removes the directories of sessions, and prints each ID after its removal.
+func removeAll(store *state.Store, ids []string, out io.Writer) error {
+	var wg sync.WaitGroup
+	var mu sync.Mutex // guards out and errs
 	var errs []error
-	for _, id := range store.Recordless(sessions.MinAge) {
-		if sessions.Contains(recs, id) {
-			continue // its container mounts the directory
-		}
-		if err := store.Remove(id); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		fmt.Fprintln(out, id)
+	slots := make(chan struct{}, maxRemovals)
+	for _, id := range ids {
+		slots <- struct{}{}
+		// ends when the directory is removed; removeAll waits for it.
+		wg.Go(func() {
+			defer func() { <-slots }()
+			err := store.Remove(id)
+			mu.Lock()
+			defer mu.Unlock()
+			if errs = append(errs, err); err == nil {
+				fmt.Fprintln(out, id)
+			}
+		})
 	}
+	wg.Wait()
 	return errors.Join(errs...)
 }
 

@@ -50,11 +50,8 @@ func (k *killer) killExposed(ctx context.Context, api watch.Engine, c container.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTimeout)
 	defer cancel()
 	name := strings.TrimPrefix(c.Name, "/")
-	if err := kill(ctx, api, c); err != nil {
-		why = fmt.Errorf("container %s could not be killed: %w: remove it with docker rm -f %s: %w", name, err, name, why)
-	} else {
-		why = fmt.Errorf("container %s was killed: %w", name, why)
-	}
+	done, next := outcome(ctx, api, c, name)
+	why = fmt.Errorf("container %s %s%s: %w", name, done, next, why)
 	k.log.Error("the container mounts what is protected", "container", c.ID, "reason", why)
 	k.audit(c.ID, why)
 	k.record.Change(func() {
@@ -64,38 +61,49 @@ func (k *killer) killExposed(ctx context.Context, api watch.Engine, c container.
 		}
 	})
 	k.report.Do(func() {
-		notify.Terminal(k.record.Terminal).Say(fmt.Sprintf("hostexec: a mount of container %s showed a file that is protected: the container was killed, and its session has ended\r\n"+
-			"hostexec: hint: docker hostexec logs %s says why", names.Plain(name), k.record.ID))
+		notify.Terminal(k.record.Terminal).Say(fmt.Sprintf("hostexec: a mount of container %s showed a file that is protected: the container %s, and its session has ended\r\n"+
+			"hostexec: hint: docker hostexec logs %s says why", names.Plain(name), done, k.record.ID))
 	})
 	return why
 }
 
-// kill kills container c, and sets its restart policy to no: the policy always would start c again with the engine. It
-// returns nil when c has ended.
-func kill(ctx context.Context, api watch.Engine, c container.InspectResponse) error {
+// outcome kills container c, and describes what was done, and what is left to do after a failure.
+func outcome(ctx context.Context, api watch.Engine, c container.InspectResponse, name string) (done, next string) {
+	switch restarts, err := kill(ctx, api, c); {
+	case err != nil:
+		return "could not be killed", fmt.Sprintf(": %v: remove it with docker rm -f %s", err, name)
+	case restarts != nil:
+		return "was killed", fmt.Sprintf(", but it may start again with the engine: %v: docker update --restart no %s prevents that", restarts, name)
+	}
+	return "was killed", ""
+}
+
+// kill kills container c, and sets its restart policy to no: the policy always would start c again with the engine. err
+// is nil when c has ended; restarts is then the error of the change of the policy.
+func kill(ctx context.Context, api watch.Engine, c container.InspectResponse) (restarts, err error) {
 	for {
 		err := api.ContainerKill(ctx, c.ID, "KILL")
-		if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) && ctx.Err() != nil {
-			return err
+		if err != nil && !gone(err) && ctx.Err() != nil {
+			return nil, err
 		}
-		uerr := neverRestart(ctx, api, c)
-		over := ended(ctx, api, c.ID)
-		if over || !watch.Pause(ctx, watch.Poll/4) {
-			return endOf(over, errors.Join(err, uerr))
+		restarts = neverRestart(ctx, api, c)
+		if ended(ctx, api, c.ID) {
+			if gone(restarts) {
+				restarts = nil
+			}
+			return restarts, nil
+		}
+		if !watch.Pause(ctx, watch.Poll/4) {
+			if err == nil || gone(err) {
+				err = errors.New("it still runs")
+			}
+			return nil, err
 		}
 	}
 }
 
-// endOf returns nil for a container that has ended and stays so, or err.
-func endOf(over bool, err error) error {
-	if over && (err == nil || errdefs.IsNotFound(err) || errdefs.IsConflict(err)) {
-		return nil
-	}
-	if err == nil {
-		err = errors.New("it still runs")
-	}
-	return err
-}
+// gone reports whether err means that a container does not run, or does not exist.
+func gone(err error) bool { return errdefs.IsNotFound(err) || errdefs.IsConflict(err) }
 
 // neverRestart sets the restart policy of container c to no, if c has another one. Engines refuse a change for a
 // container of --rm, which has none.

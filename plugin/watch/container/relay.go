@@ -54,6 +54,7 @@ func (t *transport) keepRelay(ctx context.Context, api watch.Engine, id string) 
 		if text := err.Error(); text != last && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) { // it does not run
 			last = text
 			t.log.Info("relay", "error", err)
+			t.forgetOther(ctx, api)
 			word := carrier.Undecided
 			if errors.Is(err, ErrNoProcess) {
 				word = carrier.Full

@@ -34,6 +34,9 @@ type transport struct {
 // settle finds out how calls of container id reach this host, and sees to the relay if
 // that is how. It returns when there is nothing more to do about it, or ctx is done.
 func (t *transport) settle(ctx context.Context, api watch.Engine, id string) {
+	if t.record.Carrier == carrier.ByFiles {
+		t.forgetOther(ctx, api) // in place of a test whether the shim can be executed
+	}
 	if t.record.Carrier == carrier.BySocket || t.record.Carrier == carrier.ByFiles || t.carriers.Relay == nil && t.record.Carrier != "auto" {
 		return
 	}
@@ -61,10 +64,25 @@ func (t *transport) settle(ctx context.Context, api watch.Engine, id string) {
 	switch {
 	case t.carriers.Relay != nil:
 		t.keepRelay(ctx, api, id)
-	case !t.sameEngine(ctx, api):
+	case t.forgetOther(ctx, api):
 		t.carriers.Decide(carrier.BySocket, "it was proven, but with another engine at the same place: run again if calls fail")
-		t.note(state.Engine{})
 	}
+}
+
+// forgetOther deletes what is stored about another engine at the same place, and reports whether it did. The shim may
+// be of that one's architecture.
+func (t *transport) forgetOther(ctx context.Context, api watch.Engine) bool {
+	known := t.record.Store.Engine(t.record.Engine)
+	if known == (state.Engine{}) {
+		return false
+	}
+	info, err := api.Info(ctx)
+	if err != nil || info.ID == known.ID {
+		return false
+	}
+	t.log.Warn("another engine is at the same place: run again if calls fail")
+	t.note(state.Engine{})
+	return true
 }
 
 // socketWorks notes that a connection has arrived at the socket.
@@ -81,7 +99,7 @@ func (t *transport) noteEngine(ctx context.Context, api watch.Engine, e state.En
 	if err != nil {
 		return // the next session finds out again
 	}
-	e.ID = info.ID
+	e.ID, e.Arch = info.ID, info.Architecture
 	t.note(e)
 }
 
@@ -92,9 +110,4 @@ func (t *transport) note(e state.Engine) {
 	if err := t.record.Store.NoteEngine(t.record.Engine, e); err != nil {
 		t.log.Warn("remember the engine", "error", err)
 	}
-}
-
-func (t *transport) sameEngine(ctx context.Context, api watch.Engine) bool {
-	info, err := api.Info(ctx)
-	return err != nil || info.ID == t.record.Store.Engine(t.record.Engine).ID
 }

@@ -57,3 +57,31 @@ func TestSocketSilence(t *testing.T) {
 		})
 	}
 }
+
+// TestForgetOther forgets what is known of an engine when another one answers at its place, by any carrier.
+func TestForgetOther(t *testing.T) {
+	const at = "unix:///docker.sock"
+	for _, tt := range []struct {
+		name, by, id string
+		forgotten    bool
+	}{
+		{"the same engine", carrier.ByFiles, "engine", false},
+		{"another engine, by files", carrier.ByFiles, "older", true},
+		{"another engine, by a relay", "", "older", true},
+	} {
+		store := &state.Store{Home: t.TempDir()}
+		if err := store.NoteEngine(at, state.Engine{ID: tt.id, Arch: "arm64"}); err != nil {
+			t.Fatal(err)
+		}
+		record := watch.NewRecord(store, state.Session{Carrier: tt.by, Engine: at}, slog.New(slog.DiscardHandler))
+		tr := transport{record: record, carriers: &watch.Carriers{}, log: slog.New(slog.DiscardHandler)}
+		if tt.by == carrier.ByFiles {
+			tr.settle(t.Context(), &namedEngine{}, "id")
+		} else {
+			tr.forgetOther(t.Context(), &namedEngine{})
+		}
+		if got := store.Engine(at) == (state.Engine{}); got != tt.forgotten {
+			t.Errorf("%s: forgotten is %v, want %v", tt.name, got, tt.forgotten)
+		}
+	}
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gitpush
+
+import (
+	"errors"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// limit limits the memory and the CPU time of process pid, and of those that it starts later. The memory is that of its
+// data: mapped files of the mirror do not count.
+func limit(pid int, cpu time.Duration) error {
+	for resource, most := range map[int]uint64{unix.RLIMIT_DATA: maxData, unix.RLIMIT_CPU: uint64(cpu.Seconds())} {
+		err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: most, Max: most}, nil)
+		if err != nil && !errors.Is(err, unix.ESRCH) { // it may have ended
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package gitpush
+
+import "time"
+
+func limit(int, time.Duration) error { return nil }

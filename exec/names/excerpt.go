@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package names
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// maxLine is the maximum number of bytes of a line of an Excerpt.
+const maxLine = 1000
+
+// Excerpt returns the beginning of a text for a person: at most that many lines and bytes, and then the number of the
+// lines that are not shown. Long lines are cut. more is the number of further lines that text lacks.
+func Excerpt(text string, lines, bytes, more int) string {
+	var b strings.Builder
+	if text != "" {
+		all := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+		for i, line := range all {
+			if line = Line(line); len(line) > maxLine {
+				line = fmt.Sprintf("%s... (%d characters)", line[:maxLine], len(line)) // it is ASCII
+			}
+			if i == lines || b.Len()+len(line) >= bytes {
+				more += len(all) - i
+				break
+			}
+			b.WriteString(line + "\n")
+		}
+	}
+	switch {
+	case more == 1:
+		b.WriteString("... 1 more line is not shown\n")
+	case more > 1:
+		fmt.Fprintf(&b, "... %d more lines are not shown\n", more)
+	}
+	return b.String()
+}
+
+// Line returns a line of a text for a person: as it is if it has only printable ASCII and tabs, and otherwise quoted as in
+// Go.
+func Line(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return (r < ' ' || r > '~') && r != '\t' }) {
+		return strconv.QuoteToASCII(s)
+	}
+	return s
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package proctree
+
+import "slices"
+
+// Survivors are the keepers, and the sessions with processes, that one scan of the host has found. If there are many
+// sessions, one scan takes less time than one for each. The nil Survivors have found nothing out.
+type Survivors struct {
+	sessions map[string]bool // by SessionMarker
+	keepers  []keeper
+}
+
+// keeper is a process with the arguments of a keeper.
+type keeper struct {
+	dir      string
+	sessions []string // that the process itself belongs to
+}
+
+// FindSurvivors scans the processes of the host. It returns nil if processes end all the time.
+func FindSurvivors() *Survivors { return findSurvivors() }
+
+// add records a process with the arguments args that has a marker of each session of ids.
+func (s *Survivors) add(args, ids []string) {
+	for _, id := range ids {
+		s.sessions[id] = true
+	}
+	if len(args) > 2 && args[0] == KeeperName {
+		s.keepers = append(s.keepers, keeper{args[2], ids})
+	}
+}
+
+// MayHave reports whether processes of a session may run. EndLost finds no others.
+func (s *Survivors) MayHave(session string) bool { return s == nil || s.sessions[session] }
+
+// Kept reports whether the keeper of the session with this directory may run. The keeper then ends the processes that
+// the watcher has left. A command of the session can have the same arguments, but it has the session's marker.
+func (s *Survivors) Kept(dir, session string) bool {
+	return s == nil || slices.ContainsFunc(s.keepers, func(k keeper) bool {
+		return k.dir == dir && !slices.Contains(k.sessions, session)
+	})
+}

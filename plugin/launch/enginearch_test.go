@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package launch
+
+import (
+	"context"
+	"testing"
+
+	"github.com/docker/docker/api/types/system"
+	"github.com/docker/docker/client"
+
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// archEngine is an engine that counts how often it is asked what it runs on. All other requests panic.
+type archEngine struct {
+	client.APIClient
+	info  system.Info
+	asked int
+}
+
+func (e *archEngine) Info(context.Context) (system.Info, error) {
+	e.asked++
+	return e.info, nil
+}
+
+// TestEngineArch asks an engine once, and again after another one was found at its place.
+func TestEngineArch(t *testing.T) {
+	if len(inject.Arches()) < 2 {
+		t.Skip("this build has not the shims")
+	}
+	store := &state.Store{Home: t.TempDir()}
+	api := &archEngine{info: system.Info{ID: "A", OSType: "linux", Architecture: "aarch64"}}
+	ask := func(by string, asked int, want string) {
+		t.Helper()
+		l := &Launch{Store: store, Plan: &Plan{Record: state.Session{Engine: "tcp://x", Carrier: by, Relay: by != carrier.ByFiles}}}
+		if arch, err := l.engineArch(t.Context(), api); arch != want || err != nil || api.asked != asked {
+			t.Errorf("engineArch = %q, %v after %d requests, want %q after %d", arch, err, api.asked, want, asked)
+		}
+	}
+	ask("auto", 1, "arm64")
+	ask("auto", 1, "arm64")
+	ask(carrier.ByFiles, 1, "arm64")
+	ask(carrier.ByRelay, 1, "arm64")
+	if err := store.NoteEngine("tcp://x", state.Engine{}); err != nil { // as a watcher does
+		t.Fatal(err)
+	}
+	api.info = system.Info{ID: "B", OSType: "linux", Architecture: "x86_64"}
+	ask("auto", 2, "amd64")
+	if got, want := store.Engine("tcp://x"), (state.Engine{ID: "B", Arch: "x86_64"}); got != want {
+		t.Errorf("stored is %+v, want %+v", got, want)
+	}
+	if err := store.NoteEngine("tcp://x", state.Engine{ID: "B", Arch: "vax"}); err != nil {
+		t.Fatal(err)
+	}
+	ask("auto", 3, "amd64")
+	api.info.OSType = "windows"
+	if err := store.NoteEngine("tcp://x", state.Engine{}); err != nil {
+		t.Fatal(err)
+	}
+	l := &Launch{Store: store, Plan: &Plan{Record: state.Session{Engine: "tcp://x", Relay: true}}}
+	if arch, err := l.engineArch(t.Context(), api); err == nil {
+		t.Errorf("engineArch of an engine of Windows = %q, want an error", arch)
+	}
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package approve
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/plugin/control"
+)
+
+// threeAsk returns the same request of three containers.
+func threeAsk() (group []control.Question) {
+	now := time.Now()
+	for i, name := range []string{"web", "db", "web"} {
+		id := strings.Repeat(string(rune('a'+i)), 16)
+		group = append(group, control.Question{
+			ID: id, Session: name, Container: name, Args: []string{"make"}, Path: "/usr/bin/make", Dir: "/home/u/" + id[:1], Cwd: "/w", Rule: "make", Group: "g",
+			Project: name, Waiting: []string{id}, Asked: now.Add(time.Duration(i) * time.Second), Deadline: now.Add(time.Hour),
+		})
+	}
+	group[1].Earlier = approval.Earlier{Asked: 2, Approved: 2}
+	return group
+}
+
+// TestGroupIsShownWhole checks that each container and directory is shown, and what they have in common only once.
+func TestGroupIsShownWhole(t *testing.T) {
+	var out strings.Builder
+	showQuestion(&out, threeAsk(), 2)
+	const want = `
+Request aaaaaaaaaaaaaaaa (1 of 2) and 2 that differ only in container and directory, asked Less than a second ago, 59 minutes left, asked 3 times
+  runs     /usr/bin/make
+  for      web, in /home/u/a (/w in the container), project web, request aaaaaaaaaaaaaaaa
+  for      db, in /home/u/b (/w in the container), before asked 2 times: 2 approved, project db, request bbbbbbbbbbbbbbbb
+  for      web, in /home/u/c (/w in the container), project web, request cccccccccccccccc
+  rule     make
+  argv[0]  make
+`
+	if out.String() != want {
+		t.Errorf("shown is %s\nwant %s", out.String(), want)
+	}
+}
+
+// TestGroupRow checks that a row of the table has the containers and directories, and no other row of the group.
+func TestGroupRow(t *testing.T) {
+	group := threeAsk()
+	r := newPendingRow()
+	r.group, r.q, r.now = group, control.Merged(group), time.Now()
+	want := []string{"aaaaaaaaaaaaaaaa, bbbbbbbbbbbbbbbb, cccccccccccccccc", "web, db", "/home/u/a, /home/u/b, /home/u/c", "3", "asked 2 times: 2 approved", "g"}
+	for i, got := range []string{r.ID(), r.Container(), r.Directory(), r.Callers(), r.Before(), r.Group()} {
+		if got != want[i] {
+			t.Errorf("column %d is %q, want %q", i, got, want[i])
+		}
+	}
+	if r.trunc = true; r.ID() != "aaaaaaaaaaaaaaaa +2" {
+		t.Errorf("the short ID is %q", r.ID())
+	}
+}
+
+// TestKeyIsForTheShown checks that a key answers nothing if the group has become smaller or larger than it is shown.
+func TestKeyIsForTheShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := threeAsk()
+		d := newQuestionList(nil)
+		d.set("web", all[:1])
+		d.set("db", all[1:2])
+		anything := func(control.Question) bool { return true }
+		shown, n := d.next(anything)
+		if n != 1 || len(shown) != 2 {
+			t.Fatalf("next = %d of %d groups, want 2 of 1", len(shown), n)
+		}
+		keys := make(chan byte, 1)
+		key := func(keep func(control.Question) bool) string {
+			defer time.AfterFunc(2*minShown, func() { keys <- keyYes }).Stop()
+			key, news := d.key(context.Background(), io.Discard, keys, shown, keep)
+			return string(rune(key)) + news
+		}
+		if got := key(anything); got != "y" {
+			t.Errorf("for what is shown: %q", got)
+		}
+		d.set("web", []control.Question{all[0], all[2]})
+		if got := key(anything); got != "\x00The same was asked once more." {
+			t.Errorf("for one more: %q", got)
+		}
+		d.tell()
+		if got := key(func(q control.Question) bool { return q.ID != all[2].ID }); got != "y" {
+			t.Errorf("for one more that is filtered: %q", got)
+		}
+		d.set("web", all[2:])
+		if got := key(anything); !strings.Contains(got, "nobody waits for it any more") {
+			t.Errorf("for one that does not wait any more: %q", got)
+		}
+	})
+}

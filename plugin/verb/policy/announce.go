@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/sessions"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// announceTimeout is the time limit for all sessions to read a change.
+const announceTimeout = 2 * time.Second
+
+// announced returns cmd, which changes the configuration. After it, all sessions write what agents read about the policy.
+// A session that does not answer does so at its next call.
+func announced(cmd *cobra.Command) *cobra.Command {
+	cmd.PostRun = func(cmd *cobra.Command, _ []string) {
+		store, err := state.OpenReadOnly()
+		if err != nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), announceTimeout)
+		defer cancel()
+		renew := func(c *control.Client, ctx context.Context) ([]time.Time, error) {
+			_, err := c.AgentRules(ctx)
+			return nil, err
+		}
+		_, _ = sessions.AskAll(ctx, store, renew, func(t time.Time) time.Time { return t })
+	}
+	return cmd
+}

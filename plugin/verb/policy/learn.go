@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/launch"
+)
+
+const policyLearnLong = `Propose rules that allow what you have approved
+
+learn reads the approvals of this directory's project in the audit log, and shows the rules as a
+change of the project's file, and then the past requests that they would have decided differently.
+With --all-projects it reads those of all projects, and changes config.yaml. --write writes the
+change. COMMANDs limit it to these.
+
+A rule matches exactly the arguments that you approved. One argument varies if you approved
+several values of it: it may be one of these. With more than 8 values it may be a number of as
+many digits or, for a command in a sandbox or a container, a file below their directory.
+
+Not proposed are
+  - calls that you have denied, in whatever project
+  - interpreters, and on the host commands that run code of the container, or read files (cat,
+    grep): the container may put a link to another file there
+  - on the host commands that are not known to be harmless, unless --effects tells what they do
+  - calls approved with --while-unchanged, and those of which the log has not all arguments
+  - calls whose questions were about more than arguments: variables, stdin, files, previews, shells
+
+A rule holds in all directories of the project's containers, whatever the files there have become.
+It only turns ask into allow, and never changes a denial. policy ls shows them, and policy
+rm removes them. If audit verify finds faults, nothing is learned.
+
+EXIT STATUS
+  0  the rules were shown or, with --write, written; or there are none
+  1  the log is not as it was written, the configuration is broken, or you did not confirm`
+
+const policyLearnExample = `  docker hostexec policy learn --since 7d
+  docker hostexec policy learn --since 7d --write
+  docker hostexec policy learn --effects read,network gh`
+
+// maxLearnedRules limits the rules of one proposal, because a person reads them. Those with the most approvals count.
+const maxLearnedRules = 100
+
+type learnOptions struct {
+	since             string
+	effects           []string
+	all, write, force bool
+	json              bool
+	commands          map[string]bool
+}
+
+func newPolicyLearnCommand(dockerCLI command.Cli) *cobra.Command {
+	o := learnOptions{commands: map[string]bool{}}
+	cmd := &cobra.Command{
+		Use:               "learn [OPTIONS] [COMMAND...]",
+		Short:             "Propose rules that allow what you have approved",
+		Long:              policyLearnLong,
+		Example:           policyLearnExample,
+		ValidArgsFunction: cli.CompleteFirst(launch.CompleteCommand),
+		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
+			for _, name := range args {
+				o.commands[name] = true
+			}
+			if err := config.CheckEffects(o.effects); err != nil {
+				return fmt.Errorf("--effects: %w", err)
+			}
+			if o.json && o.write && !o.force {
+				return errors.New("--json with --write asks nobody: add --force")
+			}
+			return learn(cmd.Context(), dockerCLI, o)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.since, "since", "", "Learn from approvals since a `time` only (15m, 7d, 2026-01-31, 2026-01-31T12:00:00Z)")
+	flags.StringSliceVar(&o.effects, "effects", nil, "Effects of commands that are not known to be harmless: read, write, network (`LIST`)")
+	_ = cmd.RegisterFlagCompletionFunc("effects", cobra.FixedCompletions([]string{"read", "write", "network"}, cobra.ShellCompDirectiveNoFileComp))
+	flags.BoolVar(&o.all, "all-projects", false, "Learn from approvals in all projects, for all projects")
+	flags.BoolVar(&o.write, "write", false, "Write the rules, after a confirmation")
+	flags.BoolVarP(&o.force, "force", "f", false, "With --write: do not ask")
+	flags.BoolVar(&o.json, "json", false, "Print one JSON object")
+	return cmd
+}
+
+// lesson is what was learned.
+type lesson struct {
+	change   config.Change
+	rules    []policy.Learned // those of change, and no more than the limit
+	more     int              // rules beyond the limit
+	left     []skippedCalls
+	replayed *redecision
+}
+
+func learn(ctx context.Context, dockerCLI command.Cli, o learnOptions) error {
+	l, err := newLesson(o)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return l.writeJSON(dockerCLI.Out(), o)
+	}
+	if err := l.show(names.ASCIIWriter(dockerCLI.Out()), dockerCLI.Err()); err != nil || len(l.change.Added) == 0 {
+		return err
+	}
+	if !o.write {
+		cli.Say(dockerCLI.Err(), "hint: --write writes them")
+		return nil
+	}
+	if !o.force {
+		yes, err := cli.Confirm(ctx, dockerCLI, fmt.Sprintf("This allows the above without a question, by %s in %s.\nAre you sure you want to continue?",
+			cli.Count(len(l.change.Added), "rule"), names.Escaped(l.change.File)))
+		if err != nil || !yes {
+			return errors.Join(err, errors.New("not written"))
+		}
+	}
+	return l.write(dockerCLI)
+}
+
+// write writes the change, and prints the names of the rules.
+func (l *lesson) write(dockerCLI command.Cli) error {
+	if err := l.change.Write(); err != nil {
+		return err
+	}
+	for _, r := range l.change.Added {
+		fmt.Fprintln(dockerCLI.Out(), r.Rule.Title(r.Command))
+	}
+	return nil
+}
+
+// newLesson reads the log, makes rules of it, and decides its requests again with them.
+func newLesson(o learnOptions) (*lesson, error) {
+	store, src, err := currentSource()
+	if err != nil {
+		return nil, err
+	}
+	from, err := cli.SinceTime(o.since, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	file, err := targetFile(src, !o.all)
+	if err != nil {
+		return nil, err
+	}
+	if err := configError(config.Load(src)); err != nil {
+		return nil, err
+	}
+	a := newApprovals(newPastLog(store, src))
+	a.from, a.project, a.commands = from, !o.all, o.commands
+	if err := a.read(); err != nil {
+		return nil, err
+	}
+	l := &lesson{}
+	l.rules, l.more = mostApproved(a.learn(o.effects))
+	l.left = a.left()
+	if l.change, err = config.AddLearned(file, l.rules); err != nil {
+		return nil, err
+	}
+	src.Draft = l.change
+	log := newPastLog(store, src)
+	log.sessions = a.log.sessions // their --proxy flags
+	for _, p := range log.sessions {
+		p.policy = nil
+	}
+	if l.replayed, err = replay(log, from); err != nil {
+		return nil, err
+	}
+	return l, log.broken
+}

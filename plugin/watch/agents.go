@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/verb"
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// agentsFile is the file in a session's share that tells agents about the policy.
+const agentsFile = "AGENTS.md"
+
+// AgentRules returns what an agent should know about the policy as it is now, and writes it into the share if that has
+// something else. It returns "" before a caller is known.
+func (c *Calls) AgentRules() string {
+	sc := c.Server.State()
+	if sc == nil {
+		return ""
+	}
+	c.refresh()
+	return agentRules(c.Server.State())
+}
+
+func agentRules(sc *call.SessionState) string { return verb.Agents(sc.Policy, sc.Git.Known()) }
+
+// writeAgentsLocked writes what an agent should know into the share, if it has changed.
+func (c *Calls) writeAgentsLocked() {
+	text := agentRules(c.Server.State())
+	if text == c.agents {
+		return
+	}
+	if err := carrier.WriteFile(state.ShareDir(c.record.Dir), agentsFile, strings.TrimSuffix(text, "\n")); err != nil {
+		c.log.Error("write for agents", "error", err)
+		return
+	}
+	c.agents = text
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package container
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+
+	"github.com/docker-hostexec/hostexec/plugin/watch"
+)
+
+// readContainer waits for the message that names the session's container, and for the engine's description of
+// it, if run has one. If run ends without that message, it removes the objects that run may have created.
+func (m *Mode) readContainer(ctx context.Context, link *watch.Launcher) (id string, made []byte, err error) {
+	for {
+		var line string
+		select {
+		case line = <-link.Lines:
+		case <-ctx.Done():
+			return "", nil, context.Cause(ctx)
+		}
+		word, rest, _ := strings.Cut(line, " ")
+		switch word {
+		case "http":
+			if address, err := m.s.Carriers.OpenHTTP(rest); err != nil {
+				link.Fail(err)
+			} else {
+				link.Listening(address)
+			}
+		case "inspected":
+			made = []byte(rest)
+		case "container":
+			id, volume, _ := strings.Cut(rest, " ")
+			m.settleShare(volume)
+			return id, made, nil
+		default:
+			m.sweepUnnamed(ctx, line == "abort")
+			return "", nil, watch.ErrGone
+		}
+	}
+}
+
+// sweepUnnamed removes the containers of a run that ended without naming one; aborted: it had the time to remove its own.
+func (m *Mode) sweepUnnamed(ctx context.Context, aborted bool) {
+	patience := inFlight
+	if aborted {
+		patience = 2 * watch.Poll
+	}
+	if api, err := m.s.Engine(); err == nil {
+		m.leftovers.sweep(ctx, api, patience)
+	}
+}
+
+// settleShare takes note that the container has a volume in place of the share: then the
+// engine sees nothing of this host.
+func (m *Mode) settleShare(volume string) {
+	if volume == "" {
+		return
+	}
+	m.s.Record.Volume, m.s.Record.RemoteFiles = volume, true
+	if m.s.Carriers.Relay != nil {
+		m.s.Carriers.Relay.Nonce = "" // it contains none
+	}
+}
+
+// setUp checks the container that was created, prepares the session for it, and lets it start. The returned
+// wait ends with the container's first run. It has the start time of that run, if there was one. made is the
+// engine's description of the container, or nil.
+func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []byte, link *watch.Launcher) (began string, exit *exitWait, err error) {
+	c, registered, err := m.firstLook(ctx, api, id, made)
+	if err != nil {
+		link.Fail(err)
+		return "", nil, setUpFailed(errdefs.IsNotFound(err), err)
+	}
+	fresh := c.State.Status == container.StateCreated
+	found := m.mounts.warnings(c)
+	list := append(slices.Clone(found), m.mounts.adapt(c)...)
+	if err := m.mounts.refuseNew(c); err != nil {
+		if m.s.Record.Container == c.ID { // not a container to attach to, which has no session yet
+			err = m.killer.killExposed(ctx, api, c, err)
+		}
+		link.Fail(err)
+		return "", nil, setUpFailed(fresh, err)
+	}
+	if c.State.Running { // resumed
+		m.s.Calls.Containers.RemoveLeft(ctx)
+	}
+	if err := m.setState(c); err != nil {
+		link.Fail(err)
+		return "", nil, setUpFailed(fresh, err)
+	}
+	if err := m.noteContainer(c, found); err != nil {
+		link.Fail(err)
+		return "", nil, setUpFailed(fresh, err)
+	}
+	list = append(list, m.s.Config.Supplied(m.s.Calls.Dirs())...)
+	if m.s.Carriers.Unreachable != "" {
+		list = append(list, m.s.Carriers.Unreachable)
+	}
+	if fresh && m.s.Record.StartedLater {
+		m.s.Life.Down.Store(true) // until it runs: admission
+	}
+	if !m.s.Record.RemoteFiles && !runs(c) {
+		m.admission.containerKnown.shut() // until the mounts of the engine are known
+	}
+	if exit = registered(); !fresh && !runs(c) {
+		exit.drop()
+		exit = nil // it is over already: the wait finds that
+	}
+	link.Bound(append(list, unusedFlag(m.s.Calls.Dirs())...), where(m.s.Calls.Dirs()))
+	return c.State.StartedAt, exit, nil
+}
+
+// firstLook inspects container id, and registers a wait for its exit. registered returns when the engine has
+// registered the wait.
+func (m *Mode) firstLook(ctx context.Context, api watch.Engine, id string, made []byte) (c container.InspectResponse, registered func() *exitWait, err error) {
+	if made == nil {
+		exit := register(ctx, api, id)
+		c, err = inspect(ctx, api, id)
+		return c, func() *exitWait { return exit }, err
+	}
+	// The container does not run yet. The engine answers when run has copied something into it, which takes a while.
+	done := make(chan *exitWait, 1)
+	// ends with its request, or with ctx.
+	m.s.Go(func() { done <- register(ctx, api, id) })
+	if err = json.Unmarshal(made, &c); err == nil {
+		err = showHostFiles(ctx, api, &c)
+	}
+	return c, func() *exitWait { return <-done }, err
+}
+
+// setUpFailed ends a session that could not be set up. If run is about to remove the container, the session's
+// directory is removed too. A container that has run before needs the directory for its next start.
+func setUpFailed(fresh bool, err error) error {
+	if fresh {
+		return errors.Join(watch.ErrGone, err)
+	}
+	return err
+}
+
+func (m *Mode) setState(c container.InspectResponse) error {
+	if c.Config != nil && c.Config.WorkingDir != "" {
+		m.s.Calls.SetWorkdir(c.Config.WorkingDir)
+	}
+	dirs, err := table(c, defaultDir(m.s.Record.Session, m.s.Calls.Workdir()), !m.s.Record.RemoteFiles, m.mounts.others)
+	if err != nil {
+		return fmt.Errorf("hold the container's mounts: %w", err)
+	}
+	m.s.Calls.Server.Limits.Container(pidsOf(c))
+	if runs(c) {
+		m.admission.noteLive(c)
+	}
+	m.s.Calls.Apply(strings.TrimPrefix(c.Name, "/"), dirs)
+	return nil
+}
+
+// pidsOf is how many processes a container may have; 0 is any number.
+func pidsOf(c container.InspectResponse) int64 {
+	if c.ContainerJSONBase == nil || c.HostConfig == nil || c.HostConfig.PidsLimit == nil {
+		return 0
+	}
+	return max(0, *c.HostConfig.PidsLimit)
+}
