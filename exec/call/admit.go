@@ -113,32 +113,32 @@ func (x *exchange) decide(ctx context.Context) (*authorizedCall, error) {
 		return nil, errors.Join(x.deny(ctx, w, reason), x.peer.end(e))
 	}
 	if w.v.Action == policy.Deny {
-		return deny(w.v.Reason, refusal(sc, x.req, w.v, x.server.verbNames()))
+		return deny(w.v.Reason, refusal(sc, x.req, &w.v, x.server.verbNames()))
 	}
 	if x.req.keep && w.v.Action == policy.Allow && !w.v.Keep {
-		return deny(errKeepDenied.Error(), keepDenied(x.req, w.v))
+		return deny(errKeepDenied.Error(), keepDenied(x.req, &w.v))
 	}
 	if lost != nil {
 		return deny(lost.Error(), workdirMismatch(sc, x.req, lost))
 	}
 	if err := sc.findProgram(&w.v); err != nil {
-		return deny(err.Error(), cannotRun(x.req, w.v, err))
+		return deny(err.Error(), cannotRun(x.req, &w.v, err))
 	}
 	if err := w.operands(x.req); err != nil {
-		return deny(err.Error(), cannotRun(x.req, w.v, err))
+		return deny(err.Error(), cannotRun(x.req, &w.v, err))
 	}
 	if err := x.capture(ctx, w); errors.Is(err, errRedecide) {
 		w.close()
 		return nil, err
 	} else if err != nil {
-		return deny(err.Error(), cannotRun(x.req, w.v, err))
+		return deny(err.Error(), cannotRun(x.req, &w.v, err))
 	}
 	if x.req.shell != nil {
 		w.notes = append(w.notes, "in the shell "+x.req.shell.name+", where earlier commands may have changed what this one means")
 	}
 	w.notes = append(w.notes, passedValues(x.req.env, sc.PassEnv, w.v.Env)...)
 	if err := w.findRunner(x.req, x.report()); err != nil {
-		return deny(err.Error(), cannotRun(x.req, w.v, err))
+		return deny(err.Error(), cannotRun(x.req, &w.v, err))
 	}
 	if w.v.Action == policy.Ask && x.req.shell == nil && !w.v.Place.Contained() && isGit(filepath.Base(w.v.Command.Path)) {
 		w.notes = append(w.notes, w.remotes(ctx, x.req)...)

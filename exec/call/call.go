@@ -68,7 +68,7 @@ type SessionState struct {
 	// Confined returns the sandbox for a command that a verdict puts into one, and the part of environ that the
 	// command gets. The caller closes the sandbox. report gets texts while that takes long; it may be nil. Nil: there
 	// are no sandboxes.
-	Confined func(v policy.Verdict, environ []string, report func(text string)) (s *sandbox.Sandbox, kept []string, err error)
+	Confined func(v *policy.Verdict, environ []string, report func(text string)) (s *sandbox.Sandbox, kept []string, err error)
 
 	// Git has the remotes of policy.GitPush. Nil: that command does not exist.
 	Git *GitRemotes
@@ -243,7 +243,7 @@ func (x *exchange) runAndAnswer(ctx, within context.Context, w *authorizedCall) 
 	if errors.Is(err, errKilled) {
 		err = nil // it ran, and st is its status
 	}
-	end := ending(x.peer.json, x.req, w.v, st, err)
+	end := ending(x.peer.json, x.req, &w.v, st, err)
 	code := int(end.Code)
 	if ran && context.Cause(ctx) != nil { // the caller left before the answer
 		code = st.Code

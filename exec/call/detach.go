@@ -59,7 +59,7 @@ func (x *exchange) startJob(session, ctx context.Context, w *authorizedCall, rea
 			if errors.Is(err, errKilled) {
 				err = nil // st says so
 			}
-			lost <- ending(asJSON, x.req, w.v, st, err)
+			lost <- ending(asJSON, x.req, &w.v, st, err)
 		})
 	})
 	select {
@@ -109,22 +109,22 @@ func jobResult(ctx context.Context, req *request, w *authorizedCall, st *executo
 		return job.Killed, ""
 	case errors.As(err, &limited):
 		st.Code = wire.CodeFailed
-		return job.Error, endedByLimit(req, w.v, limited).Reason
+		return job.Error, endedByLimit(req, &w.v, limited).Reason
 	case errors.Is(err, errCallerDeadline):
 		st.Code = wire.CodeTimeout
 		return job.Failed, callerDeadlineExceeded(req, w.v.Rule).Reason
 	case errors.Is(err, errTooLong):
 		st.Code = wire.CodeTimeout
-		return job.Failed, tooLong(req, w.v).Reason
+		return job.Failed, tooLong(req, &w.v).Reason
 	case errors.Is(err, errHungUp):
 		return job.Killed, "its caller left before it was ready"
 	case ctx.Err() != nil:
 		return job.Killed, "the session ended"
 	case errors.Is(err, errOutputLimit):
 		st.Code = wire.CodeFailed
-		return job.Error, outputLimitExceeded(req, w.v).Reason
+		return job.Error, outputLimitExceeded(req, &w.v).Reason
 	}
-	e := notRun(req, w.v, err)
+	e := notRun(req, &w.v, err)
 	st.Code = int(exitKinds[e.Status].code)
 	return job.Error, e.Reason
 }

@@ -36,12 +36,13 @@ func (s *Server) endOfContainer(ctx context.Context, id string, sig executor.Sig
 	}
 }
 
-// find returns the running call id of the container, or nil.
+// find returns a copy of the running call id of the container, or nil.
 func (t *runningCalls) find(id string) *runningCall {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e, runs := t.calls[id]; runs && !e.ByHost {
-		return &e
+		c := *e
+		return &c
 	}
 	return nil
 }

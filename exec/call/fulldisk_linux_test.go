@@ -36,7 +36,7 @@ func TestFullDisk(t *testing.T) {
 		}
 		req := &request{Request: policy.Request{Args: []string{"make"}}}
 		r := &shellRun{x: &exchange{req: req}, w: &authorizedCall{}}
-		for _, e := range []Failure{notRun(req, policy.Verdict{}, tt.err), r.endReason(tt.err)} {
+		for _, e := range []Failure{notRun(req, &policy.Verdict{}, tt.err), r.endReason(tt.err)} {
 			if !strings.HasSuffix(e.Reason, tt.want) || !strings.Contains(e.Hint, "doctor") {
 				t.Errorf("%v: the caller is told %+v", tt.err, e)
 			}

@@ -102,10 +102,10 @@ func (x *exchange) decideGit(ctx context.Context) (*authorizedCall, error) {
 		}
 	}
 	if w.v = sc.Policy.Decide(x.req.Request); w.v.Action == policy.Deny {
-		return deny(w.v.Reason, gitRefusal(x.req, w.v))
+		return deny(w.v.Reason, gitRefusal(x.req, &w.v))
 	}
 	if err := w.prepareGit(x.req); err != nil {
-		return deny(err.Error(), cannotRun(x.req, w.v, err))
+		return deny(err.Error(), cannotRun(x.req, &w.v, err))
 	}
 	w.runner = &gitRunner{x, w}
 	return w, nil
@@ -138,7 +138,7 @@ func (w *authorizedCall) prepareGit(req *request) (err error) {
 }
 
 // gitRefusal answers a request of policy.GitPush that v denies.
-func gitRefusal(req *request, v policy.Verdict) Failure {
+func gitRefusal(req *request, v *policy.Verdict) Failure {
 	f := Failure{Status: StatusRefused, Name: policy.GitPush, Reason: names.Plain(v.Reason), Rule: v.Rule, Request: req.ID,
 		Hint: "docker hostexec policy explain -- " + names.Plain(strings.Join(req.Args, " ")) + " on the host tells why"}
 	switch {
@@ -156,10 +156,10 @@ func (x *exchange) findRemote(ctx context.Context, sc *SessionState) (*Failure, 
 	g := x.req.git
 	switch v := sc.Policy.Decide(policy.Request{Args: []string{policy.GitPush, "fetch", "any"}}); {
 	case v.Rule == policy.RuleBroken: // it may have had the remote
-		f := gitRefusal(x.req, v)
+		f := gitRefusal(x.req, &v)
 		return &f, nil
 	case !v.Known() && v.Rule == "" || sc.Git == nil:
-		f := gitRefusal(x.req, policy.Verdict{Reason: "not a proxied command"})
+		f := gitRefusal(x.req, &policy.Verdict{Reason: "not a proxied command"})
 		return &f, nil
 	}
 	r, err := sc.Git.Known().Find(g.name, g.address)

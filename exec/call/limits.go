@@ -79,8 +79,13 @@ func (x *exchange) enter(ctx context.Context, k limit.Kind) (entered bool, err e
 	if !errors.As(err, &over) {
 		return false, fmt.Errorf("request %s: %w", x.req.ID, err)
 	}
+	return false, x.refuseOver(ctx, over)
+}
+
+// refuseOver refuses the call because of a limit, and answers the caller.
+func (x *exchange) refuseOver(ctx context.Context, over *limit.Error) error {
 	w := refusedByLimit(x.server.state.Load(), over)
-	return false, errors.Join(x.deny(ctx, w, over.Error()), x.peer.end(overLimit(x.req, policy.Verdict{}, over)))
+	return errors.Join(x.deny(ctx, w, over.Error()), x.peer.end(overLimit(x.req, &policy.Verdict{}, over)))
 }
 
 // refusedByLimit returns the call for the record of a refusal that no rule has decided.

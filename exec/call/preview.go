@@ -90,7 +90,7 @@ func (x asking) previewCommand() (executor.Command, error) {
 	}
 	v.Sandbox = policy.Sandbox{Read: v.Sandbox.Read, ReadOnly: true, Copies: w.copiesDir()}
 	v.Env.Pass = nil
-	confined, host, err := w.state.Confined(v, w.state.Environ, nil)
+	confined, host, err := w.state.Confined(&v, w.state.Environ, nil)
 	if err != nil {
 		return executor.Command{}, err
 	}

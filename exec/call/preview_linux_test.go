@@ -28,7 +28,7 @@ func previewed(t *testing.T) (s *call.Server, work, log string) {
 	sc := *s.State()
 	set := sc.Policy.Rules["sh"]
 	set.Rules[0].Preview = []string{"-n"}
-	sc.Confined = func(v policy.Verdict, environ []string, _ func(string)) (*sandbox.Sandbox, []string, error) {
+	sc.Confined = func(v *policy.Verdict, environ []string, _ func(string)) (*sandbox.Sandbox, []string, error) {
 		if !v.Sandbox.ReadOnly {
 			t.Errorf("the sandbox of a preview may write: %+v", v.Sandbox)
 		}

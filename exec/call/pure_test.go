@@ -90,7 +90,7 @@ func TestPromptHint(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			req := &request{Request: policy.Request{Args: []string{"git"}}, fds: tt.fds}
-			e := req.explainMissingTerminal(wire.Exit{Outcome: wire.Exited, Code: tt.code}, tt.v)
+			e := req.explainMissingTerminal(wire.Exit{Outcome: wire.Exited, Code: tt.code}, &tt.v)
 			if got := e.Text != ""; got != tt.want {
 				t.Errorf("it says %q, want something: %v", e.Text, tt.want)
 			}

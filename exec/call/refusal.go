@@ -43,7 +43,7 @@ func quoteWord(s string) string {
 func Truncate(s string) string { return s[:min(len(s), 80)] }
 
 // refusal answers a request that v denies.
-func refusal(sc *SessionState, req *request, v policy.Verdict, verbs []string) Failure {
+func refusal(sc *SessionState, req *request, v *policy.Verdict, verbs []string) Failure {
 	e := Failure{Status: StatusNotProxied, Name: quoteWord(req.Args[0]), Reason: names.Plain(v.Reason), Rule: v.Rule, Request: req.ID}
 	switch {
 	case req.Args[0] == policy.Shell && !v.Known():
@@ -119,7 +119,7 @@ func (sc *SessionState) start() string {
 }
 
 // cannotRun answers a request that the policy allows, but that cannot run.
-func cannotRun(req *request, v policy.Verdict, err error) Failure {
+func cannotRun(req *request, v *policy.Verdict, err error) Failure {
 	if errors.Is(err, errCallerDeadline) {
 		return callerDeadlineExceeded(req, v.Rule)
 	}
@@ -168,7 +168,7 @@ func elsewhere(sc *SessionState) string {
 }
 
 // keepDenied answers a request that may run, but not outlive its container.
-func keepDenied(req *request, v policy.Verdict) Failure {
+func keepDenied(req *request, v *policy.Verdict) Failure {
 	name := quoteWord(req.Args[0])
 	return Failure{Status: StatusRefused, Name: name, Reason: "--keep: " + errKeepDenied.Error(), Rule: v.Rule, Request: req.ID,
 		Hint: "on the host, a rule with keep: true or docker hostexec run --proxy " + name + ",keep lets it"}
@@ -227,7 +227,7 @@ func (w *authorizedCall) cause() string {
 }
 
 // overLimit answers a request that would take its session beyond a limit, or has.
-func overLimit(req *request, v policy.Verdict, over *limit.Error) Failure {
+func overLimit(req *request, v *policy.Verdict, over *limit.Error) Failure {
 	e := Failure{Status: StatusRefused, Reason: "refused: " + over.Error(), Rule: v.Rule, Request: req.ID, Hint: over.Hint()}
 	if len(req.Args) > 0 {
 		e.Name = quoteWord(req.Args[0])
@@ -236,14 +236,14 @@ func overLimit(req *request, v policy.Verdict, over *limit.Error) Failure {
 }
 
 // endedByLimit answers a request whose command was ended because of a limit.
-func endedByLimit(req *request, v policy.Verdict, over *limit.Error) Failure {
+func endedByLimit(req *request, v *policy.Verdict, over *limit.Error) Failure {
 	e := overLimit(req, v, over)
 	e.Status, e.Reason = StatusFailed, "ended: "+over.Error()
 	return e
 }
 
 // tooLong answers a request whose command was ended by the policy's timeout.
-func tooLong(req *request, v policy.Verdict) Failure {
+func tooLong(req *request, v *policy.Verdict) Failure {
 	return Failure{Status: StatusTimeout, Name: quoteWord(req.Args[0]), Rule: v.Rule, Request: req.ID,
 		Reason: fmt.Sprintf("ended after %s, which is all that %s gives it", v.Timeout, v.Rule)}
 }
@@ -255,7 +255,7 @@ func callerDeadlineExceeded(req *request, rule string) Failure {
 }
 
 // outputLimitExceeded ends a call whose command wrote more than the policy lets through.
-func outputLimitExceeded(req *request, v policy.Verdict) Failure {
+func outputLimitExceeded(req *request, v *policy.Verdict) Failure {
 	return Failure{Status: StatusFailed, Name: quoteWord(req.Args[0]), Rule: v.Rule, Request: req.ID,
 		Reason: fmt.Sprintf("the output was cut after %d bytes, which is all that %s gives it", v.Profile.Output, v.Rule)}
 }
@@ -264,7 +264,7 @@ func outputLimitExceeded(req *request, v policy.Verdict) Failure {
 func outputMissing(lost string) string { return Line("warning: output may be missing%s", lost) }
 
 // notRun answers a request whose command could not be started.
-func notRun(req *request, v policy.Verdict, err error) Failure {
+func notRun(req *request, v *policy.Verdict, err error) Failure {
 	e := Failure{Name: quoteWord(req.Args[0]), Rule: v.Rule, Request: req.ID}
 	var hint interface{ Hint() string }
 	switch path := strconv.QuoteToASCII(v.Command.Path); {
@@ -330,7 +330,7 @@ var promptFailed = []int{128, 255}
 
 // explainMissingTerminal adds to e that the command had no terminal, if its caller has one and the command seems
 // to have failed for that reason.
-func (r *request) explainMissingTerminal(e wire.Exit, v policy.Verdict) wire.Exit {
+func (r *request) explainMissingTerminal(e wire.Exit, v *policy.Verdict) wire.Exit {
 	half := slices.Contains(r.fds[:], wire.FDTTY) && !(r.fds[0] == wire.FDTTY && r.fds[1] == wire.FDTTY)
 	if half && !r.detached && v.Profile.Whole && slices.Contains(promptFailed, int(e.Code)) {
 		e.Text = Line("%s: hint: it had no terminal to ask on, because stdin and stdout are not both a terminal: call it without a pipe", quoteWord(r.Args[0]))

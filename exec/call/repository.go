@@ -46,7 +46,7 @@ func (w *authorizedCall) decideInRepository(ctx context.Context, req *request) {
 	if sc.findProgram(&v) != nil || !isGit(name) && !isGit(filepath.Base(v.Command.Path)) {
 		return // decide reports it
 	}
-	err := w.inTurn(ctx, req, v)
+	err := w.inTurn(ctx, req, &v)
 	if err == nil {
 		return
 	}
@@ -67,7 +67,7 @@ func (w *authorizedCall) decideInRepository(ctx context.Context, req *request) {
 
 // inTurn checks the repository that v is about to read. If v may run, it keeps its turn until the command
 // has ended, so that the repository stays as it was checked.
-func (w *authorizedCall) inTurn(ctx context.Context, req *request, v policy.Verdict) (err error) {
+func (w *authorizedCall) inTurn(ctx context.Context, req *request, v *policy.Verdict) (err error) {
 	if v.Action != policy.Allow {
 		return w.repository(ctx, req, v)
 	}
@@ -111,7 +111,7 @@ func distrusting(p *policy.Policy, name string) *policy.Policy {
 }
 
 // repository checks the repository that v is about to read.
-func (w *authorizedCall) repository(ctx context.Context, req *request, v policy.Verdict) error {
+func (w *authorizedCall) repository(ctx context.Context, req *request, v *policy.Verdict) error {
 	check := w.gitCheck(req, v)
 	return check.Do(ctx)
 }
@@ -124,12 +124,12 @@ func (w *authorizedCall) remotes(ctx context.Context, req *request) []string {
 		return []string{"its remote is not known: " + names.Plain(err.Error())}
 	}
 	defer release()
-	check := w.gitCheck(req, w.v)
+	check := w.gitCheck(req, &w.v)
 	return check.Remotes(ctx)
 }
 
 // gitCheck returns what asks git about the repository that v is about to read.
-func (w *authorizedCall) gitCheck(req *request, v policy.Verdict) git.Check {
+func (w *authorizedCall) gitCheck(req *request, v *policy.Verdict) git.Check {
 	env := environ(w.state.Environ, req.env, w.state.PassEnv, v.Env, w.cwd.Path())
 	return git.Check{
 		Dir: w.cwd, Cwd: req.Cwd, Mounts: w.state.Dirs, Args: v.Args, Env: env, Host: w.state.Policy.Rules[req.Args[0]].GitDir == policy.GitHost,

@@ -29,7 +29,7 @@ func (x *exchange) run(ctx context.Context, streams executor.Streams, w *authori
 	}
 	ctx, kill := context.WithCancelCause(ctx)
 	defer kill(nil)
-	if w.turn == nil && overlap(w.state.Policy, x.req.Args[0], w.v) == git.Changes { // a person was asked
+	if w.turn == nil && overlap(w.state.Policy, x.req.Args[0], &w.v) == git.Changes { // a person was asked
 		if w.turn, err = x.server.turns.take(ctx, git.Changes); err != nil {
 			return st, false, err
 		}
@@ -107,7 +107,7 @@ func (w *authorizedCall) command(req *request) executor.Command {
 }
 
 // ending returns the last frame of a call from its command's status and error.
-func ending(asJSON bool, req *request, v policy.Verdict, st executor.Status, err error) wire.Exit {
+func ending(asJSON bool, req *request, v *policy.Verdict, st executor.Status, err error) wire.Exit {
 	var e Failure
 	var limited *limit.Error
 	switch {

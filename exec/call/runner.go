@@ -65,7 +65,7 @@ func (w *authorizedCall) confine(req *request, report func(string)) (err error) 
 	var host []string
 	v := w.v
 	v.Sandbox.Copies = w.copiesDir()
-	if w.sandbox, host, err = w.state.confine(v, report); err != nil {
+	if w.sandbox, host, err = w.state.confine(&v, report); err != nil {
 		return err
 	}
 	w.runner = w.server.Runner
@@ -76,7 +76,7 @@ func (w *authorizedCall) confine(req *request, report func(string)) (err error) 
 
 // confine returns the sandbox of v, and the part of the host's environment that its command gets. The caller closes
 // the sandbox.
-func (sc *SessionState) confine(v policy.Verdict, report func(string)) (*sandbox.Sandbox, []string, error) {
+func (sc *SessionState) confine(v *policy.Verdict, report func(string)) (*sandbox.Sandbox, []string, error) {
 	switch {
 	case sc.Confined == nil:
 		return nil, nil, sandbox.ErrUnsupported

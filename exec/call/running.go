@@ -23,7 +23,7 @@ type Running struct {
 // runningCalls holds the running calls by request id.
 type runningCalls struct {
 	mu    sync.Mutex // guards the field below
-	calls map[string]runningCall
+	calls map[string]*runningCall
 }
 
 // runningCall is a running call, and what ends it.
@@ -54,15 +54,15 @@ func (t *runningCalls) set(r Running, kill context.CancelCauseFunc) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.calls == nil {
-		t.calls = map[string]runningCall{}
+		t.calls = map[string]*runningCall{}
 	}
 	e, runs := t.calls[r.Request]
 	if !runs {
 		r.Since = time.Now()
-		e = runningCall{r, kill, make(chan struct{})}
+		e = &runningCall{r, kill, make(chan struct{})}
+		t.calls[r.Request] = e
 	}
 	e.PID = r.PID
-	t.calls[r.Request] = e
 }
 
 func (t *runningCalls) drop(id string) {

@@ -125,7 +125,7 @@ func (s *Server) startConfig(sc *SessionState, sh *shell.Shell) (shell.StartConf
 	if place := sc.Policy.Place(policy.Shell); place.Sandboxed {
 		v := policy.Verdict{Command: policy.Command{Name: policy.Shell, Path: path}, Place: place, Sandbox: sc.Policy.Rules[policy.Shell].Sandbox, Args: []string{policy.Shell}}
 		var err error
-		if b.Sandbox, host, err = sc.confine(v, nil); err != nil {
+		if b.Sandbox, host, err = sc.confine(&v, nil); err != nil {
 			return b, err
 		}
 	}

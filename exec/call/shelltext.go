@@ -88,7 +88,7 @@ func (x *exchange) runText(ctx context.Context, o ShellRequest) error {
 	}
 	defer w.close()
 	if c, err = sh.Options().ParseArgs(w.v.Args[1:]); err != nil { // a rule has replaced the arguments
-		return errors.Join(x.deny(ctx, w, err.Error()), x.peer.end(cannotRun(x.req, w.v, err)))
+		return errors.Join(x.deny(ctx, w, err.Error()), x.peer.end(cannotRun(x.req, &w.v, err)))
 	}
 	c.ID, c.Exact = x.req.ID, path.IsAbs(c.Dir) && sh.In() == ""
 	c.Timeout, c.TimeoutErr = timeLimit(w.v.Timeout, o.Timeout)
@@ -124,12 +124,12 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 	defer kill(nil)
 	rec, err := r.w.recording(r.x.req)
 	if err != nil {
-		return notRun(r.x.req, r.w.v, err).frame(r.x.peer.json)
+		return notRun(r.x.req, &r.w.v, err).frame(r.x.peer.json)
 	}
 	defer rec.Close()
 	v, err := r.view()
 	if err != nil {
-		return notRun(r.x.req, r.w.v, err).frame(r.x.peer.json)
+		return notRun(r.x.req, &r.w.v, err).frame(r.x.peer.json)
 	}
 	defer v.Close()
 	streams := executor.Streams{Out: rec.Out(v.Out()), Err: rec.Err(v.Err())}
@@ -210,13 +210,13 @@ func (r *shellRun) endReason(err error) Failure {
 	e := Failure{Status: StatusFailed, Name: r.o.shown(), Rule: r.w.v.Rule, Request: r.x.req.ID}
 	switch {
 	case errors.As(err, &limited):
-		e = endedByLimit(r.x.req, r.w.v, limited)
+		e = endedByLimit(r.x.req, &r.w.v, limited)
 	case errors.Is(err, errTooLong):
-		e = tooLong(r.x.req, r.w.v)
+		e = tooLong(r.x.req, &r.w.v)
 	case errors.Is(err, errCallerDeadline):
 		e = callerDeadlineExceeded(r.x.req, r.w.v.Rule)
 	case errors.Is(err, errOutputLimit):
-		e = outputLimitExceeded(r.x.req, r.w.v)
+		e = outputLimitExceeded(r.x.req, &r.w.v)
 	case errors.As(err, &over):
 		e.Status, e.Reason = StatusTimeout, err.Error()
 	case errors.As(err, &dead):

@@ -4,7 +4,6 @@ package dir
 
 import (
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 
@@ -14,43 +13,62 @@ import (
 // closeTimeout is how long a system call in InterruptibleClose may wait.
 const closeTimeout = 20 * time.Millisecond
 
-// slots limits the threads in InterruptibleClose. Without it, ten thousand connections that close at once would each
+// maxClosing limits the threads in InterruptibleClose. Without it, ten thousand connections that close at once would each
 // lock a thread.
-var slots = make(chan struct{}, 16)
+const maxClosing = 16
 
-// closingThreads are the threads in InterruptibleClose.
+// freeSlots are the indexes in closingThreads.slots that no thread uses.
+var freeSlots = func() chan int {
+	free := make(chan int, maxClosing)
+	for i := range maxClosing {
+		free <- i
+	}
+	return free
+}()
+
+// closingThreads are the threads in InterruptibleClose. Their number is fixed, so that a read that goes through
+// InterruptibleClose allocates nothing and a small stack is enough: thousands of readers wait.
 var closingThreads struct {
 	mu      sync.Mutex // guards the fields below
-	threads []closingThread
+	slots   [maxClosing]closingThread
+	used    int
 	watched bool // by a goroutine
 }
 
+// closingThread is a thread in InterruptibleClose; tid 0: none.
 type closingThread struct {
 	tid   int
 	since time.Time
+}
+
+// setClosing sets a slot.
+func setClosing(slot int, t closingThread) {
+	closingThreads.mu.Lock()
+	defer closingThreads.mu.Unlock()
+	closingThreads.slots[slot] = t
+	if t.tid == 0 {
+		closingThreads.used--
+		return
+	}
+	closingThreads.used++
+	if !closingThreads.watched {
+		closingThreads.watched = true
+		// ends when no thread is in InterruptibleClose.
+		go interruptClosing()
+	}
 }
 
 // InterruptibleClose runs do, which may close the last copy of a descriptor that a container has made. Such a close waits
 // as long as the container wants: for a TCP socket, until SO_LINGER is over (socket(7)). A signal ends the wait, and the
 // descriptor is closed nevertheless.
 func InterruptibleClose(do func()) {
-	slots <- struct{}{}
-	defer func() { <-slots }()
+	slot := <-freeSlots
+	defer func() { freeSlots <- slot }()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	tid := unix.Gettid()
-	closingThreads.mu.Lock()
-	closingThreads.threads = append(closingThreads.threads, closingThread{tid, time.Now()})
-	if !closingThreads.watched {
-		closingThreads.watched = true
-		// ends when no thread is in InterruptibleClose.
-		go interruptClosing()
-	}
-	closingThreads.mu.Unlock()
+	setClosing(slot, closingThread{unix.Gettid(), time.Now()})
 	do()
-	closingThreads.mu.Lock()
-	closingThreads.threads = slices.DeleteFunc(closingThreads.threads, func(h closingThread) bool { return h.tid == tid })
-	closingThreads.mu.Unlock()
+	setClosing(slot, closingThread{})
 }
 
 // interruptClosing signals the threads that are in InterruptibleClose for too long, again and again: each may make many
@@ -60,12 +78,12 @@ func interruptClosing() {
 	defer tick.Stop()
 	for range tick.C {
 		closingThreads.mu.Lock()
-		for _, h := range closingThreads.threads {
-			if time.Since(h.since) >= closeTimeout {
-				unix.Tgkill(unix.Getpid(), h.tid, unix.SIGURG) // the Go runtime ignores a spurious one
+		for _, t := range closingThreads.slots {
+			if t.tid != 0 && time.Since(t.since) >= closeTimeout {
+				unix.Tgkill(unix.Getpid(), t.tid, unix.SIGURG) // the Go runtime ignores a spurious one
 			}
 		}
-		idle := len(closingThreads.threads) == 0
+		idle := closingThreads.used == 0
 		closingThreads.watched = !idle
 		closingThreads.mu.Unlock()
 		if idle {

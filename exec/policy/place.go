@@ -77,7 +77,7 @@ func (d *decision) place() Place {
 }
 
 // Program describes v's program for people: a path on the host, or a place and a name there.
-func (v Verdict) Program() string {
+func (v *Verdict) Program() string {
 	if !v.Place.Confined() {
 		return v.Command.Path
 	}

@@ -67,9 +67,9 @@ func TestPlaceInWords(t *testing.T) {
 		{all.String(), "container:img:1,docker_host=unix:///e"},
 		{Place{}.Limits(), ""},
 		{all.Limits(), "docker_host unix:///e, network none, memory 1048576 bytes, cpus 1.5, pids 3"},
-		{Verdict{Command: Command{Path: "/bin/x"}}.Program(), "/bin/x"},
-		{Verdict{Place: all}.Program(), "container:img:1,docker_host=unix:///e"},
-		{Verdict{Place: all, Command: Command{Path: "/bin/x"}}.Program(), "container:img:1,docker_host=unix:///e /bin/x"},
+		{(&Verdict{Command: Command{Path: "/bin/x"}}).Program(), "/bin/x"},
+		{(&Verdict{Place: all}).Program(), "container:img:1,docker_host=unix:///e"},
+		{(&Verdict{Place: all, Command: Command{Path: "/bin/x"}}).Program(), "container:img:1,docker_host=unix:///e /bin/x"},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("got %q, want %q", tt.got, tt.want)

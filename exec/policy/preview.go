@@ -33,7 +33,7 @@ func CheckPreview(added []string) error {
 
 // PreviewArgs returns the arguments of the preview of v: those that run, with the added ones at their end. If a -- is
 // among them, the added ones precede it, because they would be operands behind it.
-func (v Verdict) PreviewArgs() []string {
+func (v *Verdict) PreviewArgs() []string {
 	at := slices.Index(v.Args, "--")
 	if at < 1 {
 		at = len(v.Args)

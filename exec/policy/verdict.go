@@ -38,7 +38,7 @@ type Verdict struct {
 }
 
 // Known reports whether the request named a command that the policy knows.
-func (v Verdict) Known() bool { return v.Command.Name != "" }
+func (v *Verdict) Known() bool { return v.Command.Name != "" }
 
 // Profile states which streams of the caller a command gets.
 type Profile struct {

@@ -31,10 +31,10 @@ var plainVariables = []string{
 
 // confined returns what puts commands of rec's session into a sandbox. The container has the directories dirs.
 // space returns the size of the largest cache that is copied.
-func confined(rec *Record, dirs *mount.Table, space func() int64) func(policy.Verdict, []string, func(string)) (*sandbox.Sandbox, []string, error) {
+func confined(rec *Record, dirs *mount.Table, space func() int64) func(*policy.Verdict, []string, func(string)) (*sandbox.Sandbox, []string, error) {
 	var copying sync.Mutex
 	program := shellProgram(rec.Store.Home)
-	return func(v policy.Verdict, environ []string, report func(string)) (*sandbox.Sandbox, []string, error) {
+	return func(v *policy.Verdict, environ []string, report func(string)) (*sandbox.Sandbox, []string, error) {
 		if err := sandbox.Supported(); err != nil {
 			return nil, nil, fmt.Errorf("%w: where=container:IMAGE works on every system", err)
 		}
@@ -140,7 +140,7 @@ func prepare(opened []mount.Opened, paths []sandbox.Path, net policy.Net) (*sand
 }
 
 // namedPaths returns the paths that the configuration opens to the command of v. store is the state directory.
-func namedPaths(v policy.Verdict, dirs *mount.Table, store string) (list []sandbox.Path, err error) {
+func namedPaths(v *policy.Verdict, dirs *mount.Table, store string) (list []sandbox.Path, err error) {
 	for _, group := range []struct {
 		names  []string
 		access sandbox.Access
@@ -171,7 +171,7 @@ func checkNamed(name string, dirs *mount.Table, store string) error {
 }
 
 // checkProgram refuses a program that the sandbox cannot read, and says what to add.
-func checkProgram(v policy.Verdict, home string, paths []sandbox.Path) error {
+func checkProgram(v *policy.Verdict, home string, paths []sandbox.Path) error {
 	need := readFor(v.Command.Path, home, paths)
 	if len(need) == 0 {
 		return nil
@@ -181,7 +181,7 @@ func checkProgram(v policy.Verdict, home string, paths []sandbox.Path) error {
 }
 
 // sandboxEnviron returns the environment of the command of v.
-func sandboxEnviron(environ []string, private state.SandboxDirs, v policy.Verdict, paths []sandbox.Path) []string {
+func sandboxEnviron(environ []string, private state.SandboxDirs, v *policy.Verdict, paths []sandbox.Path) []string {
 	env := []string{"HOME=" + private.Home, "TMPDIR=" + private.Tmp}
 	if len(v.Sandbox.Net.Ports) > 0 {
 		env = append(env, "RES_OPTIONS=use-vc") // names are looked up by TCP, because there is no UDP (resolv.conf(5))
