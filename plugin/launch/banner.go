@@ -138,7 +138,7 @@ func (l *Launch) banner() {
 	for _, text := range watch.HostCode(rules, here, from+", which the container can write", policy.Grades...) {
 		l.Notice("%s", text)
 	}
-	l.proposeSandbox(rules, here)
+	l.proposeConfinement(rules, here)
 }
 
 // bannerOfHost prints which of the allowed commands run on this host, which of them in a sandbox, and where.
@@ -163,16 +163,30 @@ func (l *Launch) bannerOfHost(rules *policy.Policy, allowed []string) {
 	}
 }
 
-// proposeSandbox names a command that always runs code of the container, and how to confine it.
-func (l *Launch) proposeSandbox(rules *policy.Policy, here []state.Command) {
-	if sandbox.Supported() != nil {
-		return
-	}
+// proposeConfinement prints how to confine the commands that run code of the container on this host.
+func (l *Launch) proposeConfinement(rules *policy.Policy, here []state.Command) {
+	var suited, unsuited []string
+	git := false
 	for _, c := range here {
-		if c.Action != "deny" && !rules.Place(c.Name).Confined() && rules.Grade(c.Name, c.Path) == policy.GradeCertain && rules.SuitsSandbox(c.Name, c.Path) {
-			l.Notice("hint: --proxy %s,where=sandbox keeps that code from your other files", c.Name)
-			return
+		grade := rules.Grade(c.Name, c.Path)
+		switch {
+		case c.Action == "deny" || rules.Place(c.Name).Confined():
+		case grade == policy.GradeCertain && rules.SuitsSandbox(c.Name, c.Path):
+			suited = append(suited, c.Name)
+		case grade == policy.GradeCertain && c.Action == "allow":
+			unsuited = append(unsuited, c.Name)
+		case c.Name == "git" && grade == policy.GradePossible:
+			git = !slices.ContainsFunc(here, func(c state.Command) bool { return c.Name == policy.GitPush })
 		}
+	}
+	if len(suited) > 0 && sandbox.Supported() == nil {
+		l.Notice("hint: --proxy %s,where=sandbox keeps that code from your other files", strings.Join(suited, ",where=sandbox --proxy "))
+	}
+	if len(unsuited) > 0 {
+		l.Notice("hint: no sandbox is possible for %s: --proxy %s=ask asks you before each call", strings.Join(unsuited, ", "), strings.Join(unsuited, "=ask --proxy "))
+	}
+	if git {
+		l.Notice("hint: --proxy git-push pushes and fetches without running git in the container's files")
 	}
 }
 

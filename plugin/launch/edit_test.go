@@ -106,7 +106,8 @@ func TestBannerIsForTerminals(t *testing.T) {
 		t.Errorf("banner = %q: it has a line of nothing", out.String())
 	}
 	l.Place = "commands run in /src"
-	l.Plan.Record.Commands = []state.Command{{Name: "kubectl", Action: "allow", Path: "/usr/bin/kubectl"}, {Name: "uname", Action: "allow", Path: "/usr/bin/uname"}, {Name: "git", Action: "allow", Path: "/usr/bin/git"}, {Name: "gh", Action: "ask", Path: "/usr/bin/gh"}}
+	l.Plan.Record.Commands = []state.Command{{Name: "kubectl", Action: "allow", Path: "/usr/bin/kubectl"}, {Name: "uname", Action: "allow", Path: "/usr/bin/uname"}, {Name: "git", Action: "allow", Path: "/usr/bin/git"}, {Name: "gh", Action: "ask", Path: "/usr/bin/gh"},
+		{Name: "terraform", Action: "allow", Path: "/usr/bin/terraform"}, {Name: "docker", Action: "allow", Path: "/usr/bin/docker"}}
 	l.banner()
 	for _, want := range []string{
 		"hostexec: commands run in /src\r\n",
@@ -114,6 +115,8 @@ func TestBannerIsForTerminals(t *testing.T) {
 		"hostexec: host code execution not known: nothing says whether kubectl runs code from /src, which the container can write\r\n",
 		"hostexec: possible host code execution: git, gh may run code from /src,",
 		hint,
+		"hostexec: hint: no sandbox is possible for terraform, docker: --proxy terraform=ask --proxy docker=ask asks you before each call\r\n",
+		"hostexec: hint: --proxy git-push pushes and fetches without running git in the container's files\r\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("banner = %q, want %q in it", out.String(), want)
