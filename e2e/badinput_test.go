@@ -82,6 +82,7 @@ var badInputs = []badInput{
 //
 // Attack 119.
 func TestIntegrationBadInput(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	for _, ordinary := range userKinds() {
 		h := newHost(t, ordinary)
 		h.Write(t, h.Work, "tool", "#!/bin/sh\n", 0o755)

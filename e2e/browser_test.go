@@ -142,7 +142,7 @@ func (tab *Tab) until(what, expr string) {
 // navigationError reports whether err means that the document was replaced by another. A page may
 // do so at any time.
 func navigationError(err error) bool {
-	for _, part := range []string{"Inspected target navigationError", "Execution context was destroyed", "Cannot find context"} {
+	for _, part := range []string{"Inspected target navigated", "Execution context was destroyed", "Cannot find context"} {
 		if strings.Contains(err.Error(), part) {
 			return true
 		}

@@ -5,6 +5,7 @@
 package e2e
 
 import (
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -39,6 +40,7 @@ var cookbookCalls = map[string]struct{ run, asked, refused []string }{
 
 // TestIntegrationCookbook checks each recipe of docs/cookbook.md, and makes calls from a container with it.
 func TestIntegrationCookbook(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	all := cookbookRecipes(t)
 	if len(all) != len(cookbookCalls) {
 		t.Errorf("docs/cookbook.md has %d recipes, want %d", len(all), len(cookbookCalls))
@@ -60,25 +62,24 @@ func TestIntegrationCookbook(t *testing.T) {
 			}
 			h.Write(t, h.Work, "app-1.0.0.tgz", "a package\n", 0o600)
 			h.Write(t, h.State, "config.yaml", recipe, 0o600)
-			script := "PATH=" + bin + ":$PATH\ndocker hostexec policy check && docker hostexec policy test\n"
-			if r := h.feed(t, "", "sh", "-ec", script); r.Code != 0 || !strings.Contains(r.Out+r.Err, "pass") {
+			h.Env = append(h.Env, "PATH="+bin+":"+os.Getenv("PATH"))
+			if r := h.feed(t, "", "sh", "-c", "docker hostexec policy check && docker hostexec policy test"); r.Code != 0 || !strings.Contains(r.Out+r.Err, "pass") {
 				t.Fatalf("policy check and test: %v", r)
 			}
+			c := h.Holding(t, "--proxy", name)
 			for verdict, calls := range map[string][]string{"0": cookbookCalls[name].run, "asked": cookbookCalls[name].asked, "126": cookbookCalls[name].refused} {
 				for _, args := range calls {
-					h.cook(t, bin, name, args, verdict)
+					c.cook(t, name, args, verdict)
 				}
 			}
 		})
 	}
 }
 
-// cook makes one call from a container, while nobody can be asked.
-func (h *Host) cook(t *testing.T, bin, name, args, verdict string) {
+// cook makes one call, while nobody can be asked.
+func (c *Container) cook(t *testing.T, name, args, verdict string) {
 	t.Helper()
-	run := "PATH=" + bin + ":$PATH\ndocker hostexec run --rm --label " + runLabel + " --workspace --proxy " + name + " " + image(t, "busybox") + " sh -c '" +
-		strings.ReplaceAll(name+" "+args, "'", `'\''`) + "'"
-	r := h.feed(t, "", "sh", "-c", run)
+	r := c.Sh(t, name+" "+args)
 	asked := strings.Contains(r.Err, "nobody is there to ask")
 	switch {
 	case verdict == "0" && (r.Code != 0 || !strings.HasPrefix(r.Out, "ran ") && name != "docker"),

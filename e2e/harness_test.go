@@ -259,14 +259,16 @@ func (h *Host) Audit(t testing.TB, words ...string) []string {
 // eventually waits until cond holds. It is for what no event tells of.
 func eventually(t testing.TB, within time.Duration, what string, cond func() bool) {
 	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
 	deadline := time.Now().Add(within)
-	for !cond() {
+	for {
+		begin := time.Now()
+		if cond() {
+			return
+		}
 		if time.Now().After(deadline) {
 			t.Fatalf("not within %s: %s", within, what)
 		}
-		<-tick.C
+		<-time.After(max(10*time.Millisecond, time.Since(begin))) // a look that costs much is taken less often
 	}
 }
 

@@ -102,9 +102,10 @@ func (x *hostile) impossible(t *testing.T) map[string]string {
 //
 // Attack 269.
 func TestIntegrationAttackModes(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
-			t.Parallel() // most of it is waiting
+			t.Parallel()
 			x := newHostile(t, h.cred != nil)
 			if !sandboxed(t, x.Host) {
 				return

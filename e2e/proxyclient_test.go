@@ -64,6 +64,7 @@ func callers(h *Host) []*Host {
 // TestIntegrationProxyClients makes the same calls by every client, as every user, to every
 // person's proxy.
 func TestIntegrationProxyClients(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	for _, ordinary := range userKinds() {
 		h := newHost(t, ordinary)
 		args := h.args(t)

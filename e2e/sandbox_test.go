@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -104,6 +105,7 @@ func TestIntegrationAttackSandbox(t *testing.T) {
 //
 // Attack 272.
 func TestIntegrationSandboxRefuses(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	h := newHost(t, false)
 	if !sandboxed(t, h) {
 		return
@@ -130,26 +132,34 @@ func TestIntegrationSandboxRefuses(t *testing.T) {
 			}
 		})
 	}
-	config := func(sandbox string) {
-		h.Write(t, h.State, "config.yaml", "version: 1\ncommands:\n  tool:\n    where: sandbox\n    sandbox: "+sandbox+"\n", 0o600)
-	}
 	h.Write(t, h.Home, "secret", "of the host\n", 0o600)
 	check(t, os.Symlink("..", filepath.Join(h.Work, "cache"))) // as the container could
+	var links, states, flags []string
 	for _, list := range []string{"cache", "read", "creds", "write"} {
-		config("{" + list + ": [~/work/cache]}")
-		r := h.Holding(t, "--proxy", "tool=/bin/sh").Exec(t, "tool", "-c", "cat ~/work/cache/secret")
+		links = append(links, "{"+list+": [~/work/cache]}")
+	}
+	for _, list := range []string{"write: [" + h.Home, "read: [/", "creds: [" + h.State + "/config.yaml", "cache: [~/state/sessions"} {
+		states = append(states, "{"+list+"]}")
+	}
+	config := "version: 1\ncommands:\n"
+	for i, sandbox := range append(slices.Concat(links, states), "{read: ["+tools+"]}") {
+		config += "  tool" + itoa(i) + ": {where: sandbox, sandbox: " + sandbox + "}\n"
+		flags = append(flags, "--proxy", "tool"+itoa(i)+"=/bin/sh")
+	}
+	flags[len(flags)-1] = "tool8=" + tool
+	h.Write(t, h.State, "config.yaml", config, 0o600)
+	c := h.Holding(t, flags...)
+	for i, sandbox := range links {
+		r := c.Exec(t, "tool"+itoa(i), "-c", "cat ~/work/cache/secret")
 		if r.Code == 0 || r.Out != "" || !strings.Contains(r.Err, "the container can replace ") {
-			t.Errorf("%s: a link of the container: %v", list, r)
+			t.Errorf("%s: a link of the container: %v", sandbox, r)
 		}
 	}
-	for _, sandbox := range []string{"{write: [" + h.Home + "]}", "{read: [/]}", "{creds: [" + h.State + "/config.yaml]}", "{cache: [~/state/sessions]}"} {
-		config(sandbox)
-		r := h.Holding(t, "--proxy", "tool=/bin/sh").Exec(t, "tool", "-c", "echo ran")
+	for i, sandbox := range states {
+		r := c.Exec(t, "tool"+itoa(len(links)+i), "-c", "echo ran")
 		if r.Code == 0 || r.Out != "" || !strings.Contains(r.Err, "shows the state of hostexec") {
 			t.Errorf("%s shows the state: %v", sandbox, r)
 		}
 	}
-	config("{read: [" + tools + "]}")
-	c := h.Holding(t, "--proxy", "tool="+tool)
-	want(t, "a program that may be read", c.Exec(t, "tool").Out, "tool\n")
+	want(t, "a program that may be read", c.Exec(t, "tool8").Out, "tool\n")
 }

@@ -21,8 +21,8 @@ var sandboxBuilds = []struct{ name, script, want string }{
 		echo 'int v(void); int main(void){return v()-7;}' >m.c; gcc m.c -L. -ll -Wl,-rpath,'$ORIGIN' -o m; ./m; echo linked`, "linked"},
 	{"g++ -pipe", `printf '#include <string>\n#include <iostream>\nint main(){std::string s="cxx"; std::cout<<s<<"\\n";}' >m.cc; g++ -O2 -pipe m.cc -o m; ./m`, "cxx"},
 	{"ar and ld", `echo 'int a(void){return 1;}' >a.c; gcc -c a.c; ar rcs liba.a a.o; ranlib liba.a; ld -r -o r.o a.o; nm r.o | grep -c ' T a'`, "1"},
-	{"go build", goModule + `go build -o p . && ./p`, "built by go"},
-	{"go test", goModule + `printf 'package main\nimport "testing"\nfunc TestX(t *testing.T){ if x() != 1 { t.Fatal() } }\n' >x_test.go; go vet . && go test -vet=off . | cut -c1-2`, "ok"},
+	{"go build and go test", goModule + `printf 'package main\nimport "testing"\nfunc TestX(t *testing.T){ if x() != 1 { t.Fatal() } }\n' >x_test.go
+		go build -o p .; ./p 2>&1 | grep -q 'built by go'; go vet .; go test -vet=off . | cut -c1-2`, "ok"},
 	{"go generate", goModule + `echo '//go:generate sh -c "echo generated >g.txt"' >>main.go; go generate ./...; cat g.txt`, "generated"},
 	{"python venv", `/usr/bin/python3 -m venv --without-pip v; v/bin/python -c 'import sys, tempfile; tempfile.TemporaryFile(); print(sys.prefix.endswith("/v"))'`, "True"},
 	{"python tests", `printf 'import unittest\nclass T(unittest.TestCase):\n def test(self): self.assertEqual(1, 1)\n' >test_a.py; /usr/bin/python3 -m unittest -q 2>&1; /usr/bin/python3 -m compileall -q .; ls __pycache__ | wc -l`, "1"},
@@ -49,6 +49,7 @@ const goModule = `printf 'package main\nfunc x() int { return 1 }\nfunc main() {
 
 // TestIntegrationSandboxBuilds runs builds in a sandbox with an empty home, as the container's Makefile would.
 func TestIntegrationSandboxBuilds(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	h := newHost(t, false)
 	if !sandboxed(t, h) {
 		return

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 )
 
 // Term is a terminal in which docker exec -it runs a program of a container: what is
@@ -26,8 +27,7 @@ type Term struct {
 	seen string      // shown, but not expected yet
 	end  chan int
 
-	docker *os.Process // which resizes the container's terminal when it is told to look
-	resize bool        // it may not have been told
+	resize bool // docker may not have been told of a new size
 }
 
 // Term starts a program of the container in a terminal of 24 lines and 80 columns.
@@ -60,7 +60,7 @@ func (h *Host) term(t testing.TB, argv ...string) *Term {
 		cancel()
 		t.Fatalf("%q: %v", argv, err)
 	}
-	m := &Term{tty: tty, show: make(chan string, 1024), end: make(chan int, 1), docker: cmd.Process}
+	m := &Term{tty: tty, show: make(chan string, 1024), end: make(chan int, 1)}
 	done := make(chan struct{})
 	// ends with the command; the cleanup waits for it.
 	go func() { defer close(done); m.follow(cmd) }()
@@ -106,7 +106,7 @@ func (m *Term) Expect(t testing.TB, text string) string {
 		select {
 		case <-again.C:
 			if m.resize {
-				check(t, m.docker.Signal(syscall.SIGWINCH))
+				check(t, syscall.Kill(-m.foreground(t), syscall.SIGWINCH))
 			}
 		case s, ok := <-m.show:
 			if !ok {
@@ -140,6 +140,18 @@ func (m *Term) Resize(t testing.TB, rows, cols uint16) {
 	t.Helper()
 	check(t, pty.Setsize(m.tty, &pty.Winsize{Rows: rows, Cols: cols}))
 	m.resize = true
+}
+
+// foreground returns the terminal's foreground process group, to which the kernel signals a new size.
+func (m *Term) foreground(t testing.TB) int {
+	t.Helper()
+	conn, err := m.tty.SyscallConn()
+	check(t, err)
+	var pgrp int
+	var failed error
+	check(t, conn.Control(func(fd uintptr) { pgrp, failed = unix.IoctlGetInt(int(fd), unix.TIOCGPGRP) }))
+	check(t, failed)
+	return pgrp
 }
 
 // Wait waits for the program's end and returns its code.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -130,10 +131,14 @@ func TestIntegrationWithTerminal(t *testing.T) {
 	m = h.term(t, "bash", "--norc", "--noprofile", "--noediting", "-i")
 	m.Type(t, "PS1='host''> '\r")
 	m.Expect(t, "host> ")
-	m.Type(t, "docker hostexec with -- sh -c 'echo be''gun; while :; do read x; echo \"got $x\"; done'\r")
+	m.Type(t, "docker hostexec with -- sh -c 'echo be''gun; while :; do read x; echo \"got $x\"; done' "+h.Home+"\r")
 	m.Expect(t, "begun")
 	m.Type(t, "\x1a")
 	m.Expect(t, "Stopped")
+	// A read that is under way when ^Z comes may still take what is typed next.
+	eventually(t, patience, "all of it is stopped", func() bool {
+		return !slices.ContainsFunc(processes("got $x", h.Home), func(pid int) bool { return status(pid, "State")[:1] != "T" })
+	})
 	m.Type(t, "fg\r")
 	m.Expect(t, "fg\r\n")
 	m.Type(t, "this\r")
