@@ -170,7 +170,7 @@ func (s *Server) Serve(life, session context.Context, conn net.Conn) error {
 	defer req.close()
 	defer req.release()
 	s.counter.start(s)
-	p.start(cancel) // the only reader; a hang-up cancels ctx
+	p.start(cancel, req.tty()) // the only reader; a hang-up cancels ctx
 
 	if s.state.Load() == nil {
 		return fail(p, errNoSession, "the session is not ready")

@@ -23,7 +23,7 @@ type peer struct {
 	in      *input  // stdin that has come and is not read yet
 	out     *credit // how much output the shim still takes
 	signals chan executor.Delivery
-	resize  chan executor.Winsize
+	resize  chan executor.Winsize // nil: the call has no terminal
 	reader  sync.WaitGroup
 	broken  bool        // the caller was interrupted; the reader's own
 	to      string      // the target of the next signal, if the shim has named one; only the reader uses it
@@ -37,8 +37,7 @@ func newPeer(conn net.Conn) *peer {
 	p := &peer{
 		conn:    conn,
 		out:     newCredit(wire.Window),
-		signals: make(chan executor.Delivery, 8),
-		resize:  make(chan executor.Winsize, 1),
+		signals: make(chan executor.Delivery, 4),
 	}
 	p.in = newInput(func(n int) { p.grant(n) })
 	return p
@@ -47,8 +46,11 @@ func newPeer(conn net.Conn) *peer {
 // closeWhenDone closes the connection when ctx ends, so that no read or write blocks afterwards.
 func (p *peer) closeWhenDone(ctx context.Context) { p.stop = context.AfterFunc(ctx, p.hangUp) }
 
-// start begins to read frames. It calls cancel when the shim hangs up or breaks the protocol.
-func (p *peer) start(cancel context.CancelCauseFunc) {
+// start begins to read frames, and new sizes among them if the call has a terminal. It calls cancel when the shim hangs up or breaks the protocol.
+func (p *peer) start(cancel context.CancelCauseFunc, tty bool) {
+	if tty {
+		p.resize = make(chan executor.Winsize, 1)
+	}
 	// ends when conn does; close closes conn.
 	p.reader.Go(func() { cancel(p.read()) })
 }
@@ -158,7 +160,7 @@ func byTerminal(name executor.Signal) bool {
 
 // resized leaves only the latest size to be taken.
 func (p *peer) resized(w executor.Winsize) {
-	for {
+	for p.resize != nil {
 		select {
 		case p.resize <- w:
 			return
