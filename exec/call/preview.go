@@ -17,7 +17,6 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/git"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
-	"github.com/docker-hostexec/hostexec/exec/proctree"
 	"github.com/docker-hostexec/hostexec/exec/sandbox"
 )
 
@@ -95,7 +94,7 @@ func (x asking) previewCommand() (executor.Command, error) {
 		return executor.Command{}, err
 	}
 	env := environ(host, x.req.env, w.state.PassEnv, v.Env, w.cwd.Path())
-	return executor.Command{ID: newID(), Path: v.Command.Path, Args: v.PreviewArgs(), Env: env, Dir: w.cwd.FD(), Sandbox: confined, Adopt: true}, nil
+	return executor.Command{ID: newID(), Path: v.Command.Path, Args: v.PreviewArgs(), Env: env, Dir: w.cwd.FD(), Sandbox: confined}, nil
 }
 
 // recorded returns the added arguments if the preview runs, for the log.
@@ -119,9 +118,6 @@ func (p *previewRun) run(ctx context.Context) {
 	defer cancel()
 	var out previewOutput
 	st, err := p.server.Runner.Run(now, p.command, executor.Streams{FD: [3]int{-1, -1, -1}, Out: &out, SameOut: true})
-	if _, err := proctree.EndLeft(p.command.ID, 0); err != nil {
-		p.server.Log.Error("end what a preview has left", "request", p.req.ID, "error", err)
-	}
 	p.shown.Output = out.excerpt()
 	switch {
 	case err != nil:

@@ -2,32 +2,66 @@
 
 package executor
 
-import "github.com/docker-hostexec/hostexec/exec/sandbox"
+import (
+	"syscall"
 
-// confine returns the function that confines the thread of a command, and answers the calls that the
-// sandbox leaves to this process. It returns nil without a sandbox.
-func (h *Host) confine(s *sandbox.Sandbox) func() error {
-	if s == nil {
+	"github.com/docker-hostexec/hostexec/exec/proctree"
+	"github.com/docker-hostexec/hostexec/exec/sandbox"
+)
+
+// confinement is the sandbox of one command.
+type confinement struct {
+	host     *Host
+	sandbox  *sandbox.Sandbox
+	metadata *sandbox.Metadata // set by enter
+}
+
+// confine prepares the start s of a command that runs in a sandbox, or returns nil.
+func (h *Host) confine(c Command, s *proctree.Start) *confinement {
+	if c.Sandbox == nil {
 		return nil
 	}
-	return func() error {
-		m, err := s.Confine()
-		if err != nil {
-			return err
+	f := &confinement{host: h, sandbox: c.Sandbox}
+	s.Confine = f.enter
+	return f
+}
+
+// enter confines the thread of the command, and answers the calls that the sandbox leaves to this process.
+func (f *confinement) enter() error {
+	m, err := f.sandbox.Confine()
+	if err != nil {
+		return err
+	}
+	h := f.host
+	f.metadata = m
+	h.mu.Lock()
+	h.metadata[m] = true
+	h.mu.Unlock()
+	// ends with the last process of the command, or when Close closes m; Close waits for it.
+	h.supervised.Go(func() {
+		if err := m.Serve(); err != nil {
+			h.log.Debug("sandbox", "error", err)
 		}
+		m.Close()
 		h.mu.Lock()
-		h.metadata[m] = true
+		delete(h.metadata, m)
 		h.mu.Unlock()
-		// ends with the last process of the command, or when Close closes m; Close waits for it.
-		h.supervised.Go(func() {
-			if err := m.Serve(); err != nil {
-				h.log.Debug("sandbox", "error", err)
-			}
-			m.Close()
-			h.mu.Lock()
-			delete(h.metadata, m)
-			h.mu.Unlock()
-		})
-		return nil
+	})
+	return nil
+}
+
+// confinedCommand is a command in a sandbox. What it leaves running is killed when it has ended, as in a container.
+type confinedCommand struct {
+	*local
+	confinement *confinement
+}
+
+// Reap kills what the command has left, and reaps it.
+func (c *confinedCommand) Reap() syscall.WaitStatus {
+	if !c.confinement.metadata.Ended() {
+		if err := c.End(0); err != nil {
+			c.host.log.Error("end what a command has left in its sandbox", "error", err)
+		}
 	}
+	return c.local.Reap()
 }

@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/docker-hostexec/hostexec/exec/exectest"
 	"github.com/docker-hostexec/hostexec/exec/sandbox"
 )
 
@@ -135,6 +136,68 @@ func TestConfinedTerminal(t *testing.T) {
 	if err != nil || st.Code != 3 || !strings.Contains(out.String(), "terminal") || strings.Contains(out.String(), "alive") {
 		t.Errorf("%+v, %v, %q", st, err, out.String())
 	}
+}
+
+// TestConfinedLeaves checks that nothing which a confined command leaves is alive when Run returns, unless it may stay.
+func TestConfinedLeaves(t *testing.T) {
+	c := newConfined(t)
+	if c == nil {
+		return
+	}
+	s, dir := c.sandbox(t, sandbox.Net{}), hold(t, c.workspace)
+	for i, script := range []string{
+		"sleep $N & exit 3",
+		"(setsid nohup sleep $N >/dev/null 2>&1 &); exit 3",
+		"env -i sleep $N & exit 3",
+		"setsid env -i sh -c 'trap \"\" TERM HUP; sleep '$N'; :' & exit 3",
+		"env -i setsid sh -c 'env -i setsid sleep '$N' &' & wait; exit 3",
+		"i=0; while [ $i -lt 50 ]; do env -i setsid sleep $N & i=$((i+1)); done; exit 3",
+		"cp /bin/sleep x$N && chmod 0111 x$N && (env -i setsid ./x$N $N &); exit 3", // nobody may look into it
+	} {
+		for _, tty := range []*Winsize{nil, {24, 80, 0, 0}} {
+			number := strconv.Itoa(40_000_000 + 100*os.Getpid() + i)
+			cmd := sh(t, script)
+			cmd.Sandbox, cmd.Dir, cmd.Env = s, dir, append(cmd.Env, "N="+number)
+			streams := none()
+			streams.TTY = tty
+			st, err := c.host.Run(context.Background(), cmd, streams)
+			if err != nil || st.Code != 3 {
+				t.Errorf("%s: %+v, %v", script, st, err)
+			}
+			if left := sleepers(t, number); len(left) > 0 {
+				t.Errorf("%s: %v are left, terminal %v", script, left, tty != nil)
+			}
+		}
+	}
+	number := strconv.Itoa(40_000_000 + 100*os.Getpid() + 99)
+	cmd := sh(t, "sleep "+number+" &")
+	cmd.Sandbox, cmd.KeepProcesses = s, true
+	if _, err := c.host.Run(context.Background(), cmd, none()); err != nil {
+		t.Error(err)
+	}
+	exectest.Eventually(t, "the process that may stay runs", func() bool { return len(sleepers(t, number)) == 1 })
+	for _, pid := range sleepers(t, number) {
+		unix.Kill(pid, unix.SIGKILL)
+	}
+}
+
+// sleepers lists the processes whose last argument is number.
+func sleepers(t testing.TB, number string) (pids []int) {
+	t.Helper()
+	names, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if b, _ := os.ReadFile(name); bytes.HasSuffix(b, []byte("\x00"+number+"\x00")) {
+			pid, err := strconv.Atoi(strings.Split(name, "/")[2])
+			if err != nil {
+				t.Fatal(err)
+			}
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // TestConfinedHostile runs attacks from inside, each of which has to fail. The canaries stay as they were.

@@ -92,7 +92,7 @@ func (h *Host) run(ctx context.Context, c Command, s Streams) (Status, error) {
 		pl.closeAll()
 		return Status{}, context.Cause(ctx)
 	}
-	child, err := h.parent.Start(ctx, proctree.Start{
+	start := proctree.Start{
 		ID:        c.ID,
 		Session:   h.Session,
 		Path:      c.Path,
@@ -104,8 +104,9 @@ func (h *Host) run(ctx context.Context, c Command, s Streams) (Status, error) {
 		NewPrivs:  c.NewPrivs,
 		Leave:     c.KeepProcesses,
 		Supervise: c.Adopt,
-		Confine:   h.confine(c.Sandbox),
-	})
+	}
+	confinement := h.confine(c, &start)
+	child, err := h.parent.Start(ctx, start)
 	if err != nil {
 		pl.closeAll()
 		if ctx.Err() != nil {
@@ -113,7 +114,11 @@ func (h *Host) run(ctx context.Context, c Command, s Streams) (Status, error) {
 		}
 		return Status{}, startError(c, err)
 	}
-	return h.serve(ctx, &local{child, h, s.TTY != nil}, child.Pid, s, pl)
+	started := &local{child, h, s.TTY != nil}
+	if confinement != nil && !c.KeepProcesses {
+		return h.serve(ctx, &confinedCommand{started, confinement}, child.Pid, s, pl)
+	}
+	return h.serve(ctx, started, child.Pid, s, pl)
 }
 
 // process is a started command, in this process or in a Room.

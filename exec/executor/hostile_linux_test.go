@@ -111,6 +111,23 @@ var attacks = map[string]func() error{
 	"limits": func() error {
 		return unix.Prlimit(watcher(), unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 1, Max: 1}, nil)
 	},
+	"mark": func() error {
+		return unix.Prlimit(0, unix.RLIMIT_RTTIME, &unix.Rlimit{Cur: 1 << 30, Max: 1 << 30}, nil)
+	},
+	"mark at a high address": func() error {
+		at, _, errno := unix.RawSyscall6(unix.SYS_MMAP, 1<<32, 4096, unix.PROT_READ|unix.PROT_WRITE,
+			unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_FIXED_NOREPLACE, ^uintptr(0), 0)
+		if errno != 0 {
+			return nil
+		}
+		_, _, errno = unix.RawSyscall6(unix.SYS_PRLIMIT64, 0, unix.RLIMIT_RTTIME, at, 0, 0, 0)
+		return code(errno)
+	},
+	"mark by setrlimit": func() error {
+		new := unix.Rlimit{Cur: 1 << 30, Max: 1 << 30}
+		_, _, errno := unix.RawSyscall(unix.SYS_SETRLIMIT, unix.RLIMIT_RTTIME, uintptr(unsafe.Pointer(&new)), 0)
+		return code(errno)
+	},
 	"priority":      func() error { return unix.Setpriority(unix.PRIO_PROCESS, watcher(), 19) },
 	"user priority": func() error { return unix.Setpriority(unix.PRIO_USER, 0, 19) },
 	"oom":           func() error { return os.WriteFile(procOf("oom_score_adj"), []byte("1000"), 0) },

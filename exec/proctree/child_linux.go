@@ -18,6 +18,7 @@ type Child struct {
 	id      string
 	session int // pid of the session's leader: Pid, or its monitor
 	monitor *monitorLink
+	mark    mark
 	adopts  bool          // the monitor is a supervisor; guarded by children.mu, as left is
 	left    bool          // the supervisor is an orphan now
 	dead    chan struct{} // closed when the session's leader is dead; it is not reaped yet
@@ -29,15 +30,15 @@ type Child struct {
 	pidfd  int // -1 where the kernel has none
 }
 
-func newChild(id string) *Child {
-	return &Child{id: id, dead: make(chan struct{}), stopped: make(chan struct{}, 1), pidfd: -1}
+func newChild(s Start) *Child {
+	return &Child{id: s.ID, mark: s.mark, dead: make(chan struct{}), stopped: make(chan struct{}, 1), pidfd: -1}
 }
 
 // start forks the leader of the session. It registers the leader with d, if d is not nil, and d reports its
 // death.
 func (c *Child) start(sp *spawner, d *exitWaiter, path string, args []string, attr *syscall.ProcAttr) error {
 	attr.Sys.PidFD = &c.pidfd
-	err := sp.start(path, args, attr, func(pid int) {
+	err := sp.start(path, args, attr, c.mark, func(pid int) {
 		c.session = pid
 		if children.byPID == nil {
 			children.byPID = map[int]*Child{}
@@ -128,10 +129,10 @@ func (c *Child) Exiting() bool {
 }
 
 // tree returns a snapshot of the descendants of the session's leader and of the orphans, which are children of
-// this process now. An orphan is recognised by its session, or by the marker in its environment.
+// this process now. An orphan is recognised by its session, its mark, or the marker in its environment.
 func (c *Child) tree() snapshot {
 	return newChildLister().snapshot(func(pid int, child *Child) bool {
-		return child == c || child == nil && (sessionOf(pid) == c.session || hasMarker(pid, c.id))
+		return child == c || child == nil && (sessionOf(pid) == c.session || c.mark.has(pid) || hasMarker(pid, c.id))
 	})
 }
 

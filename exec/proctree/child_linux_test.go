@@ -193,9 +193,9 @@ func TestStatusesAreNotStolen(t *testing.T) {
 // Where the kernel has no pidfd a child is waited for by a thread.
 func TestWithoutPidfd(t *testing.T) {
 	p := newParent(t)
-	c := newChild("x")
+	c := newChild(Start{ID: "x"})
 	s := Start{Files: [3]int{0, 1, 2}}
-	err := p.strict.start("/bin/sh", []string{"sh", "-c", "exit 5"}, s.attr(), func(pid int) {
+	err := p.strict.start("/bin/sh", []string{"sh", "-c", "exit 5"}, s.attr(), 0, func(pid int) {
 		c.session, c.Pid, c.done = pid, pid, c.dead
 		if children.byPID == nil {
 			children.byPID = map[int]*Child{}

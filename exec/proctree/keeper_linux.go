@@ -84,7 +84,7 @@ func startWatcher(args, env []string, extra []*os.File) (*Child, error) {
 		return nil, err
 	}
 	defer sp.close()
-	c := newChild("")
+	c := newChild(Start{})
 	err = c.start(sp, nil, args[0], args, &syscall.ProcAttr{Env: env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: true}})
 	if err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ func startMonitored(ctx context.Context, sp *spawner, d *exitWaiter, s Start) (*
 	attr := s.attr()
 	attr.Sys.Setctty = true
 	attr.Sys.Ctty = 0
-	c := newChild(s.ID)
+	c := newChild(s)
 	if err := c.startMonitor(ctx, sp, d, asMonitor, s, attr); err != nil {
 		return nil, err
 	}

@@ -27,7 +27,9 @@ type Start struct {
 	NewPrivs  bool         // setuid programs work
 	Confine   func() error // called on a thread that then forks the process and ends; may be nil; not with NewPrivs
 	Leave     bool         // the processes that it leaves running outlive this process
-	Supervise bool         // the processes that it leaves running stay below a supervisor, with or without the marker; not with TTY
+	Supervise bool         // the processes that it leaves running stay below a supervisor, with or without the marker; not with TTY or Confine
+
+	mark mark
 }
 
 // Parent starts processes that are children of this process, each in a session of its
@@ -43,7 +45,8 @@ type Parent struct {
 	newPrivs *spawner   // without NewPrivs; created when it is first needed
 	spare    *spawner   // for the next Confine; nil before the first one
 	spares   sync.WaitGroup
-	leave    bool // a process got the token
+	leave    bool   // a process got the token
+	confined uint64 // processes that were started with Confine
 }
 
 // NewParent makes this process a subreaper that starts processes.
@@ -73,6 +76,9 @@ func NewParent() (*Parent, error) {
 func (p *Parent) Start(ctx context.Context, s Start) (*Child, error) {
 	sp, err := p.spawner(s.NewPrivs)
 	if s.Confine != nil {
+		if s.mark, err = p.newMark(); err != nil {
+			return nil, err
+		}
 		if sp, err = p.takeSpare(); err == nil {
 			defer sp.close()
 			err = sp.call(s.Confine)
@@ -97,7 +103,7 @@ func (p *Parent) Start(ctx context.Context, s Start) (*Child, error) {
 	if !s.prompt() {
 		return startSlow(ctx, sp, p.exits, s)
 	}
-	c, attr := newChild(s.ID), s.attr()
+	c, attr := newChild(s), s.attr()
 	if s.Dir != 0 {
 		attr.Dir = procFD(s.Dir)
 	}
@@ -131,6 +137,13 @@ func (p *Parent) spawner(newPrivs bool) (*spawner, error) {
 		p.newPrivs = sp
 	}
 	return p.newPrivs, nil
+}
+
+func (p *Parent) newMark() (mark, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.confined++
+	return newMark(p.confined)
 }
 
 // takeSpare returns a spawner for one start, which the caller closes. It has the next one made meanwhile, because a new

@@ -17,7 +17,6 @@ import (
 const (
 	asMonitor    = "monitor"    // of a command on a terminal
 	asSupervisor = "supervisor" // supervise a command whose descendants stay below it
-	asGuarded    = "guarded"    // supervise a confined command
 	asCommand    = "command"    // it becomes the command
 )
 
@@ -37,8 +36,6 @@ func runAs(args []string) int {
 		start = monitor
 	case asSupervisor:
 		start = supervisor
-	case asGuarded:
-		start = guardedSupervisor
 	}
 	var err error
 	if dir := args[2]; dir != "" {
@@ -85,7 +82,7 @@ func (c *Child) startSelf(sp *spawner, d *exitWaiter, as string, s Start, attr *
 // startSlow starts a command whose exec may block on a file system or a lease: this program is started again
 // and becomes the command. Other commands can start at the same time.
 func startSlow(ctx context.Context, sp *spawner, d *exitWaiter, s Start) (*Child, error) {
-	c := newChild(s.ID)
+	c := newChild(s)
 	link, err := c.startSelf(sp, d, asCommand, s, s.attr())
 	if err != nil {
 		return nil, err

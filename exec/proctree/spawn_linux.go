@@ -9,31 +9,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spawner forks from its own locked thread. A child inherits the signal mask and NO_NEW_PRIVS of the thread
+// spawner forks from its own locked thread. A child inherits the signal mask, NO_NEW_PRIVS and the sandbox of the thread
 // that forked it. The runtime starts no thread from a locked one, so the rest of the process does not change.
 type spawner struct {
-	requests chan *forkRequest
-	done     chan struct{} // closed when the thread ends
-	tid      int           // of the thread
+	calls chan threadCall
+	done  chan struct{} // closed when the thread ends
 }
 
-// forkRequest is one process to start, or a function to call, and the result.
-type forkRequest struct {
-	call  func() error // instead of a start
-	path  string
-	args  []string
-	attr  *syscall.ProcAttr
-	after func(pid int) // called with children locked
-
-	err  error
-	done chan struct{}
+// threadCall is a function to call on the thread of a spawner.
+type threadCall struct {
+	call   func() error
+	last   bool // the thread ends afterwards
+	result chan<- error
 }
 
 // newSpawner starts a thread that calls prepare before it forks anything.
 func newSpawner(prepare func() error) (*spawner, error) {
-	s := &spawner{requests: make(chan *forkRequest), done: make(chan struct{})}
+	s := &spawner{calls: make(chan threadCall), done: make(chan struct{})}
 	ready := make(chan error)
-	// ends when orders is closed; close waits for it.
+	// ends when calls is closed, or after the last call; close waits for it.
 	go s.run(prepare, ready)
 	return s, <-ready
 }
@@ -51,25 +45,16 @@ func (s *spawner) run(prepare func() error, ready chan<- error) {
 		return
 	}
 	defer close(s.done)
-	s.tid = unix.Gettid()
 	err := unblock()
 	if err == nil {
 		err = prepare()
 	}
 	ready <- err
-	for o := range s.requests {
-		if o.call != nil {
-			o.err = o.call()
-			close(o.done)
-			continue
+	for c := range s.calls {
+		c.result <- c.call()
+		if c.last {
+			return
 		}
-		children.mu.Lock() // or the reaper could meet a child before it is known
-		var pid int
-		if pid, o.err = forkExec(o.path, o.args, o.attr); o.err == nil {
-			o.after(pid)
-		}
-		children.mu.Unlock()
-		close(o.done)
 	}
 }
 
@@ -79,23 +64,35 @@ func noNewPrivs() error { return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0
 // keepPrivileges lets setuid programs work.
 func keepPrivileges() error { return nil }
 
-// start starts a process and calls after before anyone can reap it.
-func (s *spawner) start(path string, args []string, attr *syscall.ProcAttr, after func(pid int)) error {
-	return s.do(&forkRequest{path: path, args: args, attr: attr, after: after})
+// start starts a process with the mark m, and calls after before anyone can reap it. A marked process is confined as the
+// thread is, so it could kill the thread, and with it this process. So the thread ends at once.
+func (s *spawner) start(path string, args []string, attr *syscall.ProcAttr, m mark, after func(pid int)) error {
+	children.mu.Lock() // or the reaper could meet a child before it is known
+	defer children.mu.Unlock()
+	var pid int
+	err := m.inherited(func() error {
+		return s.do(m != 0, func() (err error) {
+			pid, err = forkExec(path, args, attr)
+			return err
+		})
+	})
+	if err == nil {
+		after(pid)
+	}
+	return err
 }
 
 // call calls f on the thread.
-func (s *spawner) call(f func() error) error { return s.do(&forkRequest{call: f}) }
+func (s *spawner) call(f func() error) error { return s.do(false, f) }
 
-func (s *spawner) do(o *forkRequest) error {
-	o.done = make(chan struct{})
-	s.requests <- o
-	<-o.done
-	return o.err
+func (s *spawner) do(last bool, f func() error) error {
+	result := make(chan error, 1)
+	s.calls <- threadCall{f, last, result}
+	return <-result
 }
 
 func (s *spawner) close() {
-	close(s.requests)
+	close(s.calls)
 	<-s.done
 }
 

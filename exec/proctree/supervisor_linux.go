@@ -17,16 +17,14 @@ const supervised = "."
 
 // supervisor starts a command in its own session and adopts the orphans of the command's descendants, so that
 // all of them stay below this process. It returns when the command has been reaped and no process is left.
-func supervisor(path string, args []string) error { return supervise(path, args, forkExec) }
-
-func supervise(path string, args []string, fork func(string, []string, *syscall.ProcAttr) (int, error)) error {
+func supervisor(path string, args []string) error {
 	if err := becomeSubreaper(); err != nil {
 		return err
 	}
 	// Handled, not ignored, so that the command has the default. Only KILL ends a supervisor.
 	signal.Notify(noSignals, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2,
 		unix.SIGALRM, unix.SIGPIPE, unix.SIGCONT)
-	pid, err := fork(path, args, &syscall.ProcAttr{
+	pid, err := forkExec(path, args, &syscall.ProcAttr{
 		Env:   unsupervised(os.Environ()),
 		Files: []uintptr{0, 1, 2},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
@@ -72,11 +70,8 @@ func adopt(pid int) {
 
 // startSupervised starts a command under a supervisor that is this program again.
 func startSupervised(ctx context.Context, sp *spawner, d *exitWaiter, s Start) (*Child, error) {
-	c, as := newChild(s.ID), asSupervisor
-	if s.Confine != nil {
-		as = asGuarded
-	}
-	if err := c.startMonitor(ctx, sp, d, as, s, s.attr()); err != nil {
+	c := newChild(s)
+	if err := c.startMonitor(ctx, sp, d, asSupervisor, s, s.attr()); err != nil {
 		return nil, err
 	}
 	children.mu.Lock()

@@ -23,11 +23,19 @@ type rule struct {
 	action uint32      // a SECCOMP_RET_ value of seccomp(2)
 }
 
-// condition compares the low 32 bits of an argument. The kernel ignores the high bits of the arguments that the rules
-// compare.
+// condition compares 32 bits of an argument. The kernel ignores the high bits of those arguments that are not pointers.
 type condition struct {
 	argument, mask, value uint32
 	differs               bool // it holds if the masked argument is not value
+	high                  bool // it compares the high bits
+}
+
+// offset returns the offset of the bits in struct seccomp_data.
+func (c condition) offset() uint32 {
+	if c.high {
+		return offsetArguments + 8*c.argument + 4
+	}
+	return offsetArguments + 8*c.argument
 }
 
 const (
@@ -143,7 +151,7 @@ func (r rule) instructions() []bpf.Instruction {
 		if c.differs {
 			jump.SkipTrue, jump.SkipFalse = end, 0
 		}
-		list = append(list, bpf.LoadAbsolute{Off: offsetArguments + 8*c.argument, Size: 4},
+		list = append(list, bpf.LoadAbsolute{Off: c.offset(), Size: 4},
 			bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: c.mask}, jump)
 	}
 	return append(list, bpf.RetConstant{Val: r.action}, bpf.LoadAbsolute{Off: offsetNumber, Size: 4})

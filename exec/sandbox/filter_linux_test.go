@@ -12,9 +12,13 @@ import (
 )
 
 // matches reports whether the rule decides about a call.
-func (r rule) matches(number uint32, a [6]uint32) bool {
+func (r rule) matches(number uint32, a [6]uint64) bool {
 	for _, c := range r.when {
-		if (a[c.argument]&c.mask == c.value) == c.differs {
+		bits := uint32(a[c.argument])
+		if c.high {
+			bits = uint32(a[c.argument] >> 32)
+		}
+		if (bits&c.mask == c.value) == c.differs {
 			return false
 		}
 	}
@@ -22,7 +26,7 @@ func (r rule) matches(number uint32, a [6]uint32) bool {
 }
 
 // decided returns the action of the first rule that matches.
-func decided(rules []rule, number uint32, a [6]uint32) uint32 {
+func decided(rules []rule, number uint32, a [6]uint64) uint32 {
 	if number > lastCall {
 		return unavailable
 	}
@@ -43,15 +47,15 @@ func TestFilter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		values := []uint32{0, 1, 2, 3, 16, 29, ^uint32(0)}
+		values := []uint64{0, 1, 2, 3, 16, 29, 1<<32 - 1, 1 << 32, 1<<32 + 1}
 		for _, r := range rules {
 			for _, c := range r.when {
-				values = append(values, c.value, c.mask, c.value+1)
+				values = append(values, uint64(c.value), uint64(c.mask), uint64(c.value)+1)
 			}
 		}
 		for number := range uint32(lastCall + 3) {
 			for i, v := range values {
-				a := [6]uint32{v, values[(i+1)%len(values)], values[(i*7+2)%len(values)], v, v, v}
+				a := [6]uint64{v, values[(i+1)%len(values)], values[(i*7+2)%len(values)], v, v, v}
 				if i%2 == 1 {
 					a[0], a[1], a[2] = a[1], a[0], v
 				}
@@ -60,19 +64,20 @@ func TestFilter(t *testing.T) {
 				}
 			}
 		}
-		if got := run(t, vm, auditArch+1, 0, [6]uint32{}); got != 0x80000000 {
+		if got := run(t, vm, auditArch+1, 0, [6]uint64{}); got != 0x80000000 {
 			t.Errorf("another architecture: %x", got)
 		}
 	}
 }
 
-func run(t *testing.T, vm *bpf.VM, arch, number uint32, a [6]uint32) uint32 {
+func run(t *testing.T, vm *bpf.VM, arch, number uint32, a [6]uint64) uint32 {
 	t.Helper()
 	var in [64]byte
 	binary.BigEndian.PutUint32(in[offsetNumber:], number)
 	binary.BigEndian.PutUint32(in[offsetArch:], arch)
 	for i, v := range a {
-		binary.BigEndian.PutUint32(in[offsetArguments+8*i:], v)
+		binary.BigEndian.PutUint32(in[offsetArguments+8*i:], uint32(v))
+		binary.BigEndian.PutUint32(in[offsetArguments+8*i+4:], uint32(v>>32))
 	}
 	action, err := vm.Run(in[:])
 	if err != nil {

@@ -43,6 +43,21 @@ func newMetadata(fd int, roots []int) (*Metadata, error) {
 // Close ends Serve. Calls that still arrive then fail with ENOSYS. A call that is being answered is answered first.
 func (m *Metadata) Close() error { return m.calls.Close() }
 
+// Ended reports whether no confined process is left, and Serve has ended or will end.
+func (m *Metadata) Ended() bool {
+	conn, err := m.calls.SyscallConn()
+	if err != nil {
+		return true
+	}
+	ended := true
+	conn.Control(func(fd uintptr) {
+		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		_, err := unix.Poll(poll, 0)
+		ended = err == nil && poll[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0
+	})
+	return ended
+}
+
 // closeRoots closes the granted directories. While a call is answered, their numbers must not be reused.
 func (m *Metadata) closeRoots() {
 	for _, fd := range m.roots {

@@ -85,7 +85,15 @@ func rulesFor(n Net) (list []rule) {
 	for _, command := range []uint32{unix.TIOCSTI, tioclinux, unix.TIOCCONS, fsSetFlags, fsSetFlags4, fsSetXattr} {
 		list = append(list, rule{unix.SYS_IOCTL, []condition{is(1, command)}, refuse})
 	}
-	return append(append(list, otherProcesses...), socketRules(n)...)
+	list = append(append(list, ownLimit...), otherProcesses...)
+	return append(list, socketRules(n)...)
+}
+
+// ownLimit refuses changes of the limit by which proctree recognises the processes of a confined command. It can be read.
+var ownLimit = []rule{
+	{unix.SYS_SETRLIMIT, []condition{is(0, unix.RLIMIT_RTTIME)}, refuse},
+	{unix.SYS_PRLIMIT64, []condition{is(1, unix.RLIMIT_RTTIME), isNot(2, 0)}, refuse},
+	{unix.SYS_PRLIMIT64, []condition{is(1, unix.RLIMIT_RTTIME), {argument: 2, mask: ^uint32(0), differs: true, high: true}}, refuse},
 }
 
 // otherProcesses lists calls that change limits and priorities. Landlock does not guard those of other processes of the

@@ -32,5 +32,8 @@ type Metadata struct{}
 // Serve fails.
 func (m *Metadata) Serve() error { return Supported() }
 
+// Ended reports true.
+func (m *Metadata) Ended() bool { return true }
+
 // Close does nothing.
 func (m *Metadata) Close() error { return nil }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
-	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
 // errUnconfined means that the policy wants a sandbox for a shell that already runs without one.
@@ -64,7 +63,7 @@ func (s *sandboxRemote) connect(_ context.Context, id string) (io.ReadWriteClose
 	defer theirs.Close()
 	c := executor.Command{
 		ID: id, Path: path, Args: []string{ProgramName, serveArg}, Env: environ(s.config.Env, nil), Dir: int(dir.Fd()),
-		Sandbox: s.config.Sandbox, Adopt: true,
+		Sandbox: s.config.Sandbox,
 	}
 	if err := s.run(c, theirs); err != nil {
 		ours.Close()
@@ -100,7 +99,7 @@ func (s *sandboxRemote) run(c executor.Command, theirs pipePair) error {
 }
 
 // end does not rely on any report: a text can have written it.
-func (s *sandboxRemote) end(id string, over, _ bool, grace time.Duration) {
+func (s *sandboxRemote) end(_ string, over, _ bool, grace time.Duration) {
 	if over {
 		select {
 		case <-s.ended:
@@ -109,11 +108,6 @@ func (s *sandboxRemote) end(id string, over, _ bool, grace time.Duration) {
 	}
 	s.cancel(endError{grace})
 	<-s.ended
-	_, left := proctree.EndLeft(id, grace)
-	_, lost := proctree.EndLost(id, grace) // of a program that was killed with its supervisor
-	if err := errors.Join(left, lost); err != nil {
-		s.shell.pool.Log.Error("end what a shell has left", "error", err)
-	}
 }
 
 // pipePair is one side of two pipes: what it reads from, and what it writes to.
