@@ -58,7 +58,7 @@ var allowedImports = map[string]string{
 
 	"plugin/carrier/socket": "exec/dir",
 	"plugin/carrier/relay":  "plugin/carrier shim/wire exec/names",
-	"plugin/carrier/http":   "plugin/carrier exec/names shim/wire",
+	"plugin/carrier/http":   "plugin/carrier exec/dir exec/names shim/wire",
 	"plugin/carrier/files":  "plugin/carrier exec/dir exec/limit exec/names shim/wire",
 
 	"plugin/inject":    "plugin/state exec/names exec/osenv",

@@ -11,8 +11,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/moby/sys/atomicwriter"
-
+	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 )
@@ -20,10 +19,11 @@ import (
 // Token is the name of the file in a share with the session's token.
 const Token = "token"
 
-// KeptKey returns the key in file. If there is none, it creates the file with mode 0600.
+// KeptKey returns the key in file. If there is none, or an empty file, as after a power failure, it creates the file with
+// mode 0600.
 func KeptKey(file string) (string, error) {
 	b, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(b) == 0 {
 		return MadeKey(file)
 	}
 	if err != nil {
@@ -38,7 +38,7 @@ func KeptKey(file string) (string, error) {
 // MadeKey puts a new key into file, of mode 0600, and returns it.
 func MadeKey(file string) (string, error) {
 	key := names.RandomHex(32)
-	if err := atomicwriter.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {
+	if err := dir.Replace(file, []byte(key+"\n"), 0o600); err != nil {
 		return "", fmt.Errorf("write the key: %w", err)
 	}
 	return key, nil

@@ -25,10 +25,16 @@ func TestKeys(t *testing.T) {
 	if fi, err := os.Stat(file); err != nil || fi.Mode().Perm() != 0o600 {
 		t.Errorf("its file: %v, %v", fi.Mode(), err)
 	}
+	if err := os.Truncate(file, 0); err != nil {
+		t.Fatal(err)
+	}
+	if made, err := KeptKey(file); len(made) != 64 || err != nil {
+		t.Errorf("an empty file: %q, %v", made, err)
+	}
 	if err := os.WriteFile(file, []byte("\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if key, err := KeptKey(file); err == nil {
-		t.Errorf("an empty file: %q", key)
+		t.Errorf("a file with an empty line: %q", key)
 	}
 }
