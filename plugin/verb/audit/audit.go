@@ -33,12 +33,12 @@ EVENT is one of
   CANCEL        the caller left before anybody answered
   START         it was about to run
   COMPLETE      it has ended
-  REFUSALS      the number of refusals without a record of their own; the last one is shown
+  REFUSALS      several refusals without records of their own; the last one is shown
 
-REQUEST is shortened; its beginning is enough for --filter request= and for replay. Times are
-local; --raw shows the lines of the log, which have UTC. Texts of containers are shown in
-printable ASCII, and quoted if they contain other characters. If the clock was set back by more
-than an hour, --since can miss records.
+REQUEST is shortened; the shown part is enough for --filter request= and for replay. Times are
+local; --raw shows the lines of the log, with UTC. Texts of containers are printable ASCII, and
+quoted if they contain other characters. If the clock was set back by more than an hour,
+--since can miss records.
 
 EXIT STATUS
   0  the records were shown

@@ -23,10 +23,10 @@ Each record contains its own hash and that of the session's previous record. So 
 records that were altered, removed, reordered, duplicated or truncated. Without FILE it checks
 the log and its rotated files. Give the oldest FILE first.
 
-It cannot find that all records of a session after some point were removed, or were rewritten
-by somebody who can write the log. Every command that runs as you can write it. If full files
-are removed (audit.keep), it cannot find what else was removed from the beginning. Copies on
-another machine can show all of this.
+verify cannot detect that the last records of a session were removed, or that records were
+rewritten with new hashes. Every command that runs as you can do that. If old files are removed
+(audit.keep), verify cannot detect other losses at the beginning. Copies on another machine can
+show all of this.
 
 EXIT STATUS
   0  no faults were found

@@ -22,9 +22,9 @@ import (
 
 const killLong = `End jobs and calls, with all processes that they have started
 
-The processes get TERM, and KILL after 5 seconds. With --signal only the job's command gets
-that signal, and nothing is ended. Calls get signals from their callers only. If a call or job
-has ended already, kill ends the processes that it left running.
+The processes get TERM, and KILL after 5 seconds. If a call or job has ended already, kill ends
+the processes that it left running. With --signal, kill only sends that signal to the job's
+command. Calls get signals from their callers only.
 
 EXIT STATUS
   0  all jobs have ended, and all calls are ending; or all jobs got the signal

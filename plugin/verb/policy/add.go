@@ -21,9 +21,9 @@ import (
 
 const policyAddLong = `Add a rule for one command with exactly these arguments
 
-The rule is added to config.yaml, for all projects, or with --project to the file of this
-directory's project. Comments in the file stay. The rule holds from the next request on. Its
-name is printed, for policy rm. To match more than one list of arguments, write the rule by
+The rule is added to config.yaml, for all projects. With --project it is added to the file of
+this directory's project. Comments in the file stay. The rule holds from the next request on.
+Its name is printed, for policy rm. To match more than one list of arguments, write the rule by
 hand: docker hostexec policy init shows examples.
 
 The first rule of a command narrows plain --proxy COMMAND: calls that no rule matches are then
@@ -68,7 +68,7 @@ func newPolicyAddCommand(dockerCLI command.Cli) *cobra.Command {
 	flags.BoolVar(&ask, "ask", false, "Add a rule that asks each time")
 	flags.BoolVar(&deny, "deny", false, "Add a rule that denies, whatever other rules allow")
 	flags.BoolVar(&code, "accept-code", false, "Allow the command although it may run code of the container")
-	flags.StringSliceVar(&effects, "effects", nil, "Effects of the command: read, write, network, code (`LIST`)")
+	flags.StringSliceVar(&effects, "effects", nil, "Effects of the command, a `LIST` of read, write, network, code")
 	_ = cmd.RegisterFlagCompletionFunc("effects", cobra.FixedCompletions([]string{"read", "write", "network", "code"}, cobra.ShellCompDirectiveNoFileComp))
 	flags.BoolVar(&project, "project", false, "Add the rule for this directory's project only")
 	return cmd

@@ -26,10 +26,10 @@ check reports
   - rules that fail their own tests, or never decide
   - patterns that match more than they seem to
   - rules that allow paths outside of the workspace without anywhere: true
-  - rules that allow a command without effects, and commands that no rule can make safe
+  - rules that allow a command but state no effects, and commands that no rule can make safe
   - programs that other users could replace
   - settings of the agent section that docker hostexec agent would refuse
-  - entries of PATH, variables, and words of the configuration that name files which a
+  - entries of PATH, variables, and words of the configuration, if they name files that a
     container can write
 
 Warnings do not count as errors.

@@ -23,7 +23,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 )
 
-const attachLong = `Let a container that runs already call commands of this host
+const attachLong = `Let a running container call commands of this host
 
 attach copies the shims into the container, to /run/hostexec. It links them in /usr/local/bin
 where no such name exists, and starts a relay that carries the calls. The container is not
@@ -34,7 +34,7 @@ Some containers cannot be attached: those with a read-only root file system, wit
 
 EXIT STATUS
   0    with --detach: the container is attached
-       without: it was attached, and was detached or has stopped
+       without: it was attached, and then detached or stopped
   125  it could not be attached; a line on stderr says why`
 
 // NewAttachCommand returns the verb attach.
