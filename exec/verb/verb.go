@@ -115,10 +115,10 @@ func unsupported(carrier string, args []string) string {
 	case "ls", "-h", "--help", "--version", "--":
 		return ""
 	case "ps", "logs", "wait", "kill", "session":
-		return "hostexec " + args[0] + " is not there over " + carrier
+		return "hostexec " + args[0] + " does not work over " + carrier
 	}
 	if strings.HasPrefix(args[0], "-") {
-		return "options of hostexec, such as -d for a job, are not there over " + carrier
+		return "options of hostexec, such as -d for a job, do not work over " + carrier
 	}
 	return ""
 }
