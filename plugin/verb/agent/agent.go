@@ -221,7 +221,7 @@ func checkNotWritable(store *state.Store, file string) error {
 	return &agent.Error{
 		Type:    agent.InvalidConfig,
 		Message: fmt.Sprintf("container %s can change %s, which says what agent runs, and whether on this host", names.Escaped(rec.ContainerName), names.Escaped(file)),
-		Hint:    "move that file out of what the container mounts, or remove the container, then docker hostexec prune",
+		Hint:    "move that file out of the container's mounts, or remove the container, then: docker hostexec prune",
 	}
 }
 

@@ -98,7 +98,7 @@ func newAuditView(out io.Writer, opts auditOptions) (v *auditView, err error) {
 	v = &auditView{tail: -1}
 	if opts.tail != "all" {
 		if v.tail, err = strconv.Atoi(opts.tail); err != nil || v.tail < 0 {
-			return nil, fmt.Errorf("--tail %s: neither a number of records nor all", names.Quoted(opts.tail))
+			return nil, fmt.Errorf("--tail %s: want a number of records, or all", names.Quoted(opts.tail))
 		}
 	}
 	if v.keep, err = cli.ParseFilters(opts.filters, auditCriteria); err != nil {
@@ -239,7 +239,7 @@ func (v *auditView) next(r *audit.Reader) (auditRecord, error) {
 // warn warns of invalid lines.
 func (v *auditView) warn(errs io.Writer) {
 	if v.invalid > 0 {
-		cli.Say(errs, "warning: not as it was written: %s of the log", cli.Count(v.invalid, "line"))
+		cli.Say(errs, "warning: the log is not as it was written: %s", cli.Count(v.invalid, "line"))
 		cli.Say(errs, "hint: docker hostexec audit verify")
 	}
 	v.invalid = 0

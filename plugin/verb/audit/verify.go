@@ -87,12 +87,12 @@ func printNotes(out io.Writer, rep audit.Report) {
 		fmt.Fprintf(out, "and %s more\n", cli.Count(rep.More, "fault"))
 	}
 	for _, f := range rep.Open {
-		fmt.Fprintf(out, "note: %s: it was started and its end is not recorded: it runs, or its watcher was killed\n", f)
+		fmt.Fprintf(out, "note: %s: it has a START record, but no end: it runs, or its watcher was killed\n", f)
 	}
 	if rep.Partial > 0 {
-		fmt.Fprintf(out, "note: %s of a writer that was killed as it wrote\n", cli.Count(rep.Partial, "half line"))
+		fmt.Fprintf(out, "note: %s, because a writer was killed\n", cli.Count(rep.Partial, "half line"))
 	}
 	if rep.Earlier > 0 {
-		fmt.Fprintf(out, "note: %s began in files that are not here any more\n", cli.Count(rep.Earlier, "chain"))
+		fmt.Fprintf(out, "note: %s began in files that do not exist any more\n", cli.Count(rep.Earlier, "chain"))
 	}
 }

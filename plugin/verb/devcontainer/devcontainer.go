@@ -91,7 +91,7 @@ func printJSON(dockerCLI command.Cli, opts *launch.Options, flags *pflag.FlagSet
 	}
 	share := portable(store.ServiceShare(state.Devcontainers, devcontainerID))
 	if strings.ContainsAny(share, ",\"") { // a mount is one string, whose parts are CSV
-		return cli.Hint(fmt.Errorf("hostexec's state lies in %s: a mount of a dev container can have no comma or quote", names.Quoted(store.Home)), "set HOSTEXEC_HOME to another directory")
+		return cli.Hint(fmt.Errorf("the state directory is %s, but a mount of a dev container cannot have a comma or a quote", names.Quoted(store.Home)), "set HOSTEXEC_HOME to another directory")
 	}
 	words := []string{"docker", cli.PluginName, "devcontainer", "--start", devcontainerID}
 	relay := inject.RelayMount()

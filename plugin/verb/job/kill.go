@@ -94,9 +94,9 @@ func kill(ctx context.Context, store *state.Store, all []activity, ref, signal s
 	case a.Kind == kindJob: // an ended job may have left processes
 		err = c.SignalJob(ctx, a.ID, signal)
 	case a.Kind == kindLeft && signal != "":
-		err = errors.New("what has ended gets no signal: without --signal what it left is ended")
+		err = errors.New("it has ended and gets no signal: without --signal, kill ends the processes that it left")
 	case signal != "":
-		err = errors.New("a call takes the signals of its caller\nhint: without --signal it is ended")
+		err = errors.New("a call gets signals from its caller only\nhint: without --signal, kill ends it")
 	default:
 		err = c.Kill(ctx, a.ID)
 	}

@@ -95,7 +95,7 @@ func showLog(ctx context.Context, w io.Writer, path string, opts logsOptions) er
 	if opts.tail != "all" {
 		n, err := strconv.Atoi(opts.tail)
 		if err != nil || n < 0 {
-			return fmt.Errorf("--tail %s: neither a number of lines nor all", names.Quoted(opts.tail))
+			return fmt.Errorf("--tail %s: want a number of lines, or all", names.Quoted(opts.tail))
 		}
 		lines = n
 	}

@@ -125,7 +125,7 @@ func sayNarrowed(dockerCLI command.Cli, name, title string, project bool) {
 		where = "in all projects"
 	}
 	cli.Say(dockerCLI.Err(), "%s has rules now: %s, what none of them matches is denied, unless a session has --proxy %s=allow or =ask", name, where, name)
-	cli.Say(dockerCLI.Err(), "sessions without --proxy, sessions that run already, and containers with their own %s call it as: hostexec %s", name, name)
+	cli.Say(dockerCLI.Err(), "in running sessions, in sessions without --proxy, and in containers with a %s of their own, call it as: hostexec %s", name, name)
 	if !project {
 		cli.Say(dockerCLI.Err(), "hint: for this project only: docker hostexec policy rm %s, then add --project", title)
 	}
@@ -156,9 +156,9 @@ func newVerdict(p *policy.Policy, args []string, r policy.Rule) (policy.Verdict,
 	stated := r
 	stated.Effects = []string{"read"}
 	if len(r.Effects) == 0 && with(stated).Action == policy.Allow {
-		return v, cli.Hint(fmt.Errorf("%s is not known to be harmless, so this would ask all the same", args[0]),
-			"--effects read says that it only reads (or write, network); --ask to have it so")
+		return v, cli.Hint(fmt.Errorf("%s is not known to be harmless, so this rule would ask", args[0]),
+			"--effects read if it only reads (or write, network), --ask if it should ask")
 	}
-	return v, cli.Hint(fmt.Errorf("%s runs code that the container may have written, so this would ask all the same", args[0]),
-		"--ask to have it so, or --accept-code to allow it")
+	return v, cli.Hint(fmt.Errorf("%s runs code that the container may have written, so this rule would ask", args[0]),
+		"--ask if it should ask, --accept-code to allow it")
 }

@@ -57,9 +57,9 @@ func newPolicyCheckCommand(dockerCLI command.Cli, checkAgent func(*state.Store, 
 				cli.Say(dockerCLI.Err(), "%s", noProblems(config.Load(src).ExistingFiles()))
 				return nil
 			case 1:
-				return fmt.Errorf("1 thing is wrong")
+				return fmt.Errorf("1 error")
 			}
-			return fmt.Errorf("%d things are wrong", wrong)
+			return fmt.Errorf("%d errors", wrong)
 		}),
 	}
 }
@@ -67,12 +67,12 @@ func newPolicyCheckCommand(dockerCLI command.Cli, checkAgent func(*state.Store, 
 // noProblems returns the message that the files of a configuration have no problems.
 func noProblems(files []string) string {
 	if len(files) == 0 {
-		return "nothing is wrong: there is no configuration, and only what --proxy names can be called"
+		return "no errors: there is no configuration, so containers can call only the commands of --proxy"
 	}
 	for i, f := range files {
 		files[i] = names.Escaped(f)
 	}
-	return "nothing is wrong in " + strings.Join(files, ", ")
+	return "no errors in " + strings.Join(files, ", ")
 }
 
 // writeProblems prints the problems, and returns the number of errors among them.

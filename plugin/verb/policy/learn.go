@@ -77,7 +77,7 @@ func newPolicyLearnCommand(dockerCLI command.Cli) *cobra.Command {
 				return fmt.Errorf("--effects: %w", err)
 			}
 			if o.json && o.write && !o.force {
-				return errors.New("--json with --write asks nobody: add --force")
+				return errors.New("--json with --write cannot ask: add --force")
 			}
 			return learn(cmd.Context(), dockerCLI, o)
 		}),

@@ -177,7 +177,7 @@ func (r *redecision) show(out, notes io.Writer) error {
 		cli.Say(notes, "%d of these are not shown: there are more than %d different ones", r.hidden, maxChanges)
 	}
 	if r.partial > 0 {
-		cli.Say(notes, "%d more cannot be told: the log has not all of their arguments", r.partial)
+		cli.Say(notes, "%d more cannot be decided: the log does not have all of their arguments", r.partial)
 	}
 	return w.Flush()
 }

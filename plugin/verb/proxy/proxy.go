@@ -174,7 +174,7 @@ func startWatcher(ctx context.Context, store *state.Store, p *launch.Plan) (*wat
 func (o *proxyOptions) plan(args, globalArgs []string) (*launch.Plan, error) {
 	commands, err := launch.ParseProxies(args)
 	if err == nil && slices.ContainsFunc(commands, func(c state.Command) bool { return c.Name == policy.GitPush }) {
-		err = fmt.Errorf("%s is not there over files: docker hostexec run and attach have it", policy.GitPush)
+		err = fmt.Errorf("%s does not work over files: docker hostexec run and attach have it", policy.GitPush)
 	}
 	if err != nil {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "--proxy "))
@@ -223,7 +223,7 @@ func resolveOwn(p *launch.Plan) error {
 	err = launch.ResolveCommands(p.Record.Commands, own, p.Elsewhere)
 	for _, c := range p.Record.Commands {
 		if at, found := osenv.LookPath(c.Name, all); err != nil && c.Path == "" && found && owner.Writable(at) {
-			return cli.Hint(fmt.Errorf("command %s is %s, which whoever makes requests can write", c.Name, at),
+			return cli.Hint(fmt.Errorf("command %s is %s, which callers can write", c.Name, at),
 				fmt.Sprintf("install it elsewhere, or name its place: --proxy %s=/path/to/%s", c.Name, c.Name))
 		}
 	}
@@ -278,9 +278,9 @@ func checkDirectory(home string, rec state.Session) error {
 		requests, _ := rec.Proxy.Dir(c.Name)
 		switch {
 		case v.Overlap(home, requests):
-			return cli.Hint(fmt.Errorf("requests in %s and hostexec's own state in %s would lie in each other", requests, home), "use another --dir, or set HOSTEXEC_HOME")
+			return cli.Hint(fmt.Errorf("the requests in %s and the state directory %s would lie in each other", requests, home), "use another --dir, or set HOSTEXEC_HOME")
 		case c.Path != "" && v.Route(c.Path).Through(v.Locate(requests)):
-			return fmt.Errorf("whoever can write requests could change %s, which %s runs: use another --dir", c.Path, c.Name)
+			return fmt.Errorf("callers could change %s, which %s runs: use another --dir", c.Path, c.Name)
 		}
 	}
 	return nil

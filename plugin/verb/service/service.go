@@ -181,7 +181,7 @@ func managerOf(kind string) (serviceManager, error) {
 	}
 	if kind == "" {
 		return serviceManager{}, cli.Hint(errors.New("not supported on "+runtime.GOOS+": there are systemd and launchd"),
-			"have docker hostexec resume --all --watch started at login by other means")
+			"start docker hostexec resume --all --watch at login by other means")
 	}
 	return serviceManager{}, fmt.Errorf("--manager %s: there are systemd and launchd", names.Quoted(kind))
 }

@@ -78,7 +78,7 @@ func (o *resumeOptions) args(cmd *cobra.Command, args []string) error {
 	case o.all:
 		return dockercli.NoArgs(cmd, args)
 	case o.watch:
-		return &cli.Failure{Code: cli.CodeVerb, Err: errors.New("--watch: it goes with --all")}
+		return &cli.Failure{Code: cli.CodeVerb, Err: errors.New("--watch needs --all")}
 	}
 	return dockercli.ExactArgs(1)(cmd, args)
 }
@@ -110,7 +110,7 @@ func resumable(s sessions.Session) error {
 
 // errDamaged returns the error for a session without a readable record.
 func errDamaged(s sessions.Session) error {
-	return cli.Hint(fmt.Errorf("the record of session %s is damaged: it is not known what its container may call", s.ID),
+	return cli.Hint(fmt.Errorf("the record of session %s is damaged: the commands of its container are not known", s.ID),
 		"docker rm -f "+s.ContainerName+", then docker hostexec run again")
 }
 
