@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# docker hostexec. `make demo` shows it, `make install` installs it, `make check` is what
-# has to pass. It needs Go; demo and integration tests need a Docker engine too.
+# docker hostexec. `make install` installs it, `make demo` shows it, `make check` runs all tests. All targets need Go.
+# demo and the integration tests also need a Docker engine.
 
 GO       ?= go
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.0.0-dev)
@@ -9,7 +9,7 @@ PLUGIN   := bin/docker-hostexec
 PLUGINS   = $(or $(DOCKER_CONFIG),$(HOME)/.docker)/cli-plugins
 LDFLAGS  := -s -w -X github.com/docker-hostexec/hostexec/plugin/entry.Version=$(VERSION)
 
-# The shim runs in the engine's Linux, whatever that is. It is embedded compressed.
+# The plugin contains a compressed shim for each architecture that an engine may run on.
 ARCHES   := amd64 arm64 arm 386 ppc64le s390x riscv64
 SHIMS    := $(ARCHES:%=plugin/inject/shims/linux-%.zst)
 SHELLS   := $(ARCHES:%=plugin/inject/shells/linux-%.zst)
@@ -17,37 +17,37 @@ SHIMSRC  := go.mod $(filter-out %_test.go,$(wildcard cmd/hostexec/*.go shim/*.go
 SHELLSRC := go.mod exec/shell/install.bash $(filter-out %_test.go,$(wildcard cmd/hostexec-shell/*.go \
 	$(patsubst %,exec/%/*.go,shell executor proctree dir limit names osenv)))
 
-# Tests named Integration need an engine, as do the measurements; all others must not.
+# Only tests named Integration and the measurements may need an engine.
 UNIT     := -skip 'Integration|TestBench'
-# Those that may run beside others mostly wait: for grace periods, and for the engine.
+# Parallel tests mostly wait: for grace periods, and for the engine.
 E2E      := -count=1 -timeout 60m -parallel 6
-# They wait more than they compute: two halves beside each other take two thirds of the time.
+# So two halves of them, run at the same time, take two thirds of the time.
 HALVES   := Integration[A-O] Integration[P-Z]
-# Some tests look at a moment that a busy machine can miss. A test that fails runs once more, alone, and its first
-# failure stays in the output. Two failures of a test fail the run; so do many failures, a panic, or a data race.
+# Some tests observe a moment that a busy machine can miss. A failed test runs once more, alone; its first failure stays
+# in the output. The run fails if a test fails twice, if more than six tests fail, or on a panic or a data race.
 ONCEMORE := $(GO) tool gotestsum --format pkgname --rerun-fails=1 --rerun-fails-max-failures=6 --rerun-fails-abort-on-data-race
 
 .PHONY: build install demo check test test-integration test-race test-whole test-32 e2e lint fmt bench attacks shims cross engine tools compose screenshots clean
 
 build: $(PLUGIN)
 
-# Go knows best what is up to date; only the shims it embeds have to be there first.
+# Go decides whether the program is up to date. The shims that it embeds must exist first.
 .PHONY: $(PLUGIN)
 $(PLUGIN): $(SHIMS) $(SHELLS)
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/docker-hostexec
 
 shims: $(SHIMS) $(SHELLS)
 
-# Its parts begin on pages. Go makes room for those of 64 KiB, which this one has not.
+# The segments of a program begin on pages. Go assumes pages of 64 KiB, but s390x has smaller ones.
 PAGES_s390x := -R 4096
-# This one's pages are of 64 KiB. Without copies of small functions in others it has one less.
+# ppc64le has pages of 64 KiB. Without inlined functions, the shim has one page less.
 SMALL_ppc64le := -gcflags=all=-l
 
-# A shim ends before it collects any garbage: the collector that is smaller, and sooner ready, will do.
+# A shim ends before it collects garbage, so it gets the collector that is smaller and starts faster.
 COLLECTOR := $(shell GOEXPERIMENT=nogreenteagc $(GO) env GOEXPERIMENT 2>/dev/null)
 
-# What a shim says that gets no thread is the runtime's to say: none of ours runs then. How it subscribes
-# to signals is a tenth of a call. Go takes what is in a directory with _ for no package.
+# Two changes of Go's runtime for shims: the message if no thread can be created, because no code of ours runs then;
+# and how the shim subscribes to signals, which was a tenth of a call. Go ignores directories that begin with _.
 OVERLAY  := bin/_overlay/$(shell $(GO) env GOVERSION)/overlay.json
 $(OVERLAY): plugin/inject/nothread.sed plugin/inject/signals.sed
 	mkdir -p $(@D)
@@ -62,7 +62,7 @@ plugin/inject/shims/linux-%.zst: $(SHIMSRC) bin/pack $(OVERLAY)
 	CGO_ENABLED=0 GOOS=linux GOARCH=$* GOARM=7 GOEXPERIMENT=$(COLLECTOR) $(GO) build -trimpath -overlay $(OVERLAY) $(SMALL_$*) -ldflags '-s -w -buildid= $(PAGES_$*)' -o bin/shims/linux-$*/hostexec ./cmd/hostexec
 	bin/pack bin/shims/linux-$*/hostexec $@
 
-# What runs shells in containers, for the engine's Linux too.
+# The program that runs shells in containers.
 plugin/inject/shells/linux-%.zst: $(SHELLSRC) bin/pack
 	CGO_ENABLED=0 GOOS=linux GOARCH=$* GOARM=7 $(GO) build -trimpath -ldflags '-s -w -buildid=' -o bin/shells/linux-$*/hostexec-shell ./cmd/hostexec-shell
 	bin/pack bin/shells/linux-$*/hostexec-shell $@
@@ -75,14 +75,14 @@ install: build
 	install -m 755 $(PLUGIN) '$(PLUGINS)/docker-hostexec'
 	@echo 'installed $(PLUGINS)/docker-hostexec: try docker hostexec run --help'
 
-# An image with nothing in it, whose only program is the host's make.
+# Runs the host's make from a container of an empty image.
 demo: build engine
 	tar -cf - -T /dev/null | docker import - hostexec-demo >/dev/null
 	env -u MAKEFLAGS -u MAKELEVEL $(PLUGIN) run --rm --proxy make --workspace=examples/demo hostexec-demo make
-	@echo 'There was no make in that container, and nothing else. It was the make of this host.'
+	@echo 'The image of that container is empty: make ran on this host.'
 
-# What make test does test-race does, too, but for the numbers of test-whole. It waits more
-# than it computes.
+# test-race includes the tests of make test; test-whole runs some of them without the race detector. These targets wait
+# more than they compute, so they run at the same time.
 check: lint
 	@$(MAKE) --no-print-directory -j2 -O test-race test-whole test-32 cross compose
 	@$(MAKE) --no-print-directory test-integration
@@ -93,13 +93,13 @@ test: $(SHIMS) $(SHELLS)
 test-race: $(SHIMS) $(SHELLS) tools
 	$(ONCEMORE) --packages=./... -- -race $(UNIT)
 
-# Tests that do a part of it under the race detector, which takes ten times as long; and signals with the
-# runtime that shims have.
+# Tests that do only a part of their work under the race detector, because it takes ten times as long; and tests of
+# signals with the runtime of shims.
 test-whole: $(OVERLAY)
 	$(GO) test -run 'TestLeak|TestKilled' ./exec/shell ./exec/audit
 	$(GO) test -overlay $(OVERLAY) -run 'Signal|Nohup' ./shim
 
-# Numbers that arrive fit an int of 32 bits, too. On amd64 the tests of frames and of flow control run with one.
+# Numbers in frames must also fit an int of 32 bits: on amd64, the tests of frames and of flow control run as 386.
 test-32:
 	@test "$$($(GO) env GOHOSTOS GOHOSTARCH | xargs)" != 'linux amd64' || CGO_ENABLED=0 GOARCH=386 $(GO) test ./shim/wire
 	@test "$$($(GO) env GOHOSTOS GOHOSTARCH | xargs)" != 'linux amd64' || CGO_ENABLED=0 GOARCH=386 $(GO) test -run 'Credit|Input|Relay' ./exec/call ./plugin/carrier/relay
@@ -121,26 +121,26 @@ lint:
 fmt:
 	gofmt -w cmd plugin exec shim e2e
 
-# The command line is for people on other systems too, whose engine is a Linux elsewhere.
+# The command line also builds for other systems, whose engine runs on Linux elsewhere.
 cross: $(SHIMS) $(SHELLS)
 	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 $(GO) build -o bin/cross/ ./cmd/docker-hostexec
 	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 $(GO) build -o bin/cross/ ./cmd/docker-hostexec
 
-# One table, of which docs/performance.md has the main rows; then starting a command against a bare fork.
+# Prints a table, whose main rows are in docs/performance.md, and then benchmarks of single packages.
 bench: build engine tools
 	@$(GO) test -run TestBench -count=1 -timeout 30m -v ./e2e
 	$(GO) test -run '^$$' -bench . ./exec/proctree ./exec/executor ./exec/policy ./exec/shell ./exec/audit
 
-# A hostile program on the host, in a sandbox, in a container and by git-push: the table of e2e/tables/modes.md.
+# Prints what a hostile program can do on the host, in a sandbox, in a container and by git-push: e2e/tables/modes.md.
 attacks: build engine tools
 	@$(GO) test -run 'TestIntegrationAttackModes$$' -count=1 -v ./e2e
 
-# Without an engine the tests that need one fail here, and are not passed over.
+# Without an engine, the tests that need one fail here. They are not skipped.
 engine:
 	@docker info >/dev/null || { echo 'make: no Docker engine answers: docker info' >&2; exit 1; }
 
-# COMMAND:PACKAGE: programs that the tests run, and the Debian package of each. The race detector needs
-# a C compiler; images are made from busybox; calls are measured against ssh.
+# COMMAND:PACKAGE: programs that the tests run, and their Debian packages. The race detector needs a C compiler. Images
+# are made from busybox. The measurements compare calls with ssh.
 TOOLS := git:git make:make g++:g++ perl:perl rsync:rsync cmake:cmake ninja:ninja-build autoconf:autoconf patch:patch \
 	/usr/bin/python3:python3 less:less ps:procps busybox:busybox-static bindfs:bindfs gcc:gcc /usr/include/stdio.h:libc6-dev \
 	ssh:openssh-client /usr/sbin/sshd:openssh-server podman:podman runc:runc chromium:chromium \
@@ -152,15 +152,15 @@ tools:
 	test -z "$$missing" || { test "$$(id -u)" = 0 && apt-get -qq update && apt-get -qq install -y --no-install-recommends $$missing >/dev/null; } || \
 		{ echo "make: the tests need Debian packages: apt-get install$$missing" >&2; exit 1; }
 
-# The docker compose of the tests: not every system has one, and 1.x will not do. It is built
-# from a copy of its module, once, which takes a minute or two.
+# The docker compose of the tests, because not every system has version 2. It is built once, from a copy of its module,
+# in a minute or two.
 COMPOSE := v2.40.3
 
 compose: bin/docker-compose-$(COMPOSE)
 
 bin/docker-compose-$(COMPOSE):
 	@module=$$($(GO) mod download -json github.com/docker/compose/v2@$(COMPOSE) | sed -n 's/^.*"Dir": "\(.*\)".*$$/\1/p'); \
-	test -d "$$module" || { echo 'make: the tests need docker compose, whose module cannot be had' >&2; exit 1; }; \
+	test -d "$$module" || { echo 'make: the tests need docker compose, but its module cannot be downloaded' >&2; exit 1; }; \
 	mkdir -p bin && copy=$$(mktemp -d) && trap 'rm -rf "$$copy"' EXIT && cp -r "$$module/." "$$copy" && chmod -R u+w "$$copy" && \
 	CGO_ENABLED=0 $(GO) -C "$$copy" build -trimpath -ldflags '-s -w -X github.com/docker/compose/v2/internal.Version=$(COMPOSE)' -o '$(CURDIR)/$@' ./cmd
 

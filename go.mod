@@ -4,20 +4,20 @@ go 1.26.0
 
 // What the program needs.
 require (
-	al.essio.dev/pkg/shellescape v1.6.1 // shows commands as a shell would need them typed
-	github.com/aymanbagabas/go-udiff v0.4.1 // shows what has changed in files since they were approved
+	al.essio.dev/pkg/shellescape v1.6.1 // quotes commands for a shell
+	github.com/aymanbagabas/go-udiff v0.4.1 // shows how files differ from the approved ones
 	github.com/containerd/console v1.0.5 // pseudo-terminals of the host
-	github.com/containerd/errdefs v1.0.0 // tells the engine's errors apart
-	github.com/docker/cli v28.5.2+incompatible // docker run itself, and everything a docker plugin shares with docker
-	github.com/docker/docker v28.5.2+incompatible // the engine's client, the one that docker/cli uses
+	github.com/containerd/errdefs v1.0.0 // distinguishes the engine's errors
+	github.com/docker/cli v28.5.2+incompatible // docker run itself, and the code that plugins share with docker
+	github.com/docker/docker v28.5.2+incompatible // the engine's client, as in docker/cli
 	github.com/docker/go-units v0.5.0 // sizes and ages as docker prints them
-	github.com/fsnotify/fsnotify v1.9.0 // tells when a command of a shell has ended
+	github.com/fsnotify/fsnotify v1.9.0 // reports when a command of a shell has ended
 	github.com/gofrs/flock v0.13.1 // one watcher for each session
 	github.com/klauspost/compress v1.18.7 // the shims are embedded compressed
 	github.com/moby/sys/atomicwriter v0.1.0 // replaces a file in one step, synced
 	github.com/moby/sys/mountinfo v0.7.2 // parses mount tables
 	github.com/opencontainers/image-spec v1.1.1 // a type in the engine client's ContainerCreate
-	github.com/spf13/cobra v1.10.2 // the command line, as docker/cli has it
+	github.com/spf13/cobra v1.10.2 // the command line, as in docker/cli
 	github.com/spf13/pflag v1.0.10 // the flags of docker/cli's commands
 	go.opentelemetry.io/otel v1.43.0 // silences the telemetry that docker/cli links
 	go.yaml.in/yaml/v3 v3.0.6 // config.yaml: its nodes know their lines and keep their comments
@@ -26,13 +26,13 @@ require (
 
 // What the tests need.
 require (
-	github.com/chromedp/cdproto v0.159.0 // a browser's words for what the next one does
-	github.com/chromedp/chromedp v0.22.1 // a browser for tests to look at the page with
-	github.com/creack/pty v1.1.24 // terminals for tests to type at
-	github.com/rogpeppe/go-internal v1.16.0 // testscript: what a user types, as a script
+	github.com/chromedp/cdproto v0.159.0 // the browser protocol of chromedp
+	github.com/chromedp/chromedp v0.22.1 // tests of the page in a browser
+	github.com/creack/pty v1.1.24 // terminals for tests
+	github.com/rogpeppe/go-internal v1.16.0 // testscript: commands that a user types, as a script
 )
 
-// Versions that docker/cli v28.5.2 builds with: it has no go.mod, and the newest of each do not (go-archive
+// The versions with which docker/cli v28.5.2 builds: it has no go.mod, and does not build with the newest (go-archive
 // must stay v0.1.0). They are those of its vendor.mod, with security fixes.
 require (
 	github.com/Azure/go-ansiterm v0.0.0-20250102033503-faa5f7b0171c // indirect
@@ -95,7 +95,7 @@ require (
 	go.opentelemetry.io/otel/trace v1.43.0 // indirect
 	go.opentelemetry.io/proto/otlp v1.5.0 // indirect
 	golang.org/x/crypto v0.54.0 // indirect
-	golang.org/x/net v0.57.0 // bpf: the filter of the sandbox
+	golang.org/x/net v0.57.0 // bpf: the sandbox's filter of system calls
 	golang.org/x/sync v0.22.0 // indirect
 	golang.org/x/term v0.45.0 // indirect
 	golang.org/x/text v0.40.0 // indirect
@@ -125,7 +125,7 @@ require (
 	honnef.co/go/tools v0.7.0 // indirect
 )
 
-require github.com/landlock-lsm/go-landlock v0.11.0 // landlock/syscall: the calls of Landlock, for one thread
+require github.com/landlock-lsm/go-landlock v0.11.0 // landlock/syscall: the system calls of Landlock, for one thread
 
 require kernel.org/pub/linux/libs/security/libcap/psx v1.2.77 // indirect
 
@@ -133,5 +133,5 @@ require kernel.org/pub/linux/libs/security/libcap/psx v1.2.77 // indirect
 tool (
 	golang.org/x/tools/cmd/deadcode // finds functions that nothing calls
 	gotest.tools/gotestsum // runs a failed integration test again, alone
-	honnef.co/go/tools/cmd/staticcheck // finds mistakes that vet does not look for
+	honnef.co/go/tools/cmd/staticcheck // finds mistakes that vet does not find
 )

@@ -95,7 +95,7 @@ func TestIntegrationOneSession(t *testing.T) {
 	c = h.Holding(t, "--network", "none", "--proxy", "htrue=/bin/true")
 	r = h.Docker(t, "hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", c.ID)
 	want(t, "attach of what run made", r.Code, 125)
-	want(t, "attach of what run made", strings.Contains(r.Err, " has session "+c.Session+" from the start\n"), true)
+	want(t, "attach of what run made", strings.Contains(r.Err, " was created with session "+c.Session+"\n"), true)
 }
 
 // treeOfShell is a call that keeps running, and its process on the host.
@@ -132,11 +132,11 @@ func TestIntegrationAttachRefused(t *testing.T) {
 		name, says string
 		c          *Container
 	}{
-		{"read-only", "is read-only: nothing can be put into it\nhostexec: hint: make it with docker hostexec run", h.startUnknown(t, "--read-only")},
+		{"read-only", "is read-only: nothing can be put into it\nhostexec: hint: create it with docker hostexec run", h.startUnknown(t, "--read-only")},
 		{"a tmpfs over /run", "has a mount over /run/hostexec: nothing can be copied there", h.startUnknown(t, "--tmpfs", "/run")},
 		{"stopped", "does not run: it is exited\nhostexec: hint: docker start ", stopped},
 		{"paused", " is paused\nhostexec: hint: docker unpause ", paused},
-		{"made by run", " from the start\nhostexec: hint: it can call already; if its watcher has gone: docker hostexec resume ", h.Holding(t, "--proxy", "htrue=/bin/true")},
+		{"made by run", "\nhostexec: hint: it can call already; if its watcher has ended: docker hostexec resume ", h.Holding(t, "--proxy", "htrue=/bin/true")},
 		{"none", "No such container", &Container{ID: "nosuchcontainer"}},
 	} {
 		r := h.Docker(t, "hostexec", "attach", "--detach", "--proxy", "hsh=/bin/sh", tt.c.ID)

@@ -40,9 +40,9 @@ func (b *bench) calls(t *testing.T) {
 	b.row("call of a command that does nothing, p95", ratio(quantile(call, 0.95)/base)+" U", "", true)
 	b.row("call of `true`, which starts a C library first, p50", ratio(quantile(libc, 0.5)/base)+" U", "", true)
 	faster := quantile(exec, 0.5) / p50
-	b.row("`docker exec` of the same, p50, in calls", ratio(faster), ">= 25", faster >= 25)
+	b.row("`docker exec` of the same, p50, as a multiple of a call", ratio(faster), ">= 25", faster >= 25)
 	faster = quantile(multi, 0.5) / p50
-	b.row("ssh of the same over a shared connection, p50, in calls", ratio(faster), ">= 5", faster >= 5)
+	b.row("ssh of the same over a shared connection, p50, as a multiple of a call", ratio(faster), ">= 5", faster >= 5)
 }
 
 // sandbox measures what a sandbox adds to the start of a program. Calls on the host and in the sandbox take turns.
@@ -60,9 +60,9 @@ func (b *bench) sandbox(t *testing.T) {
 		on, in = append(on, lists[0]...), append(in, lists[1]...)
 	}
 	p50 := quantile(in, 0.5) / quantile(on, 0.5)
-	b.row("call of `true` in a sandbox, in calls on the host, p50", ratio(p50), "<= 1.5", p50 <= 1.5)
-	b.row("call of `true` in a sandbox, in calls on the host, p95", ratio(quantile(in, 0.95)/quantile(on, 0.95)), "", true)
-	b.row("call of `true` in a sandbox, more than on the host, p50", millis(quantile(in, 0.5)-quantile(on, 0.5)), "", true)
+	b.row("call of `true` in a sandbox, p50, as a multiple of one on the host", ratio(p50), "<= 1.5", p50 <= 1.5)
+	b.row("call of `true` in a sandbox, p95, as a multiple of one on the host", ratio(quantile(in, 0.95)/quantile(on, 0.95)), "", true)
+	b.row("call of `true` in a sandbox, p50, more than on the host", millis(quantile(in, 0.5)-quantile(on, 0.5)), "", true)
 }
 
 // kills measures how long a command outlives its shim when that is killed.

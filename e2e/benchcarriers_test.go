@@ -41,7 +41,7 @@ func (b *bench) reach(t *testing.T) {
 		call = append(call, b.clock(t, "docker", "exec", relay.ID, "bash", "-c", "hsh -c 'head -c 268435456 /dev/zero' | cat >/dev/null"))
 	}
 	through := quantile(exec, 0.5) / quantile(call, 0.5)
-	b.row("256 MiB of stdout over a relay, throughput as `docker exec`'s", ratio(through), ">= 0.6", through >= 0.6)
+	b.row("256 MiB of stdout over a relay: throughput, as a fraction of `docker exec`'s", ratio(through), ">= 0.6", through >= 0.6)
 }
 
 // attached measures attach against docker exec, and what watchers of a hundred containers
@@ -62,7 +62,7 @@ func (b *bench) attached(t *testing.T) {
 		took = append(took, attach(c))
 	}
 	times := quantile(took, 0.5) / quantile(exec, 0.5)
-	b.row("attach of a running container, p50, in `docker exec`s", ratio(times), "<= 4", times <= 4)
+	b.row("attach of a running container, p50, as a multiple of `docker exec`", ratio(times), "<= 4", times <= 4)
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, 4)
 	for _, c := range all[20:] {

@@ -28,7 +28,7 @@ func (b *bench) gitPush(t *testing.T) {
 	}
 	times := quantile(through, 0.5) / quantile(direct, 0.5)
 	b.row("`git push` of a commit by the host's git, p50", millis(quantile(direct, 0.5)), "", true)
-	b.row("the same in a container by `git-push`, in pushes of the host's git, p50", ratio(times), "", true)
+	b.row("the same in a container by `git-push`, p50, as a multiple of it", ratio(times), "", true)
 }
 
 // pushTime returns the time that bash has measured, in nanoseconds.

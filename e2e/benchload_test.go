@@ -22,7 +22,7 @@ func (b *bench) stream(t *testing.T) {
 	b.row("the command's 0, 1, 2 are the caller's own pipes", strings.TrimSpace(r.Out), "true true true", r.Out == "true true true\n")
 	lists := b.timesOf(t, c, "through", rounds, "/probe", "gen", bytes, "--", "/run/hostexec/bin/hp", "gen", bytes)
 	speed := quantile(lists[0], 0.5) / quantile(lists[1], 0.5)
-	b.row("1 GiB of stdout, throughput as a local pipe's", ratio(speed), ">= 0.8", speed >= 0.8)
+	b.row("1 GiB of stdout: throughput, as a fraction of a local pipe's", ratio(speed), ">= 0.8", speed >= 0.8)
 }
 
 // flight measures 1000 calls in flight together.
@@ -123,6 +123,6 @@ func (b *bench) runs(t *testing.T) {
 	}
 	over := func(ours, docker int) float64 { return quantile(took[ours], 0.5) - quantile(took[docker], 0.5) }
 	b.row("`docker run`, p50", millis(quantile(took[2], 0.5)), "", true)
-	b.row("`docker hostexec run` over it, read-only, p50", "+"+millis(over(1, 0)), "<= +30 ms", over(1, 0) <= 30e6)
-	b.row("`docker hostexec run` over it, with login-shell links, p50", "+"+millis(over(3, 2)), "<= +75 ms", over(3, 2) <= 75e6)
+	b.row("`docker hostexec run --read-only`, p50, more than `docker run`", "+"+millis(over(1, 0)), "<= +30 ms", over(1, 0) <= 30e6)
+	b.row("`docker hostexec run`, p50, more than `docker run`", "+"+millis(over(3, 2)), "<= +75 ms", over(3, 2) <= 75e6)
 }

@@ -62,7 +62,7 @@ func TestIntegrationDoctor(t *testing.T) {
 	}{
 		{"nothing", func(*testing.T, *Host) {}, map[string]string{
 			"engine ok": "API 1.|at unix://|as root", "carrier ok": "not known yet", "architecture ok": "shims for", "configuration ok": "there is none"}},
-		{"no state yet", func(t *testing.T, h *Host) { check(t, os.Remove(h.State)) }, map[string]string{"state directory ok": "is not there yet"}},
+		{"no state yet", func(t *testing.T, h *Host) { check(t, os.Remove(h.State)) }, map[string]string{"state directory ok": "does not exist yet"}},
 		{"no engine", func(t *testing.T, h *Host) { h.Env = append(h.Env, "DOCKER_HOST=unix://"+h.Home+"/none") }, map[string]string{
 			"engine fail": "/none|systemctl start docker", "architecture warn": "not known", "uid mapping warn": "not known", "engine events warn": "not known"}},
 		{"no context", func(t *testing.T, h *Host) { h.Env = append(h.Env, "DOCKER_CONTEXT=none") }, map[string]string{
@@ -73,7 +73,7 @@ func TestIntegrationDoctor(t *testing.T) {
 			"engine fail": "does not answer within 10s", "architecture warn": "", "uid mapping warn": "", "engine events warn": ""}},
 		{"another engine", func(t *testing.T, h *Host) {
 			h.Write(t, h.State, "engines.json", `{"unix:///var/run/docker.sock": {"id": "X", "carrier": "socket"}}`, 0o600)
-		}, map[string]string{"carrier warn": "another engine, at the same place"}},
+		}, map[string]string{"carrier warn": "another engine at the same address"}},
 		{"a broken file", func(t *testing.T, h *Host) {
 			h.Write(t, h.State, "config.yaml", "approval: {}\nbogus: 1\n", 0o600)
 			h.mkdir(t, filepath.Join(h.State, "projects"))
@@ -85,7 +85,7 @@ func TestIntegrationDoctor(t *testing.T) {
 		{"a long path", func(t *testing.T, h *Host) {
 			h.Env = append(h.Env, "HOSTEXEC_HOME="+h.State+"/"+strings.Repeat("x", 100))
 		},
-			map[string]string{"sockets warn": "of at most 107 bytes|a shorter path", "state directory ok": "not there yet"}},
+			map[string]string{"sockets warn": "of at most 107 bytes|a shorter path", "state directory ok": "does not exist yet"}},
 		{"no place for it", func(t *testing.T, h *Host) { h.Env = append(h.Env, "HOSTEXEC_HOME=/proc/self/state") }, map[string]string{
 			"events fail": "", "sockets fail": "", "locks fail": "", "state directory fail": "HOSTEXEC_HOME"}},
 	} {

@@ -58,7 +58,7 @@ func TestIntegrationGroup(t *testing.T) {
 		t.Errorf("the rows have the groups %v, want the same", groups)
 	}
 	r := h.Docker(t, "hostexec", "approve", "--times", "2", ids[1])
-	if r.Code != 0 || r.Out != ids[1]+"\n" || !strings.Contains(r.Err, "the same waits elsewhere: docker hostexec approve --times 2 "+ids[0]+" "+ids[2]) {
+	if r.Code != 0 || r.Out != ids[1]+"\n" || !strings.Contains(r.Err, "the same request waits elsewhere: docker hostexec approve --times 2 "+ids[0]+" "+ids[2]) {
 		t.Errorf("approve of one: %v", r)
 	}
 	want(t, "stdout", calls[1].Ended(t).Out, h.Work+"/d1\n")
@@ -84,7 +84,7 @@ func TestIntegrationGroupByKey(t *testing.T) {
 	m.Expect(t, "in "+h.Work+"/d1 (/w in the container)")
 	m.Expect(t, "a until the session ends, ")
 	late := all[2].Start(t, "hsh", "-c", "pwd")
-	m.Expect(t, "The same was asked once more.")
+	m.Expect(t, "The same request came once more.")
 	m.Expect(t, "Request "+ids[0]+" and 2 that differ")
 	m.Expect(t, "a until the session ends, ")
 	m.Type(t, "a")

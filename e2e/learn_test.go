@@ -94,7 +94,7 @@ func learnAndWrite(t *testing.T, h *Host, sandbox bool) {
 		rules = `cat /src(?:/[A-Za-z0-9_][A-Za-z0-9._-]*)+/ (confined); ` + rules
 	}
 	want(t, "rules", strings.Join(shapes, "; "), rules)
-	want(t, "reasons", strings.Join(reasons, "; "), "seq: its question was about more than its arguments; : the log has not all of the arguments: they are long, or redacted; "+
+	want(t, "reasons", strings.Join(reasons, "; "), "seq: its question was about more than its arguments; : the log does not have all of the arguments: they are long or redacted; "+
 		"make: it runs code that the container may have written: where: sandbox confines it; sh: sh runs what its arguments say; wc: it reads files, and the container may put a link to another file of this host there: where: sandbox confines it")
 	if r := h.feed(t, "n\n", "docker", "hostexec", "policy", "learn", "--write"); r.Code != 1 || !strings.Contains(r.Err, "not written") {
 		t.Errorf("without a confirmation: %v", r)

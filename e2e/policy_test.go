@@ -81,8 +81,8 @@ func TestIntegrationRules(t *testing.T) {
 	}{
 		{"no stdin, no terminal", "unread\n", []string{"sh", "-c", "tty; cat; echo end"}, "not a tty\nend\n", 0, "*"},
 		{"stdin as a pipe", "read\n", []string{"sh", "-c", "cat"}, "read\n", 0, ""},
-		{"the output is cut", "", []string{"sh", "-c", "seq 100000"}, "*", 125, "cut after 1024 bytes, which is all that sh/cut gives it"},
-		{"time is up", "", []string{"sh", "-c", "echo begun; sleep 98 & sleep 98"}, "begun\n", 124, "ended after 3s, which is all that sh/slow gives it"},
+		{"the output is cut", "", []string{"sh", "-c", "seq 100000"}, "*", 125, "cut after 1024 bytes, the limit of sh/cut"},
+		{"time is up", "", []string{"sh", "-c", "echo begun; sleep 98 & sleep 98"}, "begun\n", 124, "ended after 3s, the timeout of sh/slow"},
 		{"a rule that denies", "", []string{"sh", "-c", "echo denied"}, "", 126, "denied by rule sh/no"},
 		{"no rule", "", []string{"sh", "-c", "echo other"}, "", 126, "no rule of sh allows these arguments"},
 		{"a file", "", []string{"cat", "f"}, "data\n", 0, ""},
@@ -121,7 +121,7 @@ func TestIntegrationRules(t *testing.T) {
 			}
 		}
 		want(t, "a list, and a stdin with data", c.Sh(t, "hostexec echo ok <f").String(), Result{Out: "ok\n",
-			Err: "hostexec: stdin was not passed on: a command that a rule or list allows gets none unless its rule says stdin: pipe\n"}.String())
+			Err: "hostexec: stdin was not passed on: a command that a rule or list allows gets it only if the rule has stdin: pipe\n"}.String())
 		if r := c.Exec(t, "hostexec", "sh", "-c", "seq 100000"); len(r.Out) != 1024 {
 			t.Errorf("%d bytes came of the output that is cut", len(r.Out))
 		}

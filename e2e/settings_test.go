@@ -104,7 +104,7 @@ func TestIntegrationSHA256(t *testing.T) {
 		}
 		refused := func(command string) {
 			t.Helper()
-			if r := c.Exec(t, "hostexec", command); r.Code != 126 || r.Out != "" || !strings.Contains(r.Err, "not the program whose sha256 the policy names") {
+			if r := c.Exec(t, "hostexec", command); r.Code != 126 || r.Out != "" || !strings.Contains(r.Err, "not the program that the policy names by its sha256") {
 				t.Errorf("%s: %v", command, r)
 			}
 		}

@@ -119,7 +119,7 @@ func TestIntegrationPassEnv(t *testing.T) {
 		r = h.Run(t, "--rm", "--proxy", "hsh=/bin/sh", "--pass-env", "ONE", "-e", "ONE=1", image(t, "busybox"), "sh", "-c",
 			`hostexec --env ONE=2 hsh -c 'echo "$ONE"'; hostexec --env TWO=3 hsh -c 'echo never'`)
 		want(t, "--env", fmt.Sprint(r.Code, " ", r.Out), "126 2\n")
-		if says := "hostexec: --env: the host does not let TWO through: docker hostexec run --pass-env NAME on the host does\n"; r.Err != says {
+		if says := "hostexec: --env: the host does not accept TWO: docker hostexec run --pass-env NAME on the host accepts NAME\n"; r.Err != says {
 			t.Errorf("stderr is %q, want %q", r.Err, says)
 		}
 	}

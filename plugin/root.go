@@ -29,9 +29,8 @@ const rootLong = `Let the programs of a container call commands of this host
 
   docker hostexec run --proxy make --workspace IMAGE
 
-This is docker run, but a program in the container that calls make runs the make of this host.
-On the host, docker hostexec status shows the session. In the container, hostexec ls lists the
-commands.`
+This is docker run, but make in the container runs this host's make. docker hostexec status
+lists sessions. In the container, hostexec ls lists the commands.`
 
 // newRootCommand returns docker hostexec and all its verbs. A watcher does not need it, and would keep it in
 // memory.

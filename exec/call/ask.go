@@ -48,7 +48,7 @@ type asking struct {
 func (x asking) ask(ctx context.Context) (bool, error) {
 	ask := x.w.question(x.req)
 	if n := size(ask.Args) + size(ask.Notes); n > maxShown {
-		a := approval.Answer{Outcome: approval.Refused, Reason: fmt.Sprintf("%d bytes to read are more than a person reads", n)}
+		a := approval.Answer{Outcome: approval.Refused, Reason: fmt.Sprintf("it has %d bytes of text, more than a person reads", n)}
 		return false, errors.Join(x.deny(ctx, x.w, a.Reason), x.end(denied(x.req, x.w, a)))
 	}
 	x.w.findPaths(&ask, x.server.Queue.PathsOf(ask))
@@ -145,9 +145,9 @@ func (w *authorizedCall) question(req *request) approval.Question {
 	}
 	switch {
 	case req.keep:
-		q.Notes = append(slices.Clip(q.Notes), "it goes on in the background, even when the container has ended, until it ends by itself or is stopped")
+		q.Notes = append(slices.Clip(q.Notes), "it continues in the background, also after the container has ended")
 	case req.detached:
-		q.Notes = append(slices.Clip(q.Notes), "it goes on in the background, without its caller")
+		q.Notes = append(slices.Clip(q.Notes), "it continues in the background, without its caller")
 	}
 	return q
 }

@@ -52,7 +52,7 @@ func TestServe(t *testing.T) {
 		{"not executable", []string{"passwd"}, wire.Failed, 126, "", "passwd: not executable on the host"},
 		{"no verb", []string{"hostexec"}, wire.Exited, 1, "", "Usage: hostexec <command>"},
 		{"verb before command", []string{"hostexec", "--", "ls"}, wire.Refused, 127, "", "ls: not a proxied command"},
-		{"itself after --", []string{"hostexec", "--", "hostexec"}, wire.Refused, 127, "", "hostexec ls shows the commands there are"},
+		{"itself after --", []string{"hostexec", "--", "hostexec"}, wire.Refused, 127, "", "hostexec ls lists the commands"},
 		{"nothing after --", []string{"hostexec", "--"}, wire.Failed, 125, "", "see hostexec --help"},
 		{"unknown flag", []string{"hostexec", "--bogus"}, wire.Failed, 125, "", "unknown flag: --bogus"},
 		{"version", []string{"hostexec", "--version"}, wire.Exited, 0, "hostexec version v0\n", ""},

@@ -80,14 +80,14 @@ func (r *request) setEnv(env, pass []string) *Failure {
 		if _, ok := set[name]; ok {
 			continue
 		}
-		e := Failure{Status: StatusRefused, Reason: "--env: the host does not let " + names.Printable(Truncate(name)) + " through"}
+		e := Failure{Status: StatusRefused, Reason: "--env: the host does not accept " + names.Printable(Truncate(name))}
 		switch _, terminal := terminalVars[name]; {
 		case terminal:
-			e.Reason = "--env: not a value that a terminal has: " + name
+			e.Reason = "--env: not a valid value of " + name
 		case name == "PATH":
 			e.Hint = "PATH is never passed on"
 		default:
-			e.Hint = "docker hostexec run --pass-env NAME on the host does"
+			e.Hint = "docker hostexec run --pass-env NAME on the host accepts NAME"
 		}
 		return &e
 	}

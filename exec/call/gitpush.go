@@ -50,7 +50,7 @@ func (x *exchange) gitHelper(ctx context.Context) error {
 		return x.peer.end(Failure{Status: StatusFailed, Name: policy.GitHelper, Reason: "git calls it for URLs that begin with hostexec::", Hint: "hostexec ls shows how git uses it"})
 	}
 	if c, ok := x.peer.conn.(oneAnswer); ok && c.OneAnswer() != "" {
-		return x.peer.end(Failure{Status: StatusUnsupported, Name: policy.GitPush, Reason: "git needs a connection, which calls over " + c.OneAnswer() + " are not", Hint: "start the container without --carrier " + c.OneAnswer()})
+		return x.peer.end(Failure{Status: StatusUnsupported, Name: policy.GitPush, Reason: "git does not work over " + c.OneAnswer(), Hint: "run git in the container"})
 	}
 	x.req.git = &gitCall{name: x.req.Args[1], address: x.req.Args[2]}
 	x.req.Args = []string{policy.GitPush, "fetch", x.req.git.address}

@@ -92,7 +92,7 @@ func TestJobMayBeKept(t *testing.T) {
 	c.Exec(t, wire.FDNull, "hostexec", "-d", "--keep", "git", "push")
 	<-changed
 	q := s.Queue.Pending()[0]
-	if len(q.Notes) != 1 || !strings.Contains(q.Notes[0], "even when the container has ended") {
+	if len(q.Notes) != 1 || !strings.Contains(q.Notes[0], "also after the container has ended") {
 		t.Errorf("notes = %q", q.Notes)
 	}
 	if err := s.Queue.Approve(q.ID, q.Digest(), q.Waiting, "ann"); err != nil {

@@ -30,7 +30,7 @@ func programOf(name string) string {
 	return name
 }
 
-var errChanged = errors.New("it is not the program whose sha256 the policy names")
+var errChanged = errors.New("it is not the program that the policy names by its sha256")
 
 // notFoundError means that the host has no program with the name of the command.
 type notFoundError struct{}
@@ -48,7 +48,7 @@ func (sc *SessionState) findProgram(v *policy.Verdict) error {
 	}
 	if v.Place.Contained() { // it is the image's
 		if v.SHA256 != "" {
-			return errors.New("the policy has its sha256, which nobody knows in a container: name the image by its digest")
+			return errors.New("the policy has its sha256, which cannot be checked in a container: name the image by its digest")
 		}
 		return nil
 	}

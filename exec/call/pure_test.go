@@ -113,10 +113,10 @@ func TestSetEnv(t *testing.T) {
 		{"empty", []string{"CI="}, "", ""},
 		{"an equals sign", []string{"CI=a=b"}, "a=b", ""},
 		{"twice", []string{"CI=1", "TERM=vt100", "CI=2"}, "2", ""},
-		{"not passed", []string{"CI=1", "LD_PRELOAD=/x"}, "before", "--env: the host does not let LD_PRELOAD through"},
-		{"strange", []string{"a\x1b\n=x"}, "before", `--env: the host does not let "a\x1b\n" through`},
-		{"PATH", []string{"PATH=/x"}, "before", "--env: the host does not let PATH through"},
-		{"no terminal", []string{"TERM=/etc/x"}, "before", "--env: not a value that a terminal has: TERM"},
+		{"not passed", []string{"CI=1", "LD_PRELOAD=/x"}, "before", "--env: the host does not accept LD_PRELOAD"},
+		{"strange", []string{"a\x1b\n=x"}, "before", `--env: the host does not accept "a\x1b\n"`},
+		{"PATH", []string{"PATH=/x"}, "before", "--env: the host does not accept PATH"},
+		{"no terminal", []string{"TERM=/etc/x"}, "before", "--env: not a valid value of TERM"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			req := &request{env: []string{"CI=before"}}

@@ -51,18 +51,18 @@ func refusal(sc *SessionState, req *request, v *policy.Verdict, verbs []string) 
 	case v.Rule == policy.RuleBroken:
 		e.Status = StatusRefused
 	case v.Known() && v.Rule == "" && req.Args[0] != policy.Shell: // nothing forbids it
-		e.Status, e.Hint = StatusRefused, nearest(sc.Policy, req)+fmt.Sprintf("docker hostexec policy explain -- %s ... on the host tells why; to be asked for it from now on, %s there", e.Name, policyAdd(req.Args))
+		e.Status, e.Hint = StatusRefused, nearest(sc.Policy, req)+fmt.Sprintf("docker hostexec policy explain -- %s ... on the host tells why; to be asked about it from now on, %s there", e.Name, policyAdd(req.Args))
 	case v.Known() && !strings.HasPrefix(v.Rule, "--proxy "):
 		e.Status, e.Hint = StatusRefused, fmt.Sprintf("docker hostexec policy explain -- %s ... on the host tells why", e.Name)
 	case v.Known():
 		e.Status, e.Hint = StatusRefused, fmt.Sprintf("to allow it, start %s --proxy %s on the host", sc.start(), e.Name)
 	case policy.ValidName(req.Args[0]) && req.Args[0] != Name: // which run would refuse to proxy
-		e.Hint = fmt.Sprintf("hostexec ls shows what is; to add it now, %s on the host, or start %s --proxy %s there", policyAdd(req.Args), sc.start(), e.Name)
+		e.Hint = fmt.Sprintf("hostexec ls lists the proxied commands; to add it now, %s on the host, or start %s --proxy %s there", policyAdd(req.Args), sc.start(), e.Name)
 		if meant := meant(req.Args[0], append(sc.Policy.Names(), verbs...)); meant != "" {
 			e.Hint = "did you mean " + meant + "? " + e.Hint
 		}
 	default:
-		e.Hint = "hostexec ls shows the commands there are"
+		e.Hint = "hostexec ls lists the commands"
 	}
 	return e
 }
@@ -156,7 +156,7 @@ func elsewhere(sc *SessionState) string {
 		}
 		hint := "change to a directory below " + strings.Join(at, " or ")
 		if sc.Dirs.Unused() != "" {
-			hint += ", or mount the host's directory here, too: beside mounts, --workdir-host has no effect"
+			hint += ", or mount the host's directory here, too: in a container with mounts, --workdir-host has no effect"
 		}
 		return hint
 	}
@@ -171,7 +171,7 @@ func elsewhere(sc *SessionState) string {
 func keepDenied(req *request, v *policy.Verdict) Failure {
 	name := quoteWord(req.Args[0])
 	return Failure{Status: StatusRefused, Name: name, Reason: "--keep: " + errKeepDenied.Error(), Rule: v.Rule, Request: req.ID,
-		Hint: "on the host, a rule with keep: true or docker hostexec run --proxy " + name + ",keep lets it"}
+		Hint: "to allow it, add keep: true to the rule, or start docker hostexec run --proxy " + name + ",keep, on the host"}
 }
 
 var errKeepDenied = errors.New("no rule allows this job to outlive its container")
@@ -245,19 +245,19 @@ func endedByLimit(req *request, v *policy.Verdict, over *limit.Error) Failure {
 // tooLong answers a request whose command was ended by the policy's timeout.
 func tooLong(req *request, v *policy.Verdict) Failure {
 	return Failure{Status: StatusTimeout, Name: quoteWord(req.Args[0]), Rule: v.Rule, Request: req.ID,
-		Reason: fmt.Sprintf("ended after %s, which is all that %s gives it", v.Timeout, v.Rule)}
+		Reason: fmt.Sprintf("ended after %s, the timeout of %s", v.Timeout, v.Rule)}
 }
 
 // callerDeadlineExceeded answers a request whose caller set a deadline that has passed.
 func callerDeadlineExceeded(req *request, rule string) Failure {
 	return Failure{Status: StatusTimeout, Name: quoteWord(req.Args[0]), Rule: rule, Request: req.ID,
-		Reason: fmt.Sprintf("timeout: ended after %s, which is all the time that its caller gave it", req.limit)}
+		Reason: fmt.Sprintf("timeout: ended after %s, the limit of its caller", req.limit)}
 }
 
 // outputLimitExceeded ends a call whose command wrote more than the policy lets through.
 func outputLimitExceeded(req *request, v *policy.Verdict) Failure {
 	return Failure{Status: StatusFailed, Name: quoteWord(req.Args[0]), Rule: v.Rule, Request: req.ID,
-		Reason: fmt.Sprintf("the output was cut after %d bytes, which is all that %s gives it", v.Profile.Output, v.Rule)}
+		Reason: fmt.Sprintf("the output was cut after %d bytes, the limit of %s", v.Profile.Output, v.Rule)}
 }
 
 // outputMissing warns of output that was not written. lost is of fullDisk.
@@ -271,13 +271,13 @@ func notRun(req *request, v *policy.Verdict, err error) Failure {
 	case errors.As(err, &hint):
 		e.Status, e.Reason, e.Hint = StatusFailed, names.Plain(err.Error()), names.Plain(hint.Hint())
 	case v.Place.Contained() && errors.Is(err, fs.ErrNotExist):
-		e.Status, e.Reason, e.Hint = StatusNotFound, "not found in "+v.Program(), "path= of --proxy, or exec: of the configuration, says where it is in the image"
+		e.Status, e.Reason, e.Hint = StatusNotFound, "not found in "+v.Program(), "--proxy "+e.Name+"=/PATH, or exec: in the configuration, names its path in the image"
 	case v.Place.Contained() && errors.Is(err, fs.ErrPermission):
-		e.Status, e.Reason, e.Hint = StatusNotExecutable, "not executable in "+v.Program(), "look at its mode in the image"
+		e.Status, e.Reason, e.Hint = StatusNotExecutable, "not executable in "+v.Program(), "check its mode in the image"
 	case errors.Is(err, fs.ErrNotExist):
 		e.Status, e.Reason, e.Hint = StatusNotFound, "not found on the host any more", "look for "+path+" there"
 	case errors.Is(err, fs.ErrPermission):
-		e.Status, e.Reason, e.Hint = StatusNotExecutable, "not executable on the host", "look at the mode of "+path+" there"
+		e.Status, e.Reason, e.Hint = StatusNotExecutable, "not executable on the host", "check the mode of "+path+" there"
 	case fullDisk(err) != "":
 		e.Status, e.Reason, e.Hint = StatusFailed, "could not be run"+fullDisk(err), spaceHint
 	default:
@@ -342,7 +342,7 @@ func (r *request) explainMissingTerminal(e wire.Exit, v *policy.Verdict) wire.Ex
 func (r *request) explainMissingStdin(e wire.Exit) wire.Exit {
 	if r.stdinWithheld {
 		e.Consumed = wire.Withheld
-		e.Text = Line("stdin was not passed on: a command that a rule or list allows gets none unless its rule says stdin: pipe")
+		e.Text = Line("stdin was not passed on: a command that a rule or list allows gets it only if the rule has stdin: pipe")
 	}
 	return e
 }

@@ -26,7 +26,7 @@ func TestRefusalHints(t *testing.T) {
 		{[]string{"terraform", ""}, "policy add --ask -- terraform ... on the host", ""},
 		{[]string{"terraform", strings.Repeat("x", 65)}, "policy add --ask -- terraform ... on the host", "xxx"},
 		{strings.Fields("terraform" + strings.Repeat(" x", 12)), "policy add --ask -- terraform ... on the host", ""},
-		{[]string{"git", "push"}, "to be asked for it from now on, docker hostexec policy add --ask -- git push there", ""},
+		{[]string{"git", "push"}, "to be asked about it from now on, docker hostexec policy add --ask -- git push there", ""},
 		{[]string{"git", "push"}, "no rule of git allows these arguments (request ", "(nearest"},
 		{[]string{"git", "push"}, "): nearest that a person is asked about: git status; docker hostexec policy explain", "ls --agents"},
 		{[]string{"git", "status", "-v"}, "(nearest: s) (request ", "--agents"},

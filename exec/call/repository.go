@@ -60,7 +60,7 @@ func (w *authorizedCall) decideInRepository(ctx context.Context, req *request) {
 	var p *git.Problem
 	if errors.As(err, &p) && p.Fix != "" {
 		found.Fix = names.Plain(p.Fix)
-		w.notes = append(w.notes, "to have it run unasked: "+found.Fix)
+		w.notes = append(w.notes, "to have it run without a question: "+found.Fix)
 	}
 	w.askProblem = &found
 }

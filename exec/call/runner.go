@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	errNoElsewhere  = errors.New("no command runs anywhere but on the host here")
-	errSandboxPrivs = errors.New("no program gains privileges in a sandbox: leave --allow-new-privs away, or where=sandbox")
+	errNoElsewhere  = errors.New("commands of this session run on the host only")
+	errSandboxPrivs = errors.New("no program gains privileges in a sandbox: omit --allow-new-privs or where=sandbox")
 	errPlaced       = errors.New("where=container is not for shells with state: hostexec session create --in CONTAINER makes one in a container")
 )
 

@@ -101,14 +101,14 @@ func (x *exchange) createShell(ctx context.Context, o ShellRequest) error {
 		}
 		var err error
 		if opts.In, err = sc.inside(ctx, o.In); err != nil {
-			return x.peer.end(Failure{Status: StatusFailed, Name: o.shown(), Reason: names.Plain(err.Error()), Hint: "docker ps on the host shows what runs"})
+			return x.peer.end(Failure{Status: StatusFailed, Name: o.shown(), Reason: names.Plain(err.Error()), Hint: "docker ps on the host lists containers"})
 		}
 	} else if e, ok := x.mayCreateShell(sc, o); !ok {
 		return x.peer.end(e)
 	} else {
 		if _, ok := mountedDir(sc, x.req.Cwd); !ok && o.Dir == "" {
 			e := workdirMismatch(sc, x.req, mount.ErrMismatch)
-			e.Name, e.Hint = o.shown(), "--cwd DIR says where the shell starts, or "+e.Hint
+			e.Name, e.Hint = o.shown(), "start the shell elsewhere with --cwd DIR, or "+e.Hint
 			return x.peer.end(e)
 		}
 		opts = withStartDir(sc, x.req, opts)

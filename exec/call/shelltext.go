@@ -220,9 +220,9 @@ func (r *shellRun) endReason(err error) Failure {
 	case errors.As(err, &over):
 		e.Status, e.Reason = StatusTimeout, err.Error()
 	case errors.As(err, &dead):
-		e.Status, e.Reason, e.Hint = StatusTerminated, err.Error(), "the next command starts a fresh one"
+		e.Status, e.Reason, e.Hint = StatusTerminated, err.Error(), "the next command starts a new shell"
 	case errors.As(err, &none):
-		e.Reason, e.Hint = names.Plain(err.Error()), "docs/shells.md says what a container needs"
+		e.Reason, e.Hint = names.Plain(err.Error()), "docs/shells.md lists what a container needs"
 	case errors.Is(err, shell.ErrNotReady):
 		e.Reason, e.Hint = err.Error(), "hostexec session create "+quoteWord(r.o.Name)
 	case fullDisk(err) != "":

@@ -69,7 +69,7 @@ func (w *authorizedCall) offers(q *approval.Question) {
 				w.findPaths(q, []int{n})
 			}
 			if o.Forms = approval.Narrow(forms, q.Args[n], slices.Contains(q.Paths, n)); len(o.Forms) == 0 {
-				o.Problem = "as it was shown it has none of the forms that may vary"
+				o.Problem = "it has none of the forms that may vary"
 			}
 		}
 		q.Offers = append(q.Offers, o)

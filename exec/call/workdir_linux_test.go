@@ -48,7 +48,7 @@ func TestWorkdirMismatch(t *testing.T) {
 		{"deleted, though any does", nil, all, "", "workdir mismatch: the current directory was deleted"},
 		{"any, chosen by the person", nil, all, "/build", "/app"},
 		{"a mount", mounts, one, "/w/sub", "/app/sub"},
-		{"none, with a flag that mounts replace", mounts, all, "/build", "change to a directory below /w, or mount the host's directory here, too: beside mounts, --workdir-host has no effect"},
+		{"none, with a flag that mounts replace", mounts, all, "/build", "change to a directory below /w, or mount the host's directory here, too: in a container with mounts, --workdir-host has no effect"},
 		{"not in a mount", mounts, one, "/srv", "workdir mismatch: /srv is not mounted"},
 		{"the next step with a mount", mounts, one, "/srv", "change to a directory below /w"},
 		{"a volume in a mount", mounts, one, "/w/link", "workdir mismatch: /w/link is not mounted"},
@@ -125,7 +125,7 @@ func TestWorkdirMismatchShell(t *testing.T) {
 	}{
 		{"the working directory", false, "/srv", nil, app},
 		{"another one", false, "/build", nil, "session s: workdir mismatch: /build is not mounted from the host"},
-		{"the next step", false, "/build", nil, "--cwd DIR says where the shell starts"},
+		{"the next step", false, "/build", nil, "start the shell elsewhere with --cwd DIR"},
 		{"deleted", false, "", nil, "workdir mismatch: the current directory was deleted"},
 		{"another one, and --cwd", false, "/build", []string{"--cwd", "/srv"}, app},
 		{"--cwd of the host's", false, "/srv", []string{"--cwd", other}, other},

@@ -45,7 +45,7 @@ func Agents(p *policy.Policy, remotes gitpush.Remotes) string {
 		}
 		c.describe(&b)
 		if c.Name == policy.GitPush && usesGitPush(p) {
-			b.WriteString("\nThese are operations of git in the container, after this line, typed in the repository:\n\n    " + remotes.Setup() + "\n")
+			b.WriteString("\nThese are operations of git in the container, after this command, typed in the repository:\n\n    " + remotes.Setup() + "\n")
 			b.WriteString(remoteList("    ", remotes))
 		}
 	}
@@ -56,7 +56,7 @@ func Agents(p *policy.Policy, remotes gitpush.Remotes) string {
 func (c command) describe(b *strings.Builder) {
 	fmt.Fprintf(b, "\n### %s\n", c.Name)
 	if c.Sandboxed {
-		b.WriteString("\nIt runs in a sandbox: it reaches no files but those of the system and the workspace (`Permission denied`).\n")
+		b.WriteString("\nIt runs in a sandbox: it can use only files of the system and the workspace (`Permission denied`).\n")
 	}
 	if c.Name == policy.Shell {
 		fmt.Fprintf(b, "\nShells that keep their state: `%s --help`\n", c.Call)

@@ -60,7 +60,7 @@ func renderGit(p *policy.Policy, remotes gitpush.Remotes) []byte {
 	if !usesGitPush(p) {
 		return nil
 	}
-	return []byte("\ngit reaches remotes by way of the host after this line, typed in the repository:\n  " + remotes.Setup() + "\n" + remoteList("", remotes))
+	return []byte("\ngit uses remotes through the host after this command, typed in the repository:\n  " + remotes.Setup() + "\n" + remoteList("", remotes))
 }
 
 // usesGitPush reports whether git in the container may use git-push.

@@ -20,29 +20,33 @@ import (
 
 const sessionUsage = `Usage: hostexec session COMMAND
 
-Shells on the host, or in another container, whose directory, variables and functions stay
-from command to command. The host has to allow them: docker hostexec run --proxy-shell,
---proxy-shell=allow,in=CONTAINER for another container, or rules for "shell".
+Shells on the host, or in another container, that keep their directory, variables and functions.
+The host must allow them: docker hostexec run --proxy-shell, --proxy-shell=allow,in=CONTAINER for
+another container, or rules for "shell".
 
-  create [--env K=V]... [--cwd DIR] [--in CONTAINER] NAME   make a shell
-  exec   [options] NAME -- TEXT...         run TEXT in it; what TEXT changes stays
-  start  [options] NAME -- TEXT...         run TEXT in a copy of it, which holds it up for nobody
+  create [--env K=V]... [--cwd DIR] [--in CONTAINER] NAME   create a shell
+  exec   [options] NAME -- TEXT...         run TEXT in a shell, which keeps the changes
+  start  [options] NAME -- TEXT...         run TEXT in a copy of a shell, without waiting for it
   ls     [--json]                          list the shells
-  rm     NAME                              end a shell and all that it runs
+  rm     NAME                              end a shell and all its processes
 
-TEXT is bash; more than one word is joined by spaces, as ssh does. It reads /dev/null. ^C
-or another signal to the caller, a timeout and hostexec kill end it.
+TEXT is bash code. Several words are joined by spaces, as with ssh. TEXT reads /dev/null. It
+ends by itself, by ^C or another signal to the caller, by a timeout, or by hostexec kill.
 
 Options of exec and start:
-  --env K=V        a variable for TEXT alone; may be repeated
-  --cwd DIR        a directory for TEXT alone
-  --timeout TIME   end TEXT, and not the shell, after 500ms, 10s, 5m
+  --env K=V        set a variable for TEXT only; may be repeated
+  --cwd DIR        run TEXT in DIR
+  --timeout TIME   end TEXT, but not the shell, after TIME: 500ms, 10s, 5m
   --json           exec: one object with command, stdout, stderr, exit_code, duration and
                    timestamp; start: one line for each event
 
 EXIT STATUS
-  that of TEXT; 1 if --cwd cannot be entered, 2 if a variable cannot have its name,
-  124 after the timeout, 125 if the shell is not ready or has ended, 126 if it was refused
+  0 to 255  that of TEXT
+  1         --cwd cannot be entered
+  2         --env has a name that no variable can have
+  124       the timeout
+  125       the shell is not ready, or has ended
+  126       refused
 `
 
 // session runs a word of hostexec session.

@@ -19,52 +19,49 @@ import (
 
 const usage = `Usage: hostexec <command> [args...]
 
-Runs a command on the host, if the person there allowed it.
+Runs a command on the host, if the policy or a person there allows it.
 
-  hostexec CMD ARG...      run CMD on the host, as typing CMD does
-  hostexec -- CMD ARG...   the same, when CMD is one of the words below
-  hostexec --timeout TIME CMD ARG...
-                           the same, for no longer than TIME: 5s, 2m, 300
-                           (HOSTEXEC_TIMEOUT=TIME does so for every call)
-  hostexec --env NAME=VALUE CMD ARG...
-                           the same, with a variable that the host lets through
-                           (--pass-env NAME there)
-  HOSTEXEC_STDIN=null      in the environment of a call: the command reads /dev/null, as
-                           it does for an agent unless this is auto
-  hostexec ls [--json]     list the commands that may be called; --agents: what an agent
-                           should know about them, in Markdown
-  hostexec ps [--json]     list the calls that are running, the jobs, and what either
-                           has left running
-  hostexec session ...     shells that keep their state: hostexec session --help
-  hostexec --version       print the version that serves this container
+  hostexec CMD ARG...      run CMD on the host, like CMD without hostexec
+  hostexec -- CMD ARG...   the same, if hostexec has a command of that name
+      --timeout TIME       end it after TIME: 5s, 2m, 300 (seconds)
+      --env NAME=VALUE     set a variable that the host accepts (--pass-env NAME there)
+  hostexec ls [--json]     list the commands that may be called
+  hostexec ls --agents     print what an agent should know about them, in Markdown
+  hostexec ps [--json]     list calls and jobs, and processes that they left running
+  hostexec session ...     use shells that keep their state: hostexec session --help
+  hostexec --version       print the version of hostexec on the host
   hostexec --help          print this text
 
-A job is a command that goes on without its caller, until it or this container ends:
+A job is a command that continues without its caller, until it or this container ends:
 
-  hostexec -d CMD ARG...   start a job, print its id and the host's process id
-      --wait-for-log RE    first wait until it writes a line that RE matches
-      --wait-for-port N    first wait until it listens on TCP port N
-      --wait-timeout TIME  end it if that takes longer (1m)
-      --timeout TIME       end it after TIME
-      --keep               let it go on when this container has ended, if the host
-                           lets it
-  hostexec logs [-f] [--combined] [--raw] JOB
-                           show what it wrote; -f goes on until it ends; --combined
-                           writes both streams to stdout; --raw keeps the prefix of
-                           each line that says whose it is
-  hostexec wait JOB...     wait until they end, and exit as the last one did
-  hostexec kill ID...      end jobs, calls and texts of shells, and all that they started,
-                           even of those that have ended; or --all, of jobs that run
+  hostexec -d CMD ARG...   start a job, print its id and its process id on the host
+      --wait-for-log RE    first wait for a line of output that RE matches
+      --wait-for-port N    first wait until the job listens on TCP port N
+      --wait-timeout TIME  end the job if that takes longer than TIME (default 1m)
+      --timeout TIME       end the job after TIME
+      --keep               continue after the end of this container, if the host allows it
+  hostexec logs JOB        print the output of a job
+      -f                   until the job ends
+      --combined           write both streams to stdout
+      --raw                keep the prefix of each line, which marks its stream
+  hostexec wait JOB...     wait until the jobs end; exit with the code of the last one
+  hostexec kill ID...      end jobs, calls and texts of shells, and the processes that they
+                           have started; also the processes that ended ones left running
+      --all                end all jobs that run
       -s SIGNAL            only send SIGNAL to the commands of jobs
 
 JOB and ID are ids that hostexec ps lists, or their first characters.
 
+VARIABLES
+  HOSTEXEC_TIMEOUT=TIME    --timeout for every call
+  HOSTEXEC_STDIN=null      commands read /dev/null, the default for agents; auto: stdin
+
 EXIT STATUS
   0 to 255  the command's own
-  1         of kill: an id was not there, or had ended and left nothing
+  1         kill: an id does not exist, or has ended and left no processes
   124       a timeout
-  125       hostexec itself failed
-  126       refused by policy or by a person, or not executable
+  125       hostexec failed
+  126       refused by the policy or by a person, or not executable
   127       not found on the host, or not a proxied command
 `
 
@@ -118,10 +115,10 @@ func unsupported(carrier string, args []string) string {
 	case "ls", "-h", "--help", "--version", "--":
 		return ""
 	case "ps", "logs", "wait", "kill", "session":
-		return "hostexec " + args[0] + " is not there over " + carrier
+		return "hostexec " + args[0] + " does not work over " + carrier
 	}
 	if strings.HasPrefix(args[0], "-") {
-		return "options of hostexec, such as -d for a job, are not there over " + carrier
+		return "options of hostexec, such as -d for a job, do not work over " + carrier
 	}
 	return ""
 }

@@ -29,7 +29,7 @@ func SinceTime(value string, now time.Time) (time.Time, error) {
 	}
 	stamp, err := timetypes.GetTimestamp(value, now)
 	if err != nil || strings.HasPrefix(value, "-") { // an age that has not begun
-		return time.Time{}, fmt.Errorf("--since %s: neither a time, as 2026-01-31T12:00:00Z, nor an age, as 15m or 7d", names.Quoted(value))
+		return time.Time{}, fmt.Errorf("--since %s: want a time (2026-01-31, 2026-01-31T12:00:00Z) or an age (15m, 7d)", names.Quoted(value))
 	}
 	sec, nsec, err := timetypes.ParseTimestamps(stamp, 0)
 	if err != nil {

@@ -116,13 +116,13 @@ func checkShimsProtected(ctx context.Context, api client.APIClient, c container.
 	if err == nil {
 		return nil
 	}
-	name, instead := path.Base(c.Name), "make it with docker hostexec run"
+	name, instead := path.Base(c.Name), "create it with docker hostexec run"
 	var replaceable *watchcontainer.ReplaceableError
 	switch {
 	case client.IsErrConnectionFailed(err):
 		return err
 	case !errors.As(err, &replaceable), replaceable.NoDir && names.Within(replaceable.Path, inject.Target):
-		instead = fmt.Sprintf("look at what is there, and then: docker exec -u 0 %s rm -r %s", name, inject.Target)
+		instead = fmt.Sprintf("look at these files, and then: docker exec -u 0 %s rm -r %s", name, inject.Target)
 	}
 	return cli.Hint(fmt.Errorf("container %s: %w", name, err), instead)
 }
@@ -216,7 +216,7 @@ func (l *Launch) linksFor(ctx context.Context, api client.APIClient, c container
 func hasRemoteFiles(ctx context.Context, api client.APIClient, home string, c container.InspectResponse) (bool, error) {
 	remote, err := seesNoFiles(ctx, api, home, c.Image)
 	if errdefs.IsNotFound(err) {
-		return false, cli.Hint(fmt.Errorf("the image of container %s was removed, and with it what shows which directories its engine sees", path.Base(c.Name)), "make it with docker hostexec run")
+		return false, cli.Hint(fmt.Errorf("the image of container %s was removed; hostexec needs it to find out which directories the engine sees", path.Base(c.Name)), "create it with docker hostexec run")
 	}
 	return remote, err
 }

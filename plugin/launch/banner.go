@@ -63,7 +63,7 @@ func (l *Launch) warnPort() {
 		return
 	}
 	cli.Say(l.CLI.Err(), "warning: --cloister-compat: port %d is taken, and this session has %s: clients that do not read CLOISTER_REQUEST_PORT cannot call", watch.FirstPort, at)
-	cli.Say(l.CLI.Err(), "hint: docker hostexec status shows the sessions; stop the one that has the port, or name another with --http=:PORT")
+	cli.Say(l.CLI.Err(), "hint: stop the session that has the port (docker hostexec status), or choose another port with --http=:PORT")
 }
 
 // warnConfig warns of the parts of the configuration that are not used. It warns scripts too, because their
@@ -126,7 +126,7 @@ func (l *Launch) banner() {
 		}
 	}
 	if at := l.http.Address; at != "" {
-		l.Notice("session %s: HTTP at %s, for who has the token in %s/%s", l.Plan.Record.ID, at, inject.Target, http.Token)
+		l.Notice("session %s: calls over HTTP at %s, with the token in %s/%s", l.Plan.Record.ID, at, inject.Target, http.Token)
 	}
 	if asked := withAction(commands, "ask"); len(asked) > 0 {
 		l.Notice("you are asked before %s: docker hostexec pending --watch", runPhrase(asked))
@@ -193,7 +193,7 @@ func (l *Launch) proposeConfinement(rules *policy.Policy, here []state.Command) 
 // bannerOfGit prints how git in the container reaches remotes by way of this host, if git-push is proxied.
 func (l *Launch) bannerOfGit(allowed []string) {
 	if slices.Contains(allowed, policy.GitPush) {
-		l.Notice("session %s: git in the container reaches remotes with this host's credentials after this line, typed in the repository there:", l.Plan.Record.ID)
+		l.Notice("session %s: git in the container uses remotes with this host's credentials after this command, typed in the repository:", l.Plan.Record.ID)
 		l.Notice("  %s", watch.GitRemotes(l.Store, l.Plan.Record.InvokedIn, l.Plan.Config).Setup())
 	}
 }
@@ -202,7 +202,7 @@ func (l *Launch) bannerOfGit(allowed []string) {
 func (l *Launch) bannerOfRules(ruled []string) {
 	l.Notice("session %s: rules of the configuration apply to %s", l.Plan.Record.ID, strings.Join(ruled, ", "))
 	if only := l.Plan.ruleCommands(os.Getenv("PATH")); len(only) > 0 {
-		l.Notice("where the container has a program of that name itself, call hostexec %s", strings.Join(only, ", hostexec "))
+		l.Notice("if the container has a program of that name, call hostexec %s", strings.Join(only, ", hostexec "))
 	}
 }
 

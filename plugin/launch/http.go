@@ -39,7 +39,7 @@ type httpOptions struct {
 func parseHTTP(text string, compat bool) (w httpOptions, err error) {
 	if text == "" {
 		if compat {
-			return w, cli.Hint(errors.New("--cloister-compat is about calls over HTTP"), "add --http")
+			return w, cli.Hint(errors.New("--cloister-compat needs calls over HTTP"), "add --http")
 		}
 		return w, nil
 	}
@@ -114,9 +114,9 @@ func (l *Launch) listenHTTP(ctx context.Context, api client.APIClient, want Crea
 func gatewayOf(ctx context.Context, api client.APIClient, mode container.NetworkMode) (at watch.Gateway, err error) {
 	switch {
 	case mode.IsNone():
-		return at, cli.Hint(errors.New("--http: a container without a network (--network none) reaches no address"), "leave --http away: the commands themselves need no network")
+		return at, cli.Hint(errors.New("--http: a container without a network (--network none) reaches no address"), "omit --http: commands need no network")
 	case mode.IsHost():
-		return at, cli.Hint(errors.New("--http: a container on the host's network (--network host) has no gateway, and all of this host could call"), "leave --network host away, or --http")
+		return at, cli.Hint(errors.New("--http: a container on the host's network (--network host) has no gateway, and all of this host could call"), "omit --network host or --http")
 	case mode.IsContainer():
 		return at, cli.Hint(errors.New("--http: the network is another container's (--network container:...)"), "use a network that both are in: docker network create")
 	}
@@ -135,7 +135,7 @@ func gatewayOf(ctx context.Context, api client.APIClient, mode container.Network
 		at.Device = "br-" + n.ID[:min(len(n.ID), 12)]
 	}
 	if at.Addr, err = onBridge(at.Device, n.IPAM.Config); err != nil {
-		return at, cli.Hint(fmt.Errorf("--http: network %s: %w", names.Quoted(n.Name), err), "leave --http away: the commands themselves need no network")
+		return at, cli.Hint(fmt.Errorf("--http: network %s: %w", names.Quoted(n.Name), err), "omit --http: commands need no network")
 	}
 	return at, nil
 }

@@ -225,10 +225,10 @@ func (l *Launch) explain(err error) error {
 			"run with --carrier auto, or use an engine on this host: docker context ls")
 	case sourceMissing(err, l.Dir):
 		_ = l.Store.NoteEngine(l.Plan.Record.Engine, state.Engine{}) // the next run determines it again
-		l.Failed = cli.Hint(fmt.Errorf("the engine does not see this host's %s any more", l.Dir), "run again: it is looked at anew")
+		l.Failed = cli.Hint(fmt.Errorf("the engine does not see this host's %s any more", l.Dir), "run again: hostexec then tests the engine again")
 	case dir != "" && sourceMissing(err, dir):
 		l.Failed = cli.Hint(fmt.Errorf("--workspace: the engine does not see this host's %s", dir),
-			"leave --workspace away: commands run in "+l.Plan.Record.InvokedIn+", or where --workdir-host says")
+			"omit --workspace: commands run in "+l.Plan.Record.InvokedIn+", or where --workdir-host says")
 	}
 	return err
 }

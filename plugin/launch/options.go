@@ -39,26 +39,26 @@ type Options struct {
 // AddFlags adds the flags that run and agent share.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.AddCommonFlags(flags)
-	flags.StringVar(&o.Workspace, "workspace", "", "Mount a host `directory`, the current one by default, at the same path and work in it")
+	flags.StringVar(&o.Workspace, "workspace", "", "Mount a host `directory` at the same path, and work there; default: the current one")
 	flags.Lookup("workspace").NoOptDefVal = "."
-	flags.StringVar(&o.Carrier, "carrier", "auto", "How calls reach the host (`auto|socket|relay|files`)")
+	flags.StringVar(&o.Carrier, "carrier", "auto", "Use this `carrier` for calls: auto, socket, relay or files")
 }
 
 // AddHTTPFlags adds the flags of run only, because only run creates the container and knows its network.
 func (o *Options) AddHTTPFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.HTTP, "http", "", "Answer calls over HTTP, too, at the container's gateway (`:PORT|ADDRESS:PORT`)")
+	flags.StringVar(&o.HTTP, "http", "", "Answer calls over HTTP, too, at the container's gateway or at this `address` (:PORT or ADDRESS:PORT)")
 	flags.Lookup("http").NoOptDefVal = atGateway
-	flags.BoolVar(&o.compat, "cloister-compat", false, "Tell the container of --http in the variables of cloister's clients, too")
+	flags.BoolVar(&o.compat, "cloister-compat", false, "With --http, also set the variables of cloister's clients")
 }
 
 // AddCommonFlags adds the flags that attach has, too.
 func (o *Options) AddCommonFlags(flags *pflag.FlagSet) {
 	// The help takes the value's name from the first word in backquotes; a second one would break it.
-	flags.StringArrayVar(&o.Proxies, "proxy", nil, "Let the container run this host `command` (NAME[=allow|ask|deny|/path][,where=sandbox|container:IMAGE][,keep]); git-push is for pushes of the container's git")
-	flags.StringVar(&o.Shell, "proxy-shell", "", "Let the container run shells with state on this host (`allow|ask|deny`[,where=sandbox][,in=CONTAINER], in others where these are named)")
+	flags.StringArrayVar(&o.Proxies, "proxy", nil, "Let the container call this host `command`: NAME[=ACTION|=/path][,OPTION...]. ACTION: allow, ask or deny. OPTION: where=sandbox, where=container:IMAGE or keep. git-push: pushes and fetches of the container's git")
+	flags.StringVar(&o.Shell, "proxy-shell", "", "Let the container run shells that keep their state: `ACTION`[,where=sandbox][,in=CONTAINER]...")
 	flags.Lookup("proxy-shell").NoOptDefVal = "allow"
-	flags.StringVar(&o.WorkdirHost, "workdir-host", "", "Host `directory` in which all commands run if the container has no bind mount; no effect otherwise")
-	flags.StringArrayVar(&o.PassEnv, "pass-env", nil, "Pass this variable of the container on to host commands (`NAME`)")
+	flags.StringVar(&o.WorkdirHost, "workdir-host", "", "If the container has no bind mount, run all commands in this host `directory`")
+	flags.StringArrayVar(&o.PassEnv, "pass-env", nil, "Pass variable `NAME` of the container on to host commands")
 	flags.BoolVar(&o.NewPrivs, "allow-new-privs", false, "Let host commands gain privileges (setuid, file capabilities, snaps)")
 }
 

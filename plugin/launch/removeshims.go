@@ -65,14 +65,14 @@ func removeShims(ctx context.Context, api client.APIClient, id string, rec state
 	if err == nil && len(left) > 0 {
 		err = fmt.Errorf("the container still has %s%s", strings.Join(left, ", "), messages)
 	}
-	byHand := fmt.Sprintf("look at what is there, and then: docker exec -u 0 %.12s rm -rf %s %s", id, inject.Target, own)
+	byHand := fmt.Sprintf("look at these files, and then: docker exec -u 0 %.12s rm -rf %s %s", id, inject.Target, own)
 	switch {
 	case err == nil:
 		return true, nil
 	case ctx.Err() != nil:
 		return true, cli.Hint(&notRemovedError{context.Cause(ctx)}, byHand)
 	case errdefs.IsConflict(err):
-		return true, cli.Hint(fmt.Errorf("remove the shims: %w", err), fmt.Sprintf("have the container run, docker unpause or start, and then: docker hostexec detach %.12s", id))
+		return true, cli.Hint(fmt.Errorf("remove the shims: %w", err), fmt.Sprintf("unpause or start the container, and then: docker hostexec detach %.12s", id))
 	case errors.Is(err, watchcontainer.ErrNoProcess):
 		return true, cli.Hint(fmt.Errorf("remove the shims: %w", err), fmt.Sprintf("have some of its processes end, and then: docker hostexec detach %.12s", id))
 	case client.IsErrConnectionFailed(err):

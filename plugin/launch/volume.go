@@ -52,7 +52,7 @@ func (l *Launch) useVolume(ctx context.Context, api client.APIClient, want Creat
 	return l.fillVolume(ctx, api, want)
 }
 
-var errRemoteHTTP = cli.Hint(errors.New("--http: the engine does not see this host's directories: it is elsewhere"), "leave --http away: a relay carries the calls of the commands")
+var errRemoteHTTP = cli.Hint(errors.New("--http: the engine does not see this host's directories: it is elsewhere"), "omit --http: the commands use a relay")
 
 // noteFailure notes that err is not from the engine, and returns it.
 func (l *Launch) noteFailure(err error) error {

@@ -28,14 +28,15 @@ import (
 
 const agentLong = `Run one agent over stdin and stdout, on this host or in a container
 
-The agent section of config.yaml, or of the file of --config, says what runs, and where. stdin,
-stdout and stderr of this command are the agent's, byte for byte, so a client can start this
-command instead of the agent. The agent can call the commands of --proxy, which are in its PATH.
+The agent section of config.yaml, or of the --config file, names the agent's program and where
+it runs. stdin, stdout and stderr of this command are the agent's, byte for byte. So a client,
+such as an editor, can start this command instead of the agent. The agent finds the commands of
+--proxy in its PATH.
 
 By default the agent runs as a process on this host, in the current directory. That is no
-sandbox: the agent can do everything that you can. --mode container runs it in a container
-with a directory of its own. The agent ends with its client. Its directory stays, and so do
-jobs that were started with --keep, if they may be kept.
+sandbox: the agent can do everything that you can. --mode container runs it in a container with
+a directory of its own. The agent ends with its client. Its directory stays. Jobs that it
+started with --keep continue, if a rule or --proxy NAME,keep allows that.
 
 EXIT STATUS
   The agent's exit code, and:
@@ -91,13 +92,13 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
 func (o *agentOptions) addFlags(flags *pflag.FlagSet) {
 	flags.SetInterspersed(false)
 	o.run.AddFlags(flags)
-	flags.StringVar(&o.file, "config", "", "Read the agent section of this `file`, not that of config.yaml")
-	flags.StringVar(&o.mode, "mode", "", "Where the agent runs (`process|container`)")
+	flags.StringVar(&o.file, "config", "", "Read the agent section of this `file` instead of config.yaml")
+	flags.StringVar(&o.mode, "mode", "", "Run the agent in this `mode`: process or container")
 	flags.BoolVar(&o.handshake, "handshake", false, "Send initialize and session/new before the client's input")
-	flags.BoolVar(&o.json, "json", false, "On failure print one JSON object as the last line of stderr")
-	flags.BoolVar(&o.debug, "debug", false, "Report creation, start and end of the agent's container on stderr")
+	flags.BoolVar(&o.json, "json", false, "On failure, print one JSON object as the last line of stderr")
+	flags.BoolVar(&o.debug, "debug", false, "Report creation, start and end of the container on stderr")
 	flags.StringVar(&o.image, "image", "", "The container's `image`")
-	flags.BoolVar(&o.pull, "pull", false, "Pull the image if it is not there")
+	flags.BoolVar(&o.pull, "pull", false, "Pull the image if it is missing")
 	flags.BoolVarP(&o.tty, "tty", "t", false, "Give the container a terminal, which merges stderr into stdout")
 	flags.StringVar(&o.network, "network", "", "The container's `network`")
 	flags.StringArrayVarP(&o.volumes, "volume", "v", nil, "Mount a `directory` in the container, as docker run does")
@@ -220,7 +221,7 @@ func checkNotWritable(store *state.Store, file string) error {
 	return &agent.Error{
 		Type:    agent.InvalidConfig,
 		Message: fmt.Sprintf("container %s can change %s, which says what agent runs, and whether on this host", names.Escaped(rec.ContainerName), names.Escaped(file)),
-		Hint:    "move that file out of what the container mounts, or remove the container, then docker hostexec prune",
+		Hint:    "move that file out of the container's mounts, or remove the container, then: docker hostexec prune",
 	}
 }
 

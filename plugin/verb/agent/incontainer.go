@@ -55,7 +55,7 @@ func (r *agentRun) inContainer(ctx context.Context, flags *pflag.FlagSet) error 
 		}
 	}
 	if r.tty {
-		r.say(r.cli, "warning: with -t the agent's stderr is merged into its stdout, and what it reads is edited and echoed: JSON-RPC does not pass untouched")
+		r.say(r.cli, "warning: with -t, stderr is merged into stdout, and the terminal edits and echoes input: JSON-RPC does not work")
 	}
 	c := &agent.ContainerAgent{
 		API: api, Spec: r.spec, Extra: extra, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Log: r.log,

@@ -21,10 +21,12 @@ import (
 
 const agentRulesLong = `Print what an agent in a container should know, in Markdown
 
-With a session or its container: what its commands are, which calls run, wait for a person or are
-refused, and how to ask. It is the text of /run/hostexec/AGENTS.md there, which each call, policy
-and trust renew, and of hostexec ls --agents. Without: what holds for all sessions, for a file
-such as CLAUDE.md.
+With a session or its container, the text lists the session's commands: which calls run, wait
+for a person, or are refused. It also explains how to ask. In the container, hostexec ls
+--agents prints the same text, and /run/hostexec/AGENTS.md has it. Calls, policy and trust
+renew that file.
+
+Without an argument, the text describes all sessions, for a file such as CLAUDE.md.
 
 EXIT STATUS
   0  the text was printed

@@ -19,7 +19,7 @@ import (
 // serve sessions.
 func (r *agentRun) withoutSession(ctx context.Context, program string) error {
 	if len(r.plan.Record.Commands) > 0 || r.plan.Record.Shell != nil {
-		return fmt.Errorf("an agent cannot call commands on %s yet: leave --proxy and proxies out", runtime.GOOS)
+		return fmt.Errorf("an agent cannot call commands on %s yet: omit --proxy and proxies", runtime.GOOS)
 	}
 	in, fed, err := r.stdin(r.plan.Record.Workspace)
 	if err != nil {

@@ -22,21 +22,21 @@ import (
 
 const approveLong = `Approve requests that docker hostexec pending lists
 
-An approval holds for the callers that wait now. A later caller asks again, unless --for,
---times or --always makes the approval a grant. A grant holds for exactly the same arguments,
-in the same directory and session. It ends with the container at the latest.
+An approval holds for the callers that wait now. Later callers ask again, unless --for, --times
+or --always makes the approval a grant. A grant holds for exactly the same arguments, in the
+same directory and session. It ends with the container at the latest.
 
---while-unchanged makes it hold only while the files that decide what runs are unchanged: a
-script, the makefile, package.json, compose files, or what a rule names as inputs. After a
-change the question comes back, and shows the changes.
+With --while-unchanged, a grant holds only while the files that decide what runs are unchanged:
+a script, the makefile, package.json, compose files, or the inputs of a rule. After a change
+you are asked again, and see the changes.
 
-With --vary, one argument of the grant may differ: N=path (a file or directory that exists below
+With --vary, one argument of a grant may differ: N=path (a file or directory that exists below
 the workspace), N=number, or N=WORD,WORD. Argument 1 is the first after the program. N alone
-takes the form of the argument that is shown. Options and subcommands never vary, nor does
-anything of a command that may run code of the container on the host.
+takes the form of the argument that is shown. Options and subcommands never vary. No argument
+varies if the command may run code of the container on the host.
 
-REQUEST is an id, or at least its first 8 characters. Each is one request: if the same waits in
-other containers, a hint has their ids.
+REQUEST is an id, or at least its first 8 characters. If the same request waits in other
+containers, a hint has their ids.
 
 EXIT STATUS
   0  all requests run
@@ -85,8 +85,8 @@ func NewApproveCommand(dockerCLI command.Cli) *cobra.Command {
 	flags.DurationVar(&terms.For, "for", 0, "Allow the same request without a question for a `time`, such as 15m")
 	flags.IntVar(&terms.Times, "times", 0, "Allow the same request this number of `times`; waiting calls count")
 	flags.BoolVar(&terms.Always, "always", false, "Allow the same request without a question until the session ends")
-	flags.StringVar(&terms.Vary, "vary", "", "With one of these: let `argument` N of the request vary")
-	flags.BoolVar(&terms.Unchanged, "while-unchanged", false, "Only while the files that decide what runs are unchanged; alone, until the session ends")
+	flags.StringVar(&terms.Vary, "vary", "", "With --for, --times or --always: let `argument` N of the request vary")
+	flags.BoolVar(&terms.Unchanged, "while-unchanged", false, "Allow it only while the files that decide what runs are unchanged; alone, until the session ends")
 	return cmd
 }
 

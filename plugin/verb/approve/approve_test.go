@@ -50,7 +50,7 @@ func TestRequest(t *testing.T) {
 		}
 	}
 	all = append(all, control.Question{ID: "aa112233ffffffff"})
-	if _, err := request(all, "aa11"); err == nil || err.Error() != "aa11 is too little of an id: give 8 characters at least" {
+	if _, err := request(all, "aa11"); err == nil || err.Error() != "aa11 is too short for an id: give at least 8 characters" {
 		t.Errorf("of too little it says %v", err)
 	}
 	if q, err := request(all, "aa112233"); err == nil {

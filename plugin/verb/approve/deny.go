@@ -15,9 +15,9 @@ import (
 const denyLong = `Refuse requests that docker hostexec pending lists
 
 The callers get the reason, and exit with 126. For the next ten seconds the same request is
-refused without a question. After each further denial that time is longer. With --always it is
-refused until its session ends, or until docker hostexec policy rm denial/ID: policy ls lists
-these denials. REQUEST is an id, or at least its first 8 characters.
+refused without a question. After each further denial that time is longer. With --always, the
+same request is refused until its session ends. docker hostexec policy ls lists these denials,
+and policy rm removes them. REQUEST is an id, or at least its first 8 characters.
 
 EXIT STATUS
   0  all requests were refused

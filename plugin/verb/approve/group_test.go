@@ -84,7 +84,7 @@ func TestKeyIsForTheShown(t *testing.T) {
 			t.Errorf("for what is shown: %q", got)
 		}
 		d.set("web", []control.Question{all[0], all[2]})
-		if got := key(anything); got != "\x00The same was asked once more." {
+		if got := key(anything); got != "\x00The same request came once more." {
 			t.Errorf("for one more: %q", got)
 		}
 		d.tell()

@@ -26,13 +26,17 @@ import (
 
 const pendingLong = `List requests that wait for your approval, or answer them one by one
 
-The table has one row for the same request of several containers and directories; --no-trunc
-shows all ids. Other formats have a row for each. A key of --watch answers those that are shown.
+The table shows the same request of several containers and directories in one row; --no-trunc
+shows all its ids. Other formats have a row for each request.
 
---watch shows each request completely, one argument per line, and you answer it with a key:
-y approves it once, a until the session ends, u while its files are unchanged, v lets one
-argument vary, n and Enter refuse it, r refuses it with a reason, N refuses it until the
-session ends, q quits.
+--watch shows each request completely, one argument per line, and the same request of several
+containers together. You answer with a key:
+
+  y, a, u   approve it once, until the session ends, or while its files are unchanged
+  v         approve it with an argument that may vary
+  n, Enter  refuse it
+  r, N      refuse it with a reason, or until the session ends
+  q         quit
 
 If nobody can be asked, a request is refused at once, unless approval.wait is always. You can
 be asked by --watch, by an open page of docker hostexec ui, on the terminal that started the

@@ -173,7 +173,7 @@ func (d *questionList) news(group []control.Question, keep func(control.Question
 	for _, q := range slices.Concat(slices.Collect(maps.Values(d.waiting))...) {
 		known := slices.ContainsFunc(group, func(other control.Question) bool { return other.ID == q.ID })
 		if !known && q.Group != "" && q.Group == group[0].Group && keep(q) && len(group) < control.MaxGroup {
-			return "The same was asked once more."
+			return "The same request came once more."
 		}
 	}
 	return ""

@@ -102,7 +102,7 @@ func (a answering) hintOthers(all, tried, settled []control.Question) {
 		}
 	}
 	if len(line) > n {
-		cli.Say(a.dockerCLI.Err(), "hint: the same waits elsewhere: %s", policy.Line(line))
+		cli.Say(a.dockerCLI.Err(), "hint: the same request waits elsewhere: %s", policy.Line(line))
 	}
 }
 
@@ -144,7 +144,7 @@ func request(all []control.Question, ref string) (control.Question, error) {
 	case len(found) == 0:
 		return control.Question{}, cli.Hint(fmt.Errorf("no request %s waits for approval", names.Quoted(ref)), "docker hostexec pending")
 	case len(ref) < minID:
-		return control.Question{}, fmt.Errorf("%s is too little of an id: give %d characters at least", names.Quoted(ref), minID)
+		return control.Question{}, fmt.Errorf("%s is too short for an id: give at least %d characters", names.Quoted(ref), minID)
 	case len(found) > 1:
 		return control.Question{}, fmt.Errorf("%s names %d requests: give more of the id", names.Quoted(ref), len(found))
 	}

@@ -33,12 +33,12 @@ EVENT is one of
   CANCEL        the caller left before anybody answered
   START         it was about to run
   COMPLETE      it has ended
-  REFUSALS      the number of refusals without a record of their own; the last one is shown
+  REFUSALS      several refusals without records of their own; the last one is shown
 
-REQUEST is shortened; its beginning is enough for --filter request= and for replay. Times are
-local; --raw shows the lines of the log, which have UTC. Texts of containers are shown in
-printable ASCII, and quoted if they contain other characters. If the clock was set back by more
-than an hour, --since can miss records.
+REQUEST is shortened; the shown part is enough for --filter request= and for replay. Times are
+local; --raw shows the lines of the log, with UTC. Texts of containers are printable ASCII, and
+quoted if they contain other characters. If the clock was set back by more than an hour,
+--since can miss records.
 
 EXIT STATUS
   0  the records were shown
@@ -98,7 +98,7 @@ func newAuditView(out io.Writer, opts auditOptions) (v *auditView, err error) {
 	v = &auditView{tail: -1}
 	if opts.tail != "all" {
 		if v.tail, err = strconv.Atoi(opts.tail); err != nil || v.tail < 0 {
-			return nil, fmt.Errorf("--tail %s: neither a number of records nor all", names.Quoted(opts.tail))
+			return nil, fmt.Errorf("--tail %s: want a number of records, or all", names.Quoted(opts.tail))
 		}
 	}
 	if v.keep, err = cli.ParseFilters(opts.filters, auditCriteria); err != nil {
@@ -239,7 +239,7 @@ func (v *auditView) next(r *audit.Reader) (auditRecord, error) {
 // warn warns of invalid lines.
 func (v *auditView) warn(errs io.Writer) {
 	if v.invalid > 0 {
-		cli.Say(errs, "warning: not as it was written: %s of the log", cli.Count(v.invalid, "line"))
+		cli.Say(errs, "warning: the log is not as it was written: %s", cli.Count(v.invalid, "line"))
 		cli.Say(errs, "hint: docker hostexec audit verify")
 	}
 	v.invalid = 0

@@ -161,7 +161,7 @@ func TestAuditInvalidLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, errs := show(t, path, auditOptions{format: "{{.Command}}"})
-	if strings.Count(out, "\n") != 4 || !strings.Contains(errs, "not as it was written: 2 lines of the log") {
+	if strings.Count(out, "\n") != 4 || !strings.Contains(errs, "the log is not as it was written: 2 lines") {
 		t.Errorf("shown is %q, %q", out, errs)
 	}
 	var told strings.Builder

@@ -51,7 +51,7 @@ func auditWriter(out io.Writer, opts auditOptions) (func(audit.Line, audit.Entry
 	case opts.format == "table":
 		return auditTable(out), nil
 	case strings.HasPrefix(opts.format, "table "):
-		return nil, errors.New("--format table TEMPLATE: records are shown as they come, give the template alone")
+		return nil, errors.New("--format table TEMPLATE: records have no table with a template: give the template alone")
 	}
 	t, err := templates.Parse(opts.format)
 	if err != nil {

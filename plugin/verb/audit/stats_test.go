@@ -74,7 +74,7 @@ TOTAL 6 2 2 2 2 9`
 	if strings.Join(got, "\n") != want {
 		t.Errorf("stats:\n%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}
-	if !strings.Contains(errs, "1 line of the log") {
+	if !strings.Contains(errs, "not as it was written: 1 line") {
 		t.Errorf("of the damaged line it says %q", errs)
 	}
 	if out, _ := statsOf(t, path, statsOptions{filters: []string{"command=git"}, format: "{{.Command}} {{.Questions}}"}); out != "git 5\n" {

@@ -23,10 +23,10 @@ Each record contains its own hash and that of the session's previous record. So 
 records that were altered, removed, reordered, duplicated or truncated. Without FILE it checks
 the log and its rotated files. Give the oldest FILE first.
 
-It cannot find that all records of a session after some point were removed, or were rewritten
-by somebody who can write the log. Every command that runs as you can write it. If full files
-are removed (audit.keep), it cannot find what else was removed from the beginning. Copies on
-another machine can show all of this.
+verify cannot detect that the last records of a session were removed, or that records were
+rewritten with new hashes. Every command that runs as you can do that. If old files are removed
+(audit.keep), verify cannot detect other losses at the beginning. Copies on another machine can
+show all of this.
 
 EXIT STATUS
   0  no faults were found
@@ -87,12 +87,12 @@ func printNotes(out io.Writer, rep audit.Report) {
 		fmt.Fprintf(out, "and %s more\n", cli.Count(rep.More, "fault"))
 	}
 	for _, f := range rep.Open {
-		fmt.Fprintf(out, "note: %s: it was started and its end is not recorded: it runs, or its watcher was killed\n", f)
+		fmt.Fprintf(out, "note: %s: it has a START record, but no end: it runs, or its watcher was killed\n", f)
 	}
 	if rep.Partial > 0 {
-		fmt.Fprintf(out, "note: %s of a writer that was killed as it wrote\n", cli.Count(rep.Partial, "half line"))
+		fmt.Fprintf(out, "note: %s, because a writer was killed\n", cli.Count(rep.Partial, "half line"))
 	}
 	if rep.Earlier > 0 {
-		fmt.Fprintf(out, "note: %s began in files that are not here any more\n", cli.Count(rep.Earlier, "chain"))
+		fmt.Fprintf(out, "note: %s began in files that do not exist any more\n", cli.Count(rep.Earlier, "chain"))
 	}
 }

@@ -27,11 +27,11 @@ import (
 
 const devcontainerLong = `Print what a devcontainer.json needs, so that its container can call commands of this host
 
-Merge the output into the devcontainer.json of an image or a Dockerfile. The output contains no
-path of this host, so everybody who has docker hostexec can use it. Before the tool creates or
-starts the container, it runs the initializeCommand on this host, which starts the session. The
-session ends when the container has stopped. For a dev container of docker compose, see docker
-hostexec with.
+Merge the output into a devcontainer.json that uses an image or a Dockerfile. The output
+contains no path of this host, so everybody who has docker hostexec can use it. Before the
+editor creates or starts the container, it runs the initializeCommand on this host, which
+starts the session. The session ends when the container has stopped. For a dev container of
+docker compose, see docker hostexec with.
 
 EXIT STATUS
   0    the output is complete
@@ -91,7 +91,7 @@ func printJSON(dockerCLI command.Cli, opts *launch.Options, flags *pflag.FlagSet
 	}
 	share := portable(store.ServiceShare(state.Devcontainers, devcontainerID))
 	if strings.ContainsAny(share, ",\"") { // a mount is one string, whose parts are CSV
-		return cli.Hint(fmt.Errorf("hostexec's state lies in %s: a mount of a dev container can have no comma or quote", names.Quoted(store.Home)), "set HOSTEXEC_HOME to another directory")
+		return cli.Hint(fmt.Errorf("the state directory is %s, but a mount of a dev container cannot have a comma or a quote", names.Quoted(store.Home)), "set HOSTEXEC_HOME to another directory")
 	}
 	words := []string{"docker", cli.PluginName, "devcontainer", "--start", devcontainerID}
 	relay := inject.RelayMount()

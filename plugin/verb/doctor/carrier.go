@@ -52,7 +52,7 @@ func (d *doctor) testCarrier(ctx context.Context, image string) finding {
 // The meanings of carriers.
 const (
 	bySocket = "calls run at the speed of a local process"
-	byRelay  = "calls go over an exec: the same, but slower"
+	byRelay  = "calls work over docker exec, but are slower"
 )
 
 // carrierKnown reports the carrier that earlier sessions have found for an engine.
@@ -62,20 +62,20 @@ func carrierKnown(known state.Engine, e engineFacts) finding {
 	switch {
 	case known.Carrier == "":
 		f.Found = "not known yet for this engine"
-		f.Means = "the first session finds out whether sockets cross into containers, and else takes a relay; so does " + command
+		f.Means = "the first session tests whether sockets work, and otherwise uses a relay; so does " + command
 		return f
 	case known.Carrier == carrier.BySocket:
 		f.Found, f.Means = "socket: a connection of a container of this engine has arrived", bySocket
 	case known.RemoteFiles:
-		f.Found, f.Means = "relay: this engine does not see this host's directories", "calls go over an exec, and a volume takes the place of the share"
+		f.Found, f.Means = "relay: this engine does not see this host's directories", "calls go over docker exec, and a volume on the engine has the shims"
 	default:
 		f.Found, f.Means = "relay: a socket of this host did not cross into a container of this engine", byRelay
 	}
 	switch {
 	case e.err != nil:
-		f.Status, f.Means = isWarn, "that is from before: the engine does not answer now"
+		f.Status, f.Means = isWarn, "this is an earlier result: the engine does not answer now"
 	case e.info.ID != known.ID:
-		f.Status, f.Means, f.Fix = isWarn, "that was another engine, at the same place: the next session finds out again", command
+		f.Status, f.Means, f.Fix = isWarn, "this result is of another engine at the same address: the next session tests again", command
 	}
 	return f
 }

@@ -68,10 +68,10 @@ func TestDoctorUIDs(t *testing.T) {
 		words        []string
 	}{
 		{"rootful", isOK, facts(0, "name=apparmor"), 1000, []string{"uid 1000", "root in a container is root here", "--user"}},
-		{"root", isWarn, facts(0), 0, []string{"what containers call runs as root", "ordinary user"}},
+		{"root", isWarn, facts(0), 0, []string{"commands of containers run as root", "ordinary user"}},
 		{"one's own rootless", isOK, facts(1000, "name=rootless"), 1000, []string{"root in a container is you"}},
-		{"another's rootless", isWarn, facts(1001, "name=rootless"), 1000, []string{"uid 1001's", "a volume takes the place"}},
-		{"userns-remap", isOK, facts(0, "name=userns"), 1000, []string{"userns-remap", "nobody here"}},
+		{"another's rootless", isWarn, facts(1001, "name=rootless"), 1000, []string{"uid 1001's", "a volume on the engine has the shims"}},
+		{"userns-remap", isOK, facts(0, "name=userns"), 1000, []string{"userns-remap", "an unknown uid here"}},
 		{"elsewhere", isOK, facts(-1), 1000, []string{"elsewhere"}},
 		{"silent", isWarn, engineFacts{err: errSilent}, 1000, []string{"does not answer"}},
 	} {
@@ -108,8 +108,8 @@ func TestDoctorCarrier(t *testing.T) {
 		{"socket", isOK, state.Engine{ID: "A", Carrier: "socket"}, e, []string{"socket: a connection"}},
 		{"relay", isOK, state.Engine{ID: "A", Carrier: "relay"}, e, []string{"relay: a socket of this host did not cross"}},
 		{"apart", isOK, state.Engine{ID: "A", Carrier: "relay", RemoteFiles: true}, e, []string{"relay: this engine does not see"}},
-		{"another engine", isWarn, state.Engine{ID: "B", Carrier: "socket"}, e, []string{"another engine, at the same place", "doctor --image IMAGE"}},
-		{"silent", isWarn, state.Engine{ID: "A", Carrier: "socket"}, engineFacts{err: errSilent}, []string{"from before"}},
+		{"another engine", isWarn, state.Engine{ID: "B", Carrier: "socket"}, e, []string{"another engine at the same address", "doctor --image IMAGE"}},
+		{"silent", isWarn, state.Engine{ID: "A", Carrier: "socket"}, engineFacts{err: errSilent}, []string{"an earlier result"}},
 	} {
 		carrierKnown(tt.known, tt.e).is(t, tt.name, tt.status, tt.words...)
 	}

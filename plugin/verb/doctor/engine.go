@@ -79,7 +79,7 @@ func (e *engineFacts) answers() finding {
 		f.Status, f.Means = isFail, fmt.Sprintf("it runs %s containers, and the shim is a program of Linux", e.version.Os)
 		f.Fix = "docker context ls, and choose an engine for Linux containers"
 	case versions.LessThan(e.version.APIVersion, oldestAPI):
-		f.Status, f.Means = isWarn, "it is older than Docker 20.10, with which this is tested"
+		f.Status, f.Means = isWarn, "it is older than Docker 20.10, the oldest that is tested"
 		f.Fix = "upgrade the engine"
 	}
 	return f
@@ -131,7 +131,7 @@ func (e *engineFacts) noAnswer() finding {
 
 // needsEngine returns the finding of a check that needs an engine.
 func needsEngine() finding {
-	return finding{Status: isWarn, Found: "not known", Means: "the engine, which would have to say it, does not answer: see above"}
+	return finding{Status: isWarn, Found: "not known", Means: "the engine does not answer: see above"}
 }
 
 // events requests the events of a moment ago, to check that the stream works and ends.
@@ -148,9 +148,9 @@ func (e *engineFacts) events(ctx context.Context) finding {
 		case <-events:
 		case err := <-ended:
 			if err == nil || errors.Is(err, io.EOF) {
-				return finding{Status: isOK, Found: "the engine tells of its containers", Means: "a session goes by its container's new name as soon as that is renamed"}
+				return finding{Status: isOK, Found: "the engine reports events of its containers", Means: "if a container is renamed, its session uses the new name at once"}
 			}
-			return finding{Status: isWarn, Found: err.Error(), Means: "a session keeps the old name of a container that is renamed until it is resumed; nothing else needs events"}
+			return finding{Status: isWarn, Found: err.Error(), Means: "if a container is renamed, its session uses the old name until it is resumed; nothing else needs events"}
 		}
 	}
 }
@@ -164,20 +164,20 @@ func (e *engineFacts) uids(uid int) finding {
 	f := finding{Status: isOK, Found: fmt.Sprintf("you are uid %d; the engine runs containers %s", uid, e.kind())}
 	switch {
 	case e.owner < 0:
-		f.Means = "the engine is elsewhere: the owners of its files are not this host's"
+		f.Means = "the engine is elsewhere: its user ids are not this host's"
 	case e.secured("rootless") && e.owner != uid && e.owner != 0:
 		f.Status, f.Found = isWarn, f.Found+fmt.Sprintf(", and is uid %d's", e.owner)
-		f.Means = "it cannot read your state directory: a volume takes the place of the share, and --workspace does not work"
+		f.Means = "it cannot read your state directory: a volume on the engine has the shims, and --workspace does not work"
 		f.Fix = "use an engine of your own: dockerd-rootless-setuptool.sh install"
 	case e.secured("rootless"):
-		f.Means = "root in a container is you: what it writes in your directories is yours"
+		f.Means = "root in a container is you: its files in your directories are yours"
 	case e.secured("userns"):
-		f.Means = "root in a container is nobody here: it writes only what all may write, and its files are of a uid that is not yours"
+		f.Means = "root in a container is an unknown uid here: it writes only where everybody may, and its files are not yours"
 	default:
-		f.Means = "root in a container is root here: what it writes in your directories is root's, unless you run it with --user"
+		f.Means = "root in a container is root here: its files in your directories are root's; run --user avoids that"
 	}
 	if uid == 0 && f.Status == isOK {
-		f.Status, f.Means = isWarn, "what containers call runs as root; "+f.Means
+		f.Status, f.Means = isWarn, "commands of containers run as root; "+f.Means
 		f.Fix = "run docker hostexec as an ordinary user who may use docker"
 	}
 	return f
@@ -189,9 +189,9 @@ func (e *engineFacts) architecture() finding {
 		return needsEngine()
 	}
 	arch := inject.Arch(e.version.Arch)
-	f := finding{Status: isOK, Found: fmt.Sprintf("the engine runs on %s; this build has shims for %s", arch, strings.Join(inject.Arches(), ", ")), Means: "there is a shim for its containers, whatever their images are made for"}
+	f := finding{Status: isOK, Found: fmt.Sprintf("the engine runs on %s; this build has shims for %s", arch, strings.Join(inject.Arches(), ", ")), Means: "there is a shim for its containers, whatever the architecture of their images"}
 	if !slices.Contains(inject.Arches(), arch) {
-		f.Status, f.Means, f.Fix = isFail, "there is no shim that its containers could run", "build one that has it: make build, with "+arch+" in the Makefile's ARCHES"
+		f.Status, f.Means, f.Fix = isFail, "no shim can run in its containers", "build one that has it: make build, with "+arch+" in the Makefile's ARCHES"
 	}
 	return f
 }

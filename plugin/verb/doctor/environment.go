@@ -37,6 +37,6 @@ func (d *doctor) programs() finding {
 		lines = append(lines, fmt.Sprintf("and %d more", n))
 	}
 	return finding{Status: isWarn, Found: strings.Join(lines, "\n"),
-		Means: "a container that has the directory can choose these programs and settings: commands do without them where that is possible",
+		Means: "a container with that directory can choose these programs and settings: commands get them only where that cannot be avoided",
 		Fix:   "start sessions from a shell without the venv or direnv, or install the programs elsewhere; docker hostexec policy check shows all"}
 }

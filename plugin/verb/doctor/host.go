@@ -48,7 +48,7 @@ func makeSpace(err error, dir string) error {
 
 // needsScratch returns the finding of a check that needs a scratch directory.
 func (d *doctor) needsScratch() finding {
-	return finding{Status: isFail, Found: d.scratchErr.Error(), Means: "nothing can be written in the state directory: no session can be made", Fix: fixOf(d.scratchErr, "set HOSTEXEC_HOME to a directory of your own")}
+	return finding{Status: isFail, Found: d.scratchErr.Error(), Means: "nothing can be written in the state directory: no session can start", Fix: fixOf(d.scratchErr, "set HOSTEXEC_HOME to a directory of your own")}
 }
 
 // fileEvents checks the notifications about files, which the files carrier needs.
@@ -57,9 +57,9 @@ func (d *doctor) fileEvents() finding {
 		return d.needsScratch()
 	}
 	if err := awaitEvent(d.scratch); err != nil {
-		return finding{Status: isWarn, Found: err.Error(), Means: "requests by files are found by looking for them, which is slower; sockets and relays do without events", Fix: "sudo sysctl fs.inotify.max_user_instances=1024, or a state directory on a local file system"}
+		return finding{Status: isWarn, Found: err.Error(), Means: "requests by files are found by polling, which is slower; sockets and relays need no events", Fix: "sudo sysctl fs.inotify.max_user_instances=1024, or a state directory on a local file system"}
 	}
-	return finding{Status: isOK, Found: "a new file in the state directory is told of", Means: "requests by files are noticed at once"}
+	return finding{Status: isOK, Found: "new files in the state directory are reported", Means: "requests by files are noticed at once"}
 }
 
 func awaitEvent(dir string) error {
@@ -80,7 +80,7 @@ func awaitEvent(dir string) error {
 	case err := <-w.Errors:
 		return fmt.Errorf("watch %s: %w", dir, err)
 	case <-time.After(checkTimeout):
-		return fmt.Errorf("a file in %s was not told of within %s", dir, checkTimeout)
+		return fmt.Errorf("a new file in %s was not reported within %s", dir, checkTimeout)
 	}
 }
 
@@ -99,7 +99,7 @@ func (d *doctor) sockets() finding {
 	f := finding{Status: isOK, Found: fmt.Sprintf("socket paths: %d of at most %d bytes", n, longestSocket), Means: "watchers can be reached"}
 	if n > longestSocket {
 		f.Status, f.Fix = isWarn, "set HOSTEXEC_HOME to a shorter path"
-		f.Means = "hostexec reaches them all the same, through /proc; other programs, as curl --unix-socket, do not"
+		f.Means = "hostexec reaches them through /proc; other programs, such as curl --unix-socket, cannot"
 		if runtime.GOOS != "linux" {
 			f.Status, f.Means = isFail, "watchers cannot be reached"
 		}
@@ -129,7 +129,7 @@ func (d *doctor) locks() finding {
 	if err := testLock(filepath.Join(d.scratch, "lock")); err != nil {
 		return finding{Status: isFail, Found: err.Error(), Means: "two watchers could serve one session", Fix: "set HOSTEXEC_HOME to a directory on a local file system"}
 	}
-	return finding{Status: isOK, Found: "a lock in the state directory keeps others out", Means: "a session has one watcher, and a user one page"}
+	return finding{Status: isOK, Found: "locks work in the state directory", Means: "a session has one watcher, and a user one page"}
 }
 
 func testLock(path string) error {
@@ -143,13 +143,13 @@ func testLock(path string) error {
 	case err != nil:
 		return fmt.Errorf("lock %s: %w", path, err)
 	case ok:
-		return fmt.Errorf("two have the lock %s at once", path)
+		return fmt.Errorf("two processes have the lock %s at once", path)
 	}
 	if err := one.Unlock(); err != nil {
 		return fmt.Errorf("unlock %s: %w", path, err)
 	}
 	if ok, err := other.TryLock(); err != nil || !ok {
-		return errors.Join(fmt.Errorf("the lock %s stays when it is given back", path), err)
+		return errors.Join(fmt.Errorf("the lock %s stays after its release", path), err)
 	}
 	return nil
 }
@@ -160,7 +160,7 @@ func (d *doctor) stateDirectory() finding {
 	_, err := os.Stat(home)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && d.scratchErr == nil:
-		return finding{Status: isOK, Found: home + " is not there yet", Means: "the first session makes it"}
+		return finding{Status: isOK, Found: home + " does not exist yet", Means: "the first session creates it"}
 	case err == nil:
 		err = state.CheckPrivate(home)
 	}
@@ -174,9 +174,9 @@ func (d *doctor) stateDirectory() finding {
 		err = d.checkSpace()
 	}
 	if err != nil {
-		return finding{Status: isFail, Found: err.Error(), Means: "no session can be made, or no call can be written down, and then none runs", Fix: fixOf(err, "set HOSTEXEC_HOME to a directory of your own")}
+		return finding{Status: isFail, Found: err.Error(), Means: "no session can start, or no call can be recorded: then none runs", Fix: fixOf(err, "set HOSTEXEC_HOME to a directory of your own")}
 	}
-	return finding{Status: isOK, Found: home + " is yours alone", Means: "what decides what runs here is written by you only"}
+	return finding{Status: isOK, Found: home + " is yours alone", Means: "only you can write the files that decide what runs"}
 }
 
 // needed is the free space that hostexec needs, in bytes: some hundred records of the audit log.

@@ -30,7 +30,7 @@ func (d *doctor) configuration() finding {
 		dir, err = cli.Directory(dir)
 	}
 	if err != nil {
-		return finding{Status: isFail, Found: err.Error(), Means: "the current directory cannot be looked at", Fix: "cd"}
+		return finding{Status: isFail, Found: err.Error(), Means: "the current directory cannot be read", Fix: "cd"}
 	}
 	here := config.Source{Store: d.store.Home, Project: dir, Workspace: dir}
 	files := []string{here.GlobalFile()}
@@ -54,7 +54,7 @@ const shownProblems = 5
 func configured(problems []policy.Problem, files []string) finding {
 	f := finding{Status: isOK, Found: "there is none", Means: "--proxy alone decides what containers may call"}
 	if len(files) > 0 {
-		f.Found, f.Means = strings.Join(files, "\n"), "it is understood whole, and nobody else can write it"
+		f.Found, f.Means = strings.Join(files, "\n"), "it is valid, and only you can write it"
 	}
 	if len(problems) == 0 {
 		return f
@@ -68,9 +68,9 @@ func configured(problems []policy.Problem, files []string) finding {
 		lines = append(lines, fmt.Sprintf("and %d more", n))
 	}
 	f.Found, f.Status, f.Fix = strings.Join(lines, "\n"), isWarn, "docker hostexec policy check"
-	f.Means = "it counts, but is worth a thought"
+	f.Means = "it has an effect, but check these warnings"
 	if problems[0].Fatal {
-		f.Status, f.Means = isFail, "a configuration that is not understood whole denies every request"
+		f.Status, f.Means = isFail, "an invalid configuration denies every request"
 	}
 	return f
 }
@@ -88,7 +88,7 @@ type leftovers struct{ found, means, fixes []string }
 // The meanings of leftovers.
 const (
 	callsFail = "calls of such a session fail"
-	usesDisk  = "what is left over takes up room, and does nothing else"
+	usesDisk  = "leftovers use disk space, and do no other harm"
 )
 
 func (s *leftovers) add(means, fix, format string, args ...any) {
@@ -107,7 +107,7 @@ func (d *doctor) staleState(ctx context.Context) finding {
 	defer cancel()
 	recs, err := d.store.List()
 	if err != nil {
-		return finding{Status: isFail, Found: err.Error(), Means: "it is not known which sessions there are", Fix: "set HOSTEXEC_HOME to a directory of your own"}
+		return finding{Status: isFail, Found: err.Error(), Means: "the sessions are not known", Fix: "set HOSTEXEC_HOME to a directory of your own"}
 	}
 	var left leftovers
 	more, answered := sessions.Rebuilt(ctx, d.cli, d.store, recs)

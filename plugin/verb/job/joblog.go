@@ -48,7 +48,7 @@ func jobLog(ctx context.Context, dockerCLI command.Cli, store *state.Store, refs
 	case info.Status == job.Running && a.Status != job.Running:
 		cli.Say(dockerCLI.Err(), "it ended with signal KILL: %s", a.Reason)
 	case info.Dropped > 0:
-		cli.Say(dockerCLI.Err(), "%d bytes that it wrote later were not kept", info.Dropped)
+		cli.Say(dockerCLI.Err(), "the last %d bytes of its output were not kept", info.Dropped)
 	}
 	return nil
 }

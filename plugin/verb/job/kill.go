@@ -22,9 +22,9 @@ import (
 
 const killLong = `End jobs and calls, with all processes that they have started
 
-The processes get TERM, and KILL after 5 seconds. With --signal only the job's command gets
-that signal, and nothing is ended. Calls get signals from their callers only. If a call or job
-has ended already, kill ends the processes that it left running.
+The processes get TERM, and KILL after 5 seconds. If a call or job has ended already, kill ends
+the processes that it left running. With --signal, kill only sends that signal to the job's
+command. Calls get signals from their callers only.
 
 EXIT STATUS
   0  all jobs have ended, and all calls are ending; or all jobs got the signal
@@ -94,9 +94,9 @@ func kill(ctx context.Context, store *state.Store, all []activity, ref, signal s
 	case a.Kind == kindJob: // an ended job may have left processes
 		err = c.SignalJob(ctx, a.ID, signal)
 	case a.Kind == kindLeft && signal != "":
-		err = errors.New("what has ended gets no signal: without --signal what it left is ended")
+		err = errors.New("it has ended and gets no signal: without --signal, kill ends the processes that it left")
 	case signal != "":
-		err = errors.New("a call takes the signals of its caller\nhint: without --signal it is ended")
+		err = errors.New("a call gets signals from its caller only\nhint: without --signal, kill ends it")
 	default:
 		err = c.Kill(ctx, a.ID)
 	}

@@ -47,7 +47,7 @@ func NewLogsCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts logsOptions
 	cmd := &cobra.Command{
 		Use:               "logs [OPTIONS] SESSION|CONTAINER | logs --job JOB [OPTIONS] [SESSION|CONTAINER]",
-		Short:             "Show the log of a session's watcher, or of a job",
+		Short:             "Show the messages of a session's watcher, or the output of a job",
 		Long:              logsLong,
 		Example:           "  docker hostexec logs --tail 20 -f web\n  docker hostexec logs --job 3f2a -f",
 		Args:              logsArgs,
@@ -71,7 +71,7 @@ func NewLogsCommand(dockerCLI command.Cli) *cobra.Command {
 	cmd.Flags().StringVarP(&opts.tail, "tail", "n", "all", "`Number` of lines to show from the end")
 	cmd.Flags().StringVar(&opts.job, "job", "", "Show the output of `JOB`")
 	cmd.Flags().BoolVar(&opts.combined, "combined", false, "With --job, write both streams to stdout")
-	cmd.Flags().BoolVar(&opts.raw, "raw", false, "With --job, write the combined log with the prefix of each line")
+	cmd.Flags().BoolVar(&opts.raw, "raw", false, "With --job, keep the prefix of each line, which marks its stream")
 	cmd.MarkFlagsMutuallyExclusive("job", "tail")
 	_ = cmd.RegisterFlagCompletionFunc("job", completeJobs) // the flag exists
 	return cmd
@@ -95,7 +95,7 @@ func showLog(ctx context.Context, w io.Writer, path string, opts logsOptions) er
 	if opts.tail != "all" {
 		n, err := strconv.Atoi(opts.tail)
 		if err != nil || n < 0 {
-			return fmt.Errorf("--tail %s: neither a number of lines nor all", names.Quoted(opts.tail))
+			return fmt.Errorf("--tail %s: want a number of lines, or all", names.Quoted(opts.tail))
 		}
 		lines = n
 	}

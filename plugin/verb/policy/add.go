@@ -21,9 +21,9 @@ import (
 
 const policyAddLong = `Add a rule for one command with exactly these arguments
 
-The rule is added to config.yaml, for all projects, or with --project to the file of this
-directory's project. Comments in the file stay. The rule holds from the next request on. Its
-name is printed, for policy rm. To match more than one list of arguments, write the rule by
+The rule is added to config.yaml, for all projects. With --project it is added to the file of
+this directory's project. Comments in the file stay. The rule holds from the next request on.
+Its name is printed, for policy rm. To match more than one list of arguments, write the rule by
 hand: docker hostexec policy init shows examples.
 
 The first rule of a command narrows plain --proxy COMMAND: calls that no rule matches are then
@@ -68,7 +68,7 @@ func newPolicyAddCommand(dockerCLI command.Cli) *cobra.Command {
 	flags.BoolVar(&ask, "ask", false, "Add a rule that asks each time")
 	flags.BoolVar(&deny, "deny", false, "Add a rule that denies, whatever other rules allow")
 	flags.BoolVar(&code, "accept-code", false, "Allow the command although it may run code of the container")
-	flags.StringSliceVar(&effects, "effects", nil, "Effects of the command: read, write, network, code (`LIST`)")
+	flags.StringSliceVar(&effects, "effects", nil, "Effects of the command, a `LIST` of read, write, network, code")
 	_ = cmd.RegisterFlagCompletionFunc("effects", cobra.FixedCompletions([]string{"read", "write", "network", "code"}, cobra.ShellCompDirectiveNoFileComp))
 	flags.BoolVar(&project, "project", false, "Add the rule for this directory's project only")
 	return cmd
@@ -125,7 +125,7 @@ func sayNarrowed(dockerCLI command.Cli, name, title string, project bool) {
 		where = "in all projects"
 	}
 	cli.Say(dockerCLI.Err(), "%s has rules now: %s, what none of them matches is denied, unless a session has --proxy %s=allow or =ask", name, where, name)
-	cli.Say(dockerCLI.Err(), "sessions without --proxy, sessions that run already, and containers with their own %s call it as: hostexec %s", name, name)
+	cli.Say(dockerCLI.Err(), "in running sessions, in sessions without --proxy, and in containers with a %s of their own, call it as: hostexec %s", name, name)
 	if !project {
 		cli.Say(dockerCLI.Err(), "hint: for this project only: docker hostexec policy rm %s, then add --project", title)
 	}
@@ -156,9 +156,9 @@ func newVerdict(p *policy.Policy, args []string, r policy.Rule) (policy.Verdict,
 	stated := r
 	stated.Effects = []string{"read"}
 	if len(r.Effects) == 0 && with(stated).Action == policy.Allow {
-		return v, cli.Hint(fmt.Errorf("%s is not known to be harmless, so this would ask all the same", args[0]),
-			"--effects read says that it only reads (or write, network); --ask to have it so")
+		return v, cli.Hint(fmt.Errorf("%s is not known to be harmless, so this rule would ask", args[0]),
+			"--effects read if it only reads (or write, network), --ask if it should ask")
 	}
-	return v, cli.Hint(fmt.Errorf("%s runs code that the container may have written, so this would ask all the same", args[0]),
-		"--ask to have it so, or --accept-code to allow it")
+	return v, cli.Hint(fmt.Errorf("%s runs code that the container may have written, so this rule would ask", args[0]),
+		"--ask if it should ask, --accept-code to allow it")
 }

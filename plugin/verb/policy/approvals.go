@@ -49,7 +49,7 @@ type approval struct {
 type skip struct{ Command, Reason string }
 
 const (
-	skipPartial   = "the log has not all of the arguments: they are long, or redacted"
+	skipPartial   = "the log does not have all of the arguments: they are long or redacted"
 	skipSecret    = "audit.redact matches it"
 	skipUnchanged = "it was approved only while files are unchanged"
 	skipMore      = "its question was about more than its arguments"

@@ -26,10 +26,10 @@ check reports
   - rules that fail their own tests, or never decide
   - patterns that match more than they seem to
   - rules that allow paths outside of the workspace without anywhere: true
-  - rules that allow a command without effects, and commands that no rule can make safe
+  - rules that allow a command but state no effects, and commands that no rule can make safe
   - programs that other users could replace
   - settings of the agent section that docker hostexec agent would refuse
-  - entries of PATH, variables, and words of the configuration that name files which a
+  - entries of PATH, variables, and words of the configuration, if they name files that a
     container can write
 
 Warnings do not count as errors.
@@ -57,9 +57,9 @@ func newPolicyCheckCommand(dockerCLI command.Cli, checkAgent func(*state.Store, 
 				cli.Say(dockerCLI.Err(), "%s", noProblems(config.Load(src).ExistingFiles()))
 				return nil
 			case 1:
-				return fmt.Errorf("1 thing is wrong")
+				return fmt.Errorf("1 error")
 			}
-			return fmt.Errorf("%d things are wrong", wrong)
+			return fmt.Errorf("%d errors", wrong)
 		}),
 	}
 }
@@ -67,12 +67,12 @@ func newPolicyCheckCommand(dockerCLI command.Cli, checkAgent func(*state.Store, 
 // noProblems returns the message that the files of a configuration have no problems.
 func noProblems(files []string) string {
 	if len(files) == 0 {
-		return "nothing is wrong: there is no configuration, and only what --proxy names can be called"
+		return "no errors: there is no configuration, so containers can call only the commands of --proxy"
 	}
 	for i, f := range files {
 		files[i] = names.Escaped(f)
 	}
-	return "nothing is wrong in " + strings.Join(files, ", ")
+	return "no errors in " + strings.Join(files, ", ")
 }
 
 // writeProblems prints the problems, and returns the number of errors among them.

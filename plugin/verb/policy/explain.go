@@ -53,7 +53,7 @@ func newPolicyExplainCommand(dockerCLI command.Cli) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SetInterspersed(false)
-	flags.StringVar(&session, "session", "", "Decide as for this session or container (`ID`)")
+	flags.StringVar(&session, "session", "", "Decide as for this `session`, named by its id or its container")
 	_ = cmd.RegisterFlagCompletionFunc("session", sessions.Complete)
 	return cmd
 }

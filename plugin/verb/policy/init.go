@@ -64,7 +64,7 @@ func newPolicyInitCommand(dockerCLI command.Cli) *cobra.Command {
 
 func listPresets(dockerCLI command.Cli) error {
 	table := tabwriter.NewWriter(dockerCLI.Out(), 0, 0, 3, ' ', 0)
-	fmt.Fprintln(table, "PRESET\tWHAT IT LETS THROUGH")
+	fmt.Fprintln(table, "PRESET\tWHAT IT ALLOWS")
 	for _, p := range config.Presets() {
 		fmt.Fprintf(table, "%s\t%s\n", p.Name, p.Title)
 	}
@@ -84,6 +84,6 @@ func writePreset(dockerCLI command.Cli, preset config.Preset, project bool) erro
 		return err
 	}
 	fmt.Fprintln(dockerCLI.Out(), file)
-	cli.Say(dockerCLI.Err(), "%s is yours to change; then docker hostexec policy check", file)
+	cli.Say(dockerCLI.Err(), "hint: edit %s as you need, then: docker hostexec policy check", file)
 	return nil
 }

@@ -20,26 +20,27 @@ import (
 
 const policyLearnLong = `Propose rules that allow what you have approved
 
-learn reads the approvals of this directory's project in the audit log, and shows the rules as a
-change of the project's file, and then the past requests that they would have decided differently.
-With --all-projects it reads those of all projects, and changes config.yaml. --write writes the
-change. COMMANDs limit it to these.
+learn reads your approvals in the audit log, for this directory's project. It shows the rules
+as a change of the project's file, and then the past requests that they would decide
+differently. --write writes the change. With --all-projects, it reads the approvals of all
+projects, and changes config.yaml. With COMMANDs, it proposes rules for these only.
 
-A rule matches exactly the arguments that you approved. One argument varies if you approved
-several values of it: it may be one of these. With more than 8 values it may be a number of as
-many digits or, for a command in a sandbox or a container, a file below their directory.
+A rule matches exactly the arguments that you approved. If you approved several values of one
+argument, it matches each of them. If you approved more than 8 values, it may match all numbers
+with as many digits. For a command in a sandbox or a container, it may match all files below
+their directory.
 
 Not proposed are
-  - calls that you have denied, in whatever project
-  - interpreters, and on the host commands that run code of the container, or read files (cat,
-    grep): the container may put a link to another file there
-  - on the host commands that are not known to be harmless, unless --effects tells what they do
-  - calls approved with --while-unchanged, and those of which the log has not all arguments
+  - calls that you have denied in any project
+  - interpreters, and commands on the host that run code of the container
+  - commands on the host that read files (cat, grep), because the container can put links there
+  - commands on the host that are not known to be harmless, unless --effects says what they do
+  - calls approved with --while-unchanged, and calls whose arguments are cut or redacted in the log
   - calls whose questions were about more than arguments: variables, stdin, files, previews, shells
 
-A rule holds in all directories of the project's containers, whatever the files there have become.
-It only turns ask into allow, and never changes a denial. policy ls shows them, and policy
-rm removes them. If audit verify finds faults, nothing is learned.
+A rule holds in all directories of the project's containers, also after their files have
+changed. It turns ask into allow, and never changes a denial. policy ls lists the rules, and
+policy rm removes them. If audit verify finds faults, no rule is proposed.
 
 EXIT STATUS
   0  the rules were shown or, with --write, written; or there are none
@@ -76,14 +77,14 @@ func newPolicyLearnCommand(dockerCLI command.Cli) *cobra.Command {
 				return fmt.Errorf("--effects: %w", err)
 			}
 			if o.json && o.write && !o.force {
-				return errors.New("--json with --write asks nobody: add --force")
+				return errors.New("--json with --write cannot ask: add --force")
 			}
 			return learn(cmd.Context(), dockerCLI, o)
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.since, "since", "", "Learn from approvals since a `time` only (15m, 7d, 2026-01-31, 2026-01-31T12:00:00Z)")
-	flags.StringSliceVar(&o.effects, "effects", nil, "Effects of commands that are not known to be harmless: read, write, network (`LIST`)")
+	flags.StringVar(&o.since, "since", "", "Only learn from approvals since a `time` (15m, 7d, 2026-01-31, 2026-01-31T12:00:00Z)")
+	flags.StringSliceVar(&o.effects, "effects", nil, "Effects of commands that are not known to be harmless, a `LIST` of read, write, network")
 	_ = cmd.RegisterFlagCompletionFunc("effects", cobra.FixedCompletions([]string{"read", "write", "network"}, cobra.ShellCompDirectiveNoFileComp))
 	flags.BoolVar(&o.all, "all-projects", false, "Learn from approvals in all projects, for all projects")
 	flags.BoolVar(&o.write, "write", false, "Write the rules, after a confirmation")

@@ -42,7 +42,7 @@ func (l *lesson) show(out, notes io.Writer) error {
 		cli.Say(notes, "%s more are not shown: write these first", cli.Count(l.more, "rule"))
 	}
 	if len(l.change.Added) == 0 {
-		cli.Say(notes, "nothing to learn: no approved call would be asked about that a rule may allow")
+		cli.Say(notes, "nothing to learn: no rule may allow an approved call that would ask again")
 		return nil
 	}
 	fmt.Fprintln(out, l.change.Diff())

@@ -23,12 +23,17 @@ import (
 const policyLsLong = `List the rules, patterns and default proxies of the current directory, and all grants and denials
 
 A grant is an approval with --for, --times or --always: exactly the same call runs without a
-question. A denial with --always holds until its session ends. Those of all sessions are listed.
+question. A denial with --always holds until its session ends. Grants and denials of all
+sessions are listed.
 
-RULE is the name in policy explain, the audit log and refusals. MATCHES shows the arguments:
-plain words, /patterns/, [options], PATH for a path below a mount, +(arguments that the host
-inserts), (anywhere) if patterns may match paths outside of the workspace, and (confined) if the
-command has to run in a sandbox or a container. ACTION approved means: allowed where it would ask.
+RULE is the name in policy explain, the audit log and refusals. ACTION approved means: the rule
+allows calls that would otherwise ask. MATCHES shows the arguments:
+
+  word, /pattern/, [option]
+  PATH        a path below a mount
+  +(...)      arguments that the host inserts
+  (anywhere)  patterns may match paths outside of the workspace
+  (confined)  the command has to run in a sandbox or a container
 
 EXIT STATUS
   0  the rules and grants were listed

@@ -103,5 +103,5 @@ func targetFile(src config.Source, project bool) (string, error) {
 	if file := src.ProjectFile(); file != "" {
 		return file, nil
 	}
-	return "", fmt.Errorf("%s has no name that a project could have", names.Quoted(src.Project))
+	return "", fmt.Errorf("the name of %s cannot be that of a project", names.Quoted(src.Project))
 }

@@ -28,11 +28,11 @@ import (
 
 const policyReplayLong = `Show which past requests would be decided differently now
 
-replay decides each request of the audit log again, by the current configuration or, with
---config, by a new file in place of config.yaml. The --proxy flags of a session come from its
-record, or from the log if the session was removed. A request that a person answered counts as
-one that asked. Equal requests are shown in one line, with their number. Commands that are cut
-or redacted in the log are only counted.
+replay decides each request of the audit log again, by the current configuration. With
+--config, it uses a new file in place of config.yaml. The --proxy flags of a session come from
+its record, or from the log if the session was removed. A request that a person answered counts
+as one that asked. Equal requests are shown in one line, with their number. Commands that are
+cut or redacted in the log are only counted.
 
 EXIT STATUS
   0  the differences were shown
@@ -177,7 +177,7 @@ func (r *redecision) show(out, notes io.Writer) error {
 		cli.Say(notes, "%d of these are not shown: there are more than %d different ones", r.hidden, maxChanges)
 	}
 	if r.partial > 0 {
-		cli.Say(notes, "%d more cannot be told: the log has not all of their arguments", r.partial)
+		cli.Say(notes, "%d more cannot be decided: the log does not have all of their arguments", r.partial)
 	}
 	return w.Flush()
 }

@@ -36,17 +36,17 @@ import (
 
 const proxyLong = `Run commands of this host for programs that can write to a directory
 
-No engine and no socket are needed: requests and answers are files. Every container that has
-the directory mounted read-write can call. The client is a script for POSIX shells; other
-programs can use the protocol of docs/files.md. Commands run as you, in the directory where
-you start the proxy.
+The proxy needs no engine and no socket: requests and answers are files. Every container that
+has the directory mounted read-write can call. The client is a script for POSIX shells; other
+programs can use the protocol of docs/files.md. Commands run as you, in the directory where you
+start the proxy.
 
-The directories have mode 0700. So only root in a container, and users of containers with your
-user id, can call; other users of this host cannot. With --any-user, every user id can call, in
-containers and on this host.
+The directories have mode 0700. So you can call, and in containers root and users with your
+user id. Other users of this host cannot. With --any-user, every user can call, in containers
+and on this host.
 
 Each command has a directory .hostexec/proxy/CMD with its requests, its client CMD and the file
-CMD.pid. With --dir, all commands use one directory. ^C or TERM ends the proxy: it refuses new
+CMD.pid. With --dir, all commands use one directory. After ^C or TERM, the proxy refuses new
 requests, and running calls have --shutdown-grace to end. A second ^C, or KILL, ends them at
 once. The client and the PID file are removed.
 
@@ -99,9 +99,9 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&opts.dir, "dir", "", "`Directory` for the requests of all commands")
 	flags.BoolVar(&opts.global, "global", false, "Use ~/.hostexec/proxy in place of ./.hostexec/proxy")
-	flags.BoolVar(&opts.anyUser, "any-user", false, "Let users with every user id call, on this host too")
+	flags.BoolVar(&opts.anyUser, "any-user", false, "Let every user call, on this host too")
 	flags.DurationVar(&opts.grace, "shutdown-grace", 30*time.Second, "`Time` for running calls to end after ^C or TERM")
-	flags.StringArrayVar(&opts.passEnv, "pass-env", nil, "Pass this variable of the caller on to commands (`NAME`)")
+	flags.StringArrayVar(&opts.passEnv, "pass-env", nil, "Pass variable `NAME` of the caller on to commands")
 	flags.BoolVar(&opts.newPrivs, "allow-new-privs", false, "Let commands gain privileges (setuid, file capabilities, snaps)")
 	return cmd
 }
@@ -174,7 +174,7 @@ func startWatcher(ctx context.Context, store *state.Store, p *launch.Plan) (*wat
 func (o *proxyOptions) plan(args, globalArgs []string) (*launch.Plan, error) {
 	commands, err := launch.ParseProxies(args)
 	if err == nil && slices.ContainsFunc(commands, func(c state.Command) bool { return c.Name == policy.GitPush }) {
-		err = fmt.Errorf("%s is not there over files: docker hostexec run and attach have it", policy.GitPush)
+		err = fmt.Errorf("%s does not work over files: docker hostexec run and attach have it", policy.GitPush)
 	}
 	if err != nil {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "--proxy "))
@@ -223,7 +223,7 @@ func resolveOwn(p *launch.Plan) error {
 	err = launch.ResolveCommands(p.Record.Commands, own, p.Elsewhere)
 	for _, c := range p.Record.Commands {
 		if at, found := osenv.LookPath(c.Name, all); err != nil && c.Path == "" && found && owner.Writable(at) {
-			return cli.Hint(fmt.Errorf("command %s is %s, which whoever makes requests can write", c.Name, at),
+			return cli.Hint(fmt.Errorf("command %s is %s, which callers can write", c.Name, at),
 				fmt.Sprintf("install it elsewhere, or name its place: --proxy %s=/path/to/%s", c.Name, c.Name))
 		}
 	}
@@ -278,9 +278,9 @@ func checkDirectory(home string, rec state.Session) error {
 		requests, _ := rec.Proxy.Dir(c.Name)
 		switch {
 		case v.Overlap(home, requests):
-			return cli.Hint(fmt.Errorf("requests in %s and hostexec's own state in %s would lie in each other", requests, home), "use another --dir, or set HOSTEXEC_HOME")
+			return cli.Hint(fmt.Errorf("the requests in %s and the state directory %s would lie in each other", requests, home), "use another --dir, or set HOSTEXEC_HOME")
 		case c.Path != "" && v.Route(c.Path).Through(v.Locate(requests)):
-			return fmt.Errorf("whoever can write requests could change %s, which %s runs: use another --dir", c.Path, c.Name)
+			return fmt.Errorf("callers could change %s, which %s runs: use another --dir", c.Path, c.Name)
 		}
 	}
 	return nil

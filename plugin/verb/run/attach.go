@@ -23,7 +23,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 )
 
-const attachLong = `Let a container that runs already call commands of this host
+const attachLong = `Let a running container call commands of this host
 
 attach copies the shims into the container, to /run/hostexec. It links them in /usr/local/bin
 where no such name exists, and starts a relay that carries the calls. The container is not
@@ -34,7 +34,7 @@ Some containers cannot be attached: those with a read-only root file system, wit
 
 EXIT STATUS
   0    with --detach: the container is attached
-       without: it was attached, and was detached or has stopped
+       without: it was attached, and then detached or stopped
   125  it could not be attached; a line on stderr says why`
 
 // NewAttachCommand returns the verb attach.
@@ -108,14 +108,14 @@ func attachable(c container.InspectResponse) error {
 	for t := range c.HostConfig.Tmpfs {
 		targets = append(targets, path.Clean(t))
 	}
-	instead := "make it with docker hostexec run"
+	instead := "create it with docker hostexec run"
 	switch {
 	case c.State.Paused:
 		return cli.Hint(fmt.Errorf("container %s is paused", name), "docker unpause "+name)
 	case !c.State.Running || c.State.Restarting:
 		return cli.Hint(fmt.Errorf("container %s does not run: it is %s", name, c.State.Status), "docker start "+name)
 	case c.Config.Labels[inject.LabelSession] != "":
-		return cli.Hint(fmt.Errorf("container %s has session %s from the start", name, names.Escaped(c.Config.Labels[inject.LabelSession])), "it can call already; if its watcher has gone: docker hostexec resume "+name)
+		return cli.Hint(fmt.Errorf("container %s was created with session %s", name, names.Escaped(c.Config.Labels[inject.LabelSession])), "it can call already; if its watcher has ended: docker hostexec resume "+name)
 	case c.HostConfig.ReadonlyRootfs:
 		return cli.Hint(fmt.Errorf("container %s is read-only: nothing can be put into it", name), instead)
 	case inject.Covered(targets, inject.Target):

@@ -23,19 +23,19 @@ import (
 const runLong = `Create and run a new container that can call commands of this host
 
 This is docker run, with all its flags, and with --proxy. If a program in the container calls a
-command of --proxy, the command runs on this host, as you, in the directory of this host that
-is mounted where the program calls it. Arguments, input, output, terminal, signals and exit
-status are those of a local command. The container can call no other commands, except for those
-that rules of the configuration allow.
+command of --proxy, the command runs on this host, as you. It runs in the directory of this
+host that is mounted at the caller's directory. Arguments, input, output, terminal, signals and
+exit status are those of a local command. The container can call no other commands, except for
+those that rules of the configuration allow.
 
-A command that runs code which the container can write (make, npm, git, ...) lets the
+make, npm, git and others run code that the container can write. Such a command lets the
 container run anything as you. Confine it with where=sandbox, or proxy it only to containers
-that you trust with that. Commands get no entries of PATH that the container can write (a venv,
+that you trust. Commands get no entries of PATH that the container can write (a venv,
 node_modules/.bin), and no variables that name code there.
 
-Calls reach the host by a socket. If sockets do not cross into the container, they use a relay;
---carrier auto determines which. With --http the container can also call over HTTP: POST
-/request at HOSTEXEC_URL, with the token in /run/hostexec/token.
+Calls use a socket or, where sockets do not work, a relay over docker exec. --carrier auto
+chooses. With --http the container can also call over HTTP: POST /request at HOSTEXEC_URL, with
+the token in /run/hostexec/token.
 
 EXIT STATUS
   The container's exit code, as with docker run, and:

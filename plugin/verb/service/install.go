@@ -41,7 +41,7 @@ func install(dockerCLI command.Cli, m serviceManager, text string) error {
 		}
 	}
 	fmt.Fprintln(dockerCLI.Out(), file)
-	cli.Say(dockerCLI.Err(), "it begins with the next login. Now: %s", m.begin(file))
+	cli.Say(dockerCLI.Err(), "it starts at the next login; to start it now: %s", m.begin(file))
 	if !watch.Supported {
 		cli.Say(dockerCLI.Err(), "warning: sessions are not served on %s yet: there is nothing to resume", runtime.GOOS)
 	}
@@ -83,7 +83,7 @@ func uninstall(dockerCLI command.Cli, m serviceManager) error {
 		return fmt.Errorf("uninstall the service: %w", err)
 	}
 	fmt.Fprintln(dockerCLI.Out(), file)
-	cli.Say(dockerCLI.Err(), "if it runs it does so until: %s", m.end(file))
+	cli.Say(dockerCLI.Err(), "if it runs, end it: %s", m.end(file))
 	return nil
 }
 

@@ -38,7 +38,7 @@ const agentLabel = "io.hostexec.resume"
 func plist(s service) (string, error) {
 	for _, text := range append(slices.Clone(s.argv), s.env...) {
 		if strings.ContainsRune(escaped(text), utf8.RuneError) {
-			return "", fmt.Errorf("launchd takes no such bytes: %s", names.Quoted(text))
+			return "", fmt.Errorf("launchd does not accept these bytes: %s", names.Quoted(text))
 		}
 	}
 	var b strings.Builder

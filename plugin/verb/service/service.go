@@ -19,10 +19,10 @@ import (
 
 const serviceLong = `Install a service that resumes sessions at login
 
-A reboot or a logout ends the watchers. Containers with a restart policy then run again, but
-their calls fail until docker hostexec resume. The service runs docker hostexec resume --all
---watch, as a systemd user unit on Linux and as a launchd agent on macOS. It does not resume
-sessions that docker hostexec stop has ended.`
+A reboot or a logout ends the watchers. Afterwards, containers with a restart policy run again,
+but their calls fail until docker hostexec resume. The service runs docker hostexec resume
+--all --watch, as a systemd user unit on Linux and as a launchd agent on macOS. It does not
+resume sessions that docker hostexec stop has ended.`
 
 const serviceStatus = `
 
@@ -181,7 +181,7 @@ func managerOf(kind string) (serviceManager, error) {
 	}
 	if kind == "" {
 		return serviceManager{}, cli.Hint(errors.New("not supported on "+runtime.GOOS+": there are systemd and launchd"),
-			"have docker hostexec resume --all --watch started at login by other means")
+			"start docker hostexec resume --all --watch at login by other means")
 	}
 	return serviceManager{}, fmt.Errorf("--manager %s: there are systemd and launchd", names.Quoted(kind))
 }

@@ -45,7 +45,7 @@ const unitName = "docker-hostexec.service"
 // (OOMPolicy).
 func unit(s service) (string, error) {
 	if strings.ContainsAny(s.argv[0], "$\"'\\") || !utf8.ValidString(s.argv[0]) || strings.ContainsFunc(s.argv[0], unicode.IsControl) {
-		return "", fmt.Errorf("systemd runs nothing by a name as %s: put the plugin into another directory", names.Quoted(s.argv[0]))
+		return "", fmt.Errorf("systemd cannot run a program with the name %s: move the plugin to another directory", names.Quoted(s.argv[0]))
 	}
 	words := make([]string, len(s.argv))
 	for i, arg := range s.argv {

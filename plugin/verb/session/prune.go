@@ -36,7 +36,7 @@ prune removes
   - containers of agents, and of single commands (where=container), without a watcher
   - volumes of shims that no container uses
   - locks of proxies that have ended
-  - sockets and docker contexts of docker hostexec with that were killed
+  - sockets and docker contexts of docker hostexec with, if it was killed
   - copies of git remotes (git-push) that were not used for 30 days; the next use makes them again
 
 It also ends commands that still run because the watcher and the keeper of their session were

@@ -23,9 +23,9 @@ const resumeLong = `Answer a container's calls again after its session was stopp
 The container must run; docker hostexec start starts a stopped one. It can call the same
 commands as before. Commands that the lost session has left running are ended first.
 
---all resumes all sessions that were lost, for example by a reboot. It does not resume agents,
-and sessions that docker hostexec stop has ended. --watch repeats this until it is ended by a
-signal; docker hostexec service install runs it at login.
+--all resumes all sessions that were lost, for example by a reboot. It resumes no agents, and
+no sessions that docker hostexec stop has ended. --watch repeats this until a signal ends it.
+docker hostexec service install starts it at login.
 
 EXIT STATUS
   0  calls are answered; with --watch: a signal has ended it
@@ -78,7 +78,7 @@ func (o *resumeOptions) args(cmd *cobra.Command, args []string) error {
 	case o.all:
 		return dockercli.NoArgs(cmd, args)
 	case o.watch:
-		return &cli.Failure{Code: cli.CodeVerb, Err: errors.New("--watch: it goes with --all")}
+		return &cli.Failure{Code: cli.CodeVerb, Err: errors.New("--watch needs --all")}
 	}
 	return dockercli.ExactArgs(1)(cmd, args)
 }
@@ -110,7 +110,7 @@ func resumable(s sessions.Session) error {
 
 // errDamaged returns the error for a session without a readable record.
 func errDamaged(s sessions.Session) error {
-	return cli.Hint(fmt.Errorf("the record of session %s is damaged: it is not known what its container may call", s.ID),
+	return cli.Hint(fmt.Errorf("the record of session %s is damaged: the commands of its container are not known", s.ID),
 		"docker rm -f "+s.ContainerName+", then docker hostexec run again")
 }
 

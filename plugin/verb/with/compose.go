@@ -12,8 +12,8 @@ import (
 const composeLong = `Run docker compose with services whose containers can call commands of this host
 
 This is short for docker hostexec with [OPTIONS] -- docker compose ARGS. The containers of the
-services that --service names can call the commands of --proxy. Without --service and --label,
-hostexec selects the containers with the label io.hostexec.proxy, and those of the services in
+services that --service names can call the commands of --proxy. Without --service, --label and
+--all, containers with the label io.hostexec.proxy are selected, and those of the services in
 your configuration (services:).
 
 EXIT STATUS

@@ -21,23 +21,23 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 )
 
-const withLong = `Run a client of the engine, whose containers can call commands of this host
+const withLong = `Run a client of the engine, and let its containers call commands of this host
 
 COMMAND is any client of the engine's API: docker itself, docker compose, tilt, act, or a test
-that uses testcontainers. hostexec sets DOCKER_HOST to a private socket for it. The selected
-containers that COMMAND creates can call the commands of --proxy, as in docker hostexec run. All
-other requests reach the engine unchanged. A session stays with its container after COMMAND
-has ended.
+that uses testcontainers. hostexec sets DOCKER_HOST for it, to the private socket of a proxy.
+Selected containers that COMMAND creates can call the commands of --proxy, as in docker
+hostexec run. All other requests reach the engine unchanged. A session stays with its container
+after COMMAND has ended.
 
 --service selects the containers of a service of docker compose, --label those with a label,
-and --all selects all. Without these flags, hostexec selects the containers with the label
-io.hostexec.proxy, and those of the services in your configuration (services:). The value of
-that label can name commands, separated by commas: the container then gets only these, if the
-flags and the configuration allow them.
+and --all selects all. Without these flags, containers with the label io.hostexec.proxy are
+selected, and those of the services in your configuration (services:). The value of that label
+can name commands, separated by commas. The container then gets only these, if the flags and
+the configuration allow them.
 
-COMMAND must use DOCKER_HOST: if it has -H or --context, it bypasses the proxy. Build steps,
-tasks of a swarm, and containers of Podman's own API (/libpod/) get no session. No container
-may mount the socket.
+COMMAND must use DOCKER_HOST: with -H or --context it bypasses the proxy. Build steps, tasks of
+a swarm, and containers of Podman's own API (/libpod/) get no session. No container may mount
+the socket.
 
 EXIT STATUS
   The exit code of COMMAND, or 128 plus the number of the signal that ended it, and:
@@ -70,7 +70,7 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts options
 	cmd := &cobra.Command{
 		Use:               "with [OPTIONS] -- COMMAND [ARG...]",
-		Short:             "Run a client of the engine whose containers can call commands of this host",
+		Short:             "Run a client of the engine, and let its containers call commands of this host",
 		Long:              withLong,
 		Example:           withExample,
 		Args:              cobra.ArbitraryArgs,
@@ -95,7 +95,7 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	o.run.AddFlags(flags)
 	o.run.AddHTTPFlags(flags)
 	flags.StringArrayVar(&o.services, "service", nil, "Select the containers of this `service` of docker compose")
-	flags.StringArrayVar(&o.labels, "label", nil, "Select the containers with this label (`KEY[=VALUE]`)")
+	flags.StringArrayVar(&o.labels, "label", nil, "Select the containers with label `KEY[=VALUE]`")
 	flags.BoolVar(&o.all, "all", false, "Select all containers")
 }
 
