@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 	if d, err := time.ParseDuration(os.Getenv("TEST_PATIENCE")); err == nil {
 		decideTimeout = d
 	}
+	if d, err := time.ParseDuration(os.Getenv("TEST_FINISHING")); err == nil {
+		finishing = d
+	}
 	if dir := os.Getenv("TEST_CGROUPS"); dir != "" {
 		cgroups = dir
 	}

@@ -4,6 +4,7 @@ package shim
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -48,13 +49,24 @@ func TestSilentHost(t *testing.T) {
 	}
 }
 
-// TestHostThatEnds checks a host that reports the timeout in time, but takes long to end the
-// command. The shim must wait for the result. A call that follows a job has no limit.
+// TestUndecided checks a host that never chooses a carrier, for a call with a time limit.
+func TestUndecided(t *testing.T) {
+	s := newFakeHost(t)
+	s.sock.Close()
+	s.decide("undecided")
+	c := s.command("make")
+	c.Env = append(c.Env, "HOSTEXEC_TIMEOUT=50ms", "TEST_PATIENCE=1h")
+	c.start()
+	c.wantExit(124)
+}
+
+// TestHostThatEnds checks a host that reports the timeout in time, and then takes a while to end the command. The shim must
+// wait for the result. A call that follows a job has no limit.
 func TestHostThatEnds(t *testing.T) {
 	for _, args := range [][]string{{"make"}, {"hostexec", "wait", "job"}, {"hostexec", "logs", "-f", "job"}} {
 		s := newFakeHost(t)
 		c := s.command(args...)
-		c.Env = append(c.Env, "HOSTEXEC_TIMEOUT=500ms")
+		c.Env = append(c.Env, "HOSTEXEC_TIMEOUT=500ms", "TEST_FINISHING=1m")
 		c.start()
 		p := s.accept()
 		if args[0] == "make" {
@@ -68,6 +80,24 @@ func TestHostThatEnds(t *testing.T) {
 		p.exit(wire.Exit{Outcome: wire.Exited, Code: 7})
 		c.wantExit(7)
 	}
+}
+
+// TestHostThatDoesNotEnd checks a host that reports the timeout, and then never ends the call.
+func TestHostThatDoesNotEnd(t *testing.T) {
+	s := newFakeHost(t)
+	c := s.command("make")
+	c.Env = append(c.Env, "HOSTEXEC_TIMEOUT=50ms", "TEST_FINISHING=50ms")
+	c.start()
+	p := s.accept()
+	var reports sync.WaitGroup
+	// ends with the call.
+	reports.Go(func() {
+		for err := error(nil); err == nil; {
+			_, err = p.Write(wire.AppendFrame(nil, wire.KindNotice, nil))
+		}
+	})
+	c.wantExit(124)
+	reports.Wait()
 }
 
 // drop closes the received descriptors, so that only the shim holds the pipe that the test reads.

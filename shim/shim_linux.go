@@ -56,6 +56,10 @@ func run(args, env []string) int {
 	if len(b)-wire.HeaderLen > wire.MaxExec {
 		return c.fail(wire.CodeRefused, "argument list too long", "")
 	}
+	if limit > 0 {
+		// Ends with the process; the main goroutine may wait for the host forever.
+		go c.expire(limit)
+	}
 	dir := directory(env)
 	sock, relayed, err := c.dial(dir)
 	if err != nil {
@@ -69,10 +73,6 @@ func run(args, env []string) int {
 		riders, b[wire.HeaderLen+wire.PassedAt] = nil, 0
 	}
 	c.host.fd, c.in.fd = sock, sock
-	if limit > 0 {
-		// Ends with the process; the main goroutine may wait for the host forever.
-		go c.expire(limit)
-	}
 	err = sendRequest(sock, b, riders)
 	if err != nil && err != syscall.EPIPE && err != syscall.ECONNRESET {
 		return c.fail(wire.CodeFailed, "send the request: "+err.Error(), "")

@@ -239,16 +239,21 @@ func (x *exchange) runAndAnswer(ctx, within context.Context, w *authorizedCall) 
 	x.server.calls.Add(1)
 	w.reportVerdict(x.peer.conn)
 	x.req.applyProfile(&w.v)
+	answered := x.answerInTime(within, w.v.Rule)
 	st, ran, err := x.run(within, x.peer.streams(x.req), w)
+	early := answered()
 	if errors.Is(err, errKilled) {
 		err = nil // it ran, and st is its status
 	}
 	end := ending(x.peer.json, x.req, &w.v, st, err)
 	code := int(end.Code)
-	if ran && context.Cause(ctx) != nil { // the caller left before the answer
+	if ran && context.Cause(ctx) != nil && !early { // the caller left before the answer
 		code = st.Code
 	}
 	x.noteComplete(w, code, st.Signal, start)
+	if early {
+		return nil
+	}
 	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("request %s: %w", x.req.ID, cause)
 	}

@@ -88,6 +88,35 @@ func (r *request) within(ctx context.Context, p *peer) (context.Context, context
 	return ctx, func() { stop(); cancel() }
 }
 
+// answerDelay is how long after its deadline a caller waits for its command to end.
+const answerDelay = time.Second
+
+// answerInTime answers the caller answerDelay after its deadline. Its command may take longer to end, because it gets
+// time between TERM and KILL. Call the returned function when the command has ended. It reports whether the caller has
+// been answered.
+func (x *exchange) answerInTime(within context.Context, rule string) (answered func() bool) {
+	ended, early := make(chan struct{}), make(chan bool, 1)
+	// ends when the caller is answered, or when ended is closed; answered waits for it.
+	stop := context.AfterFunc(within, func() {
+		if !errors.Is(context.Cause(within), errCallerDeadline) {
+			early <- false
+			return
+		}
+		late := time.NewTimer(answerDelay)
+		defer late.Stop()
+		select {
+		case <-late.C:
+			early <- x.peer.end(callerDeadlineExceeded(x.req, rule)) == nil
+		case <-ended:
+			early <- false
+		}
+	})
+	return func() bool {
+		close(ended)
+		return !stop() && <-early
+	}
+}
+
 // waiting returns a context for asking a person. When the caller does not want to wait longer, its cause is
 // errCallerLeft.
 func (r *request) waiting(ctx context.Context) (context.Context, context.CancelFunc) {

@@ -4,12 +4,16 @@ package call_test
 
 import (
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/call/calltest"
+	"github.com/docker-hostexec/hostexec/exec/exectest"
+	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -60,6 +64,31 @@ func TestTimeout(t *testing.T) {
 	if c.Read(t, wire.KindExit); c.Exit.Code != 125 || !strings.Contains(c.Exit.Text, "HOSTEXEC_TIMEOUT: want a time") {
 		t.Errorf("HOSTEXEC_TIMEOUT=soon: %+v", c.Exit)
 	}
+}
+
+// TestTimeoutOfDeaf checks that the caller of a command that ignores TERM is answered before the command has ended, and
+// that the command ends and is recorded.
+func TestTimeoutOfDeaf(t *testing.T) {
+	s, log := calltest.NewServer(t)
+	s.Runner.(*executor.Host).Grace = time.Minute
+	hold, gone := calltest.Alive(t)
+	stop := filepath.Join(t.TempDir(), "stop")
+	c := calltest.Dial(t, s)
+	c.Env = []string{"HOSTEXEC_TIMEOUT=200ms"}
+	c.Exec(t, wire.FDNull, "sh", "-c", hold+"trap : TERM; until [ -e "+stop+" ]; do sleep 0.01; done; exit 3")
+	c.Read(t, wire.KindExit)
+	if c.Exit.Outcome != wire.TimedOut || c.Exit.Code != 124 || !strings.Contains(c.Exit.Text, "timeout") {
+		t.Errorf("%+v", c.Exit)
+	}
+	if n := len(calltest.Audited(t, log, "HOSTEXEC COMPLETE")); n != 0 {
+		t.Errorf("%d COMPLETE lines while the command runs", n)
+	}
+	if err := os.WriteFile(stop, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.Conn.Close()
+	gone()
+	exectest.Eventually(t, "the end is recorded", func() bool { return len(calltest.Audited(t, log, "exit=124")) == 1 })
 }
 
 // A caller's patience with a person ends the question, and not what runs.
