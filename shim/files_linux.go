@@ -93,6 +93,9 @@ func (c *call) byFiles(req *wire.Exec, share, dir string) int {
 	}
 	if err != nil {
 		f.removeFiles()
+		if err == syscall.ENOSPC || err == syscall.EDQUOT {
+			return c.fail(wire.CodeFailed, "the request cannot be written: no space left in "+dir, "make room on the host's disk that has this directory: docker hostexec doctor")
+		}
 		return c.fail(wire.CodeFailed, "no directory for requests: "+dir+": "+err.Error(), "is docker hostexec running on the host?")
 	}
 	c.files.Store(f)

@@ -88,6 +88,8 @@ func TestFiles(t *testing.T) {
 		{"success that the status in .exit denies", "", "0\n" + status("failed", ""), 125, ""},
 		{"a refusal", status("refused", ""), "126\n", 126, ""},
 		{"success that the status denies", status("failed", ""), "0\n", 125, ""},
+		{"a reason that is not in stderr", "", "125\n" + `{"status":"failed","code":125,"signal":"","stdout":3,"stderr":0,"stdin":0,"untold":true,"reason":"hostexec: no space left, in \"x\"\nhostexec: hint: y"}` + "\n",
+			125, "hostexec: no space left, in \"x\"\nhostexec: hint: y\n"},
 		{"no number", status("exited", ""), "zero\n", 125, "makes no sense"},
 		{"no code", status("exited", ""), "256\n", 125, "makes no sense"},
 		{"nothing", status("exited", ""), "", 125, "makes no sense"},

@@ -55,6 +55,9 @@ func (f *files) finish(exit string) int {
 	if m.Consumed, _ = number(field(status, "stdin")); m.Consumed >= wire.Withheld {
 		m.Text = field(status, "unread") + "\n"
 	}
+	if text := untoldReason(status); text != "" {
+		m.Text = text
+	}
 	switch field(status, "status") {
 	case "exited":
 		m.Outcome = wire.Exited
@@ -87,6 +90,28 @@ func field(status, name string) string {
 			}
 			return status[:n]
 		}
+	}
+	return ""
+}
+
+// untoldReason returns the reason of a status if the host could not write it to stderr, because its disk is full.
+func untoldReason(status string) string {
+	const untold = `"untold":true,"reason":"`
+	for i := 0; i+len(untold) < len(status); i++ {
+		if status[i:i+len(untold)] != untold {
+			continue
+		}
+		text := make([]byte, 0, len(status))
+		for i += len(untold); i < len(status) && status[i] != '"'; i++ {
+			if status[i] == '\\' && i+1 < len(status) {
+				if i++; status[i] == 'n' {
+					text = append(text, '\n')
+					continue
+				}
+			}
+			text = append(text, status[i])
+		}
+		return string(append(text, '\n'))
 	}
 	return ""
 }
@@ -127,7 +152,7 @@ func (f *files) clock() {
 			if f.hostLimit && f.begun.Load() { // the host has a moment to report the timeout itself
 				heard = f.hostState()
 				if sleep(answering); f.hostState() != heard {
-					f.hostLimit, left = false, announceTimeout
+					f.hostLimit, left = false, finishing
 					continue
 				}
 			}

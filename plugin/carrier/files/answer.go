@@ -91,6 +91,7 @@ type answer struct {
 	Stderr int64  `json:"stderr"`           // bytes
 	Stdin  uint64 `json:"stdin"`            // bytes that the command has read, of those that were passed on
 	Unread string `json:"unread,omitempty"` // the message for a caller whose stdin has data that the command did not get
+	Untold bool   `json:"untold,omitempty"` // Reason is not in .stderr, because the disk is full
 	Reason string `json:"reason"`           // why the command ended, if not by itself
 }
 
@@ -105,13 +106,13 @@ func (c *call) finish(e wire.Exit) {
 	if e.Consumed >= wire.Withheld { // only the caller knows whether there is data
 		unread, e.Text = strings.TrimSpace(e.Text), ""
 	}
-	c.err.add([]byte(e.Text))
+	untold := e.Text != "" && (c.err == nil || c.err.add([]byte(e.Text)) != nil)
 	for _, what := range []string{"cmd", "stdin", "eof", "alive", "cancel", "beat", "bell", "fallback"} {
 		c.p.Dir.Remove(c.req.id + "." + what)
 	}
 	exit := []byte(strconv.Itoa(int(e.Code)) + "\n")
 	if c.req.hasCmdFile || e.Outcome != wire.Exited {
-		a := answer{Status: statuses[e.Outcome], Code: e.Code, Signal: e.Signal, Stdout: c.out.size(), Stderr: c.err.size(), Stdin: e.Consumed, Unread: unread, Reason: strings.TrimSpace(e.Text)}
+		a := answer{Status: statuses[e.Outcome], Code: e.Code, Signal: e.Signal, Stdout: c.out.size(), Stderr: c.err.size(), Stdin: e.Consumed, Unread: unread, Untold: untold, Reason: strings.TrimSpace(e.Text)}
 		line, err := json.Marshal(a)
 		switch line = append(line, '\n'); {
 		case err != nil:

@@ -39,6 +39,17 @@ func TestFinish(t *testing.T) {
 	}
 }
 
+// TestFinishUntold passes the reason in .exit if .stderr cannot be written.
+func TestFinishUntold(t *testing.T) {
+	p, at := openPlace(t)
+	c := newCall(p, request{id: "a", owner: ownEntry, hasCmdFile: true, statusInExit: true})
+	c.finish(wire.Exit{Outcome: wire.Failed, Code: 125, Text: "hostexec: no space left\n"})
+	want := "125\n" + `{"status":"failed","code":125,"signal":"","stdout":0,"stderr":0,"stdin":0,"untold":true,"reason":"hostexec: no space left"}` + "\n"
+	if got := read(t, at+"/a.exit"); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestAnswerLostObject completes the object of a caller of JSON whose watcher was killed.
 func TestAnswerLostObject(t *testing.T) {
 	p, at := openPlace(t)
