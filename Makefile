@@ -18,7 +18,7 @@ SHELLSRC := go.mod exec/shell/install.bash $(filter-out %_test.go,$(wildcard cmd
 	$(patsubst %,exec/%/*.go,shell executor proctree dir limit names osenv)))
 
 # Only tests named Integration and the measurements may need an engine.
-UNIT     := -skip 'Integration|TestBench'
+UNIT     := -skip 'Integration|TestBench|TestSoak'
 # Parallel tests mostly wait: for grace periods, and for the engine.
 E2E      := -count=1 -timeout 60m -parallel 6
 # So two halves of them, run at the same time, take two thirds of the time.
@@ -27,7 +27,7 @@ HALVES   := Integration[A-O] Integration[P-Z]
 # in the output. The run fails if a test fails twice, if more than six tests fail, or on a panic or a data race.
 ONCEMORE := $(GO) tool gotestsum --format pkgname --rerun-fails=1 --rerun-fails-max-failures=6 --rerun-fails-abort-on-data-race
 
-.PHONY: build install demo check test test-integration test-race test-whole test-32 e2e lint fmt bench attacks shims cross engine tools compose screenshots clean
+.PHONY: build install demo check test test-integration test-race test-whole test-32 e2e lint fmt bench attack attacks chaos soak reliability shims cross engine tools compose screenshots clean
 
 build: $(PLUGIN)
 
@@ -131,9 +131,29 @@ bench: build engine tools
 	@$(GO) test -run TestBench -count=1 -timeout 30m -v ./e2e
 	$(GO) test -run '^$$' -bench . ./exec/proctree ./exec/executor ./exec/policy ./exec/shell ./exec/audit
 
+# All tests of e2e/attacks.md. make check has them, too.
+attack: build engine tools
+	@grep -ohE '`[a-z/0-9]+\.(Test|Fuzz)[A-Za-z0-9]+`' e2e/attacks.md | tr -d '`' | sort -u | \
+		awk -F. '{t[$$1] = t[$$1] "|" $$2} END {for (p in t) print p, "^(" substr(t[p], 2) ")$$"}' | \
+		while read -r package tests; do $(GO) test -count=1 -timeout 60m -run "$$tests" "./$$package" || exit 1; done
+
 # Prints what a hostile program can do on the host, in a sandbox, in a container and by git-push: e2e/tables/modes.md.
 attacks: build engine tools
 	@$(GO) test -run 'TestIntegrationAttackModes$$' -count=1 -v ./e2e
+
+# Faults under load, and a constant load: a leg of each, whose report is added to e2e/reports.
+CHAOS ?= 40m
+SOAK  ?= 40m
+
+chaos: build engine tools
+	HOSTEXEC_CHAOS=$(CHAOS) HOSTEXEC_REPORTS='$(CURDIR)/e2e/reports/chaos.jsonl' $(GO) test -run 'TestIntegrationChaos$$' -count=1 -timeout 2h -v ./e2e
+
+soak: build engine tools
+	HOSTEXEC_SOAK=$(SOAK) HOSTEXEC_REPORTS='$(CURDIR)/e2e/reports/soak.jsonl' $(GO) test -run 'TestSoak$$' -count=1 -timeout 2h -v ./e2e
+
+# The tables of docs/reliability.md.
+reliability:
+	$(GO) test -run 'TestReliability$$' -count=1 ./e2e -args -write
 
 # Without an engine, the tests that need one fail here. They are not skipped.
 engine:

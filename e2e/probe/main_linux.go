@@ -45,6 +45,8 @@ var modes = map[string]func(args []string) error{
 	"ptscall":     ptscall,
 	"splice":      splice,
 	"inodes":      inodes,
+	"load":        load,
+	"work":        work,
 	"burst":       burst,
 	"calls":       calls,
 	"idle":        idle,
