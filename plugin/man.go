@@ -69,5 +69,5 @@ func fullCommand(cmd *cobra.Command) string {
 	return "docker " + strings.TrimPrefix(cmd.CommandPath(), "docker ")
 }
 
-// pageName is the name of a page, which man(1) also makes of "man docker hostexec run".
+// pageName is the name of a page. man(1) joins two words itself: man docker hostexec.
 func pageName(cmd *cobra.Command) string { return strings.ReplaceAll(fullCommand(cmd), " ", "-") }
