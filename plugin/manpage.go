@@ -47,11 +47,10 @@ func writePage(w io.Writer, cmd *cobra.Command) {
 // section is a part of a help text under a title in capitals, such as EXIT STATUS.
 type section struct{ title, text string }
 
-var sectionTitle = regexp.MustCompile(`(?m)^[A-Z]+(?: [A-Z]+)+$\n`)
-
 // splitLong splits a help text into the description and the sections after it.
 func splitLong(long string) (description string, sections []section) {
-	titles := sectionTitle.FindAllStringIndex(long, -1)
+	title := regexp.MustCompile(`(?m)^[A-Z]+(?: [A-Z]+)+$\n`) // other commands need not wait for it
+	titles := title.FindAllStringIndex(long, -1)
 	end := len(long)
 	for _, at := range slices.Backward(titles) {
 		sections = append(sections, section{title: strings.TrimSpace(long[at[0]:at[1]]), text: long[at[1]:end]})
@@ -132,7 +131,7 @@ func writeText(w io.Writer, text string) {
 	}
 }
 
-// Without these names, man(1) shows typographic characters, which a shell does not understand.
+// roffNames are those of characters for which man(1) shows typographic ones, which a shell does not understand.
 var roffNames = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, `"`, `\(dq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`)
 
 // roff returns line as text of man(7), which takes a line with a dot in front for a request.
