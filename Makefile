@@ -115,7 +115,7 @@ $(HALVES):
 lint:
 	@bad=$$(gofmt -l cmd plugin exec shim e2e .ci); test -z "$$bad" || { echo "not gofmt'ed, make fmt: $$bad" >&2; exit 1; }
 	$(GO) mod verify >/dev/null
-	$(GO) vet ./...
+	$(GO) vet ./... && $(GO) vet .ci/provenance.go
 	$(GO) tool staticcheck -checks all,-ST1000,-ST1003 ./...
 	@dead=$$($(GO) tool deadcode ./... | grep -v '^[a-z/]*test/'); test -z "$$dead" || { echo "$$dead" >&2; exit 1; }
 
@@ -198,8 +198,10 @@ manual: $(PLUGIN)
 	gzip -9nc CHANGELOG.md >bin/manual/CHANGELOG.md.gz
 
 # A release, below bin/dist; .goreleaser.yaml says what it contains. release-snapshot and package publish nothing, and
-# package is for the platform of this machine only. release uploads a draft for the tag of the commit: see CONTRIBUTING.md.
-release-snapshot package: RELEASE := --snapshot --skip=sign
+# package is for the platform of this machine only. Their version is the tag of the commit, if it has one and nothing was
+# changed. release uploads a draft for that tag: see CONTRIBUTING.md.
+TAG = $(shell git tag --points-at HEAD 2>/dev/null)
+release-snapshot package: RELEASE = $(if $(filter $(VERSION),$(TAG)),--skip=publish --skip=sign,--snapshot --skip=sign)
 package: TARGET = $(shell $(GO) env GOOS GOARCH | paste -s -d _)
 # Who builds it, as the provenance says.
 BUILDER ?= https://github.com/docker-hostexec/hostexec/blob/main/CONTRIBUTING.md\#releases
