@@ -27,14 +27,15 @@ HALVES   := Integration[A-O] Integration[P-Z]
 # in the output. The run fails if a test fails twice, if more than six tests fail, or on a panic or a data race.
 ONCEMORE := $(GO) tool gotestsum --format pkgname --rerun-fails=1 --rerun-fails-max-failures=6 --rerun-fails-abort-on-data-race
 
-.PHONY: build install demo check test test-integration test-race test-whole test-32 e2e lint fmt bench attack attacks chaos soak reliability shims cross engine tools compose screenshots clean
+.PHONY: build install demo check test test-integration test-race test-whole test-32 e2e lint fmt bench attack attacks chaos soak reliability shims cross engine tools compose screenshots \
+	manual release release-snapshot package reproduce release-tools clean
 
 build: $(PLUGIN)
 
 # Go decides whether the program is up to date. The shims that it embeds must exist first.
 .PHONY: $(PLUGIN)
 $(PLUGIN): $(SHIMS) $(SHELLS)
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/docker-hostexec
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $@ ./cmd/docker-hostexec
 
 shims: $(SHIMS) $(SHELLS)
 
@@ -59,12 +60,12 @@ $(OVERLAY): plugin/inject/nothread.sed plugin/inject/signals.sed
 		"$$goroot/os_linux.go" '$(CURDIR)/$(@D)/os_linux.go' "$$goroot/signal_unix.go" '$(CURDIR)/$(@D)/signal_unix.go' >$@
 
 plugin/inject/shims/linux-%.zst: $(SHIMSRC) bin/pack $(OVERLAY)
-	CGO_ENABLED=0 GOOS=linux GOARCH=$* GOARM=7 GOEXPERIMENT=$(COLLECTOR) $(GO) build -trimpath -overlay $(OVERLAY) $(SMALL_$*) -ldflags '-s -w -buildid= $(PAGES_$*)' -o bin/shims/linux-$*/hostexec ./cmd/hostexec
+	CGO_ENABLED=0 GOOS=linux GOARCH=$* GOARM=7 GOEXPERIMENT=$(COLLECTOR) $(GO) build -trimpath -buildvcs=false -overlay $(OVERLAY) $(SMALL_$*) -ldflags '-s -w -buildid= $(PAGES_$*)' -o bin/shims/linux-$*/hostexec ./cmd/hostexec
 	bin/pack bin/shims/linux-$*/hostexec $@
 
 # The program that runs shells in containers.
 plugin/inject/shells/linux-%.zst: $(SHELLSRC) bin/pack
-	CGO_ENABLED=0 GOOS=linux GOARCH=$* GOARM=7 $(GO) build -trimpath -ldflags '-s -w -buildid=' -o bin/shells/linux-$*/hostexec-shell ./cmd/hostexec-shell
+	CGO_ENABLED=0 GOOS=linux GOARCH=$* GOARM=7 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w -buildid=' -o bin/shells/linux-$*/hostexec-shell ./cmd/hostexec-shell
 	bin/pack bin/shells/linux-$*/hostexec-shell $@
 
 bin/pack: plugin/inject/pack.go go.mod
@@ -84,7 +85,7 @@ demo: build engine
 # test-race includes the tests of make test; test-whole runs some of them without the race detector. These targets wait
 # more than they compute, so they run at the same time.
 check: lint
-	@$(MAKE) --no-print-directory -j2 -O test-race test-whole test-32 cross compose
+	@$(MAKE) --no-print-directory -j2 -O test-race test-whole test-32 cross compose release-tools
 	@$(MAKE) --no-print-directory test-integration
 
 test: $(SHIMS) $(SHELLS)
@@ -104,7 +105,7 @@ test-32:
 	@test "$$($(GO) env GOHOSTOS GOHOSTARCH | xargs)" != 'linux amd64' || CGO_ENABLED=0 GOARCH=386 $(GO) test ./shim/wire
 	@test "$$($(GO) env GOHOSTOS GOHOSTARCH | xargs)" != 'linux amd64' || CGO_ENABLED=0 GOARCH=386 $(GO) test -run 'Credit|Input|Relay' ./exec/call ./plugin/carrier/relay
 
-test-integration e2e: build engine tools compose
+test-integration e2e: build engine tools compose package
 	@$(MAKE) --no-print-directory -j2 -O $(HALVES)
 
 .PHONY: $(HALVES)
@@ -112,14 +113,14 @@ $(HALVES):
 	$(ONCEMORE) --packages=./e2e/... -- -run '$@' $(E2E)
 
 lint:
-	@bad=$$(gofmt -l cmd plugin exec shim e2e); test -z "$$bad" || { echo "not gofmt'ed, make fmt: $$bad" >&2; exit 1; }
+	@bad=$$(gofmt -l cmd plugin exec shim e2e .ci); test -z "$$bad" || { echo "not gofmt'ed, make fmt: $$bad" >&2; exit 1; }
 	$(GO) mod verify >/dev/null
-	$(GO) vet ./...
+	$(GO) vet ./... && $(GO) vet .ci/provenance.go
 	$(GO) tool staticcheck -checks all,-ST1000,-ST1003 ./...
 	@dead=$$($(GO) tool deadcode ./... | grep -v '^[a-z/]*test/'); test -z "$$dead" || { echo "$$dead" >&2; exit 1; }
 
 fmt:
-	gofmt -w cmd plugin exec shim e2e
+	gofmt -w cmd plugin exec shim e2e .ci
 
 # The command line also builds for other systems, whose engine runs on Linux elsewhere.
 cross: $(SHIMS) $(SHELLS)
@@ -160,9 +161,10 @@ engine:
 	@docker info >/dev/null || { echo 'make: no Docker engine answers: docker info' >&2; exit 1; }
 
 # COMMAND:PACKAGE: programs that the tests run, and their Debian packages. The race detector needs a C compiler. Images
-# are made from busybox. The measurements compare calls with ssh.
+# are made from busybox, and one by debootstrap. The measurements compare calls with ssh.
 TOOLS := git:git make:make g++:g++ perl:perl rsync:rsync cmake:cmake ninja:ninja-build autoconf:autoconf patch:patch \
 	/usr/bin/python3:python3 less:less ps:procps busybox:busybox-static bindfs:bindfs gcc:gcc /usr/include/stdio.h:libc6-dev \
+	curl:curl wget:wget openssl:openssl rpm:rpm /usr/sbin/debootstrap:debootstrap \
 	ssh:openssh-client /usr/sbin/sshd:openssh-server podman:podman runc:runc chromium:chromium \
 	/usr/share/fonts/truetype/liberation:fonts-liberation /usr/lib/python3/dist-packages/pytest:python3-pytest
 
@@ -188,6 +190,61 @@ bin/docker-compose-$(COMPOSE):
 screenshots: $(SHIMS) $(SHELLS) tools
 	mkdir -p docs/images
 	HOSTEXEC_SCREENSHOTS='$(CURDIR)/docs/images' $(GO) test -run TestScreenshots -count=1 ./plugin/page
+
+# Programs that make a release. They have more requirements than go.mod should have, so they are built below bin, from
+# their own modules, once for each version.
+GORELEASER := bin/tools/goreleaser-v2.15.1/goreleaser
+CYCLONEDX  := bin/tools/cyclonedx-gomod-v1.10.0/cyclonedx-gomod
+PROVENANCE := bin/tools/provenance/provenance
+
+release-tools: $(GORELEASER) $(CYCLONEDX) $(PROVENANCE)
+
+bin/tools/goreleaser-%/goreleaser:
+	GOBIN='$(CURDIR)/$(@D)' CGO_ENABLED=0 $(GO) install -trimpath -ldflags '-s -w' github.com/goreleaser/goreleaser/v2@$*
+
+# An SBOM has a checksum of the program that wrote it: this one has equal bytes on all machines.
+bin/tools/cyclonedx-gomod-%/cyclonedx-gomod:
+	GOBIN='$(CURDIR)/$(@D)' CGO_ENABLED=0 $(GO) install -trimpath -ldflags '-s -w' github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@$*
+
+$(PROVENANCE): .ci/provenance.go go.mod
+	$(GO) build -o $@ $<
+
+# What packages contain besides the plugin: manual pages, completion scripts and the changelog.
+manual: $(PLUGIN)
+	rm -rf bin/manual && mkdir -p bin/manual
+	$(PLUGIN) man bin/manual
+	for shell in bash fish zsh; do $(PLUGIN) completion $$shell >bin/manual/docker-hostexec.$$shell || exit; done
+	gzip -9n bin/manual/*.1
+	gzip -9nc CHANGELOG.md >bin/manual/CHANGELOG.md.gz
+
+# A release, below bin/dist; .goreleaser.yaml says what it contains. release-snapshot and package publish nothing, and
+# package is for the platform of this machine only. Their version is the tag of the commit, if it has one and nothing was
+# changed. release uploads a draft for that tag: see CONTRIBUTING.md.
+TAG = $(shell git tag --points-at HEAD 2>/dev/null)
+release-snapshot package: RELEASE = $(if $(filter $(VERSION),$(TAG)),--skip=publish --skip=sign,--snapshot --skip=sign)
+package: TARGET = $(shell $(GO) env GOOS GOARCH | paste -s -d _)
+# Who builds it, as the provenance says.
+BUILDER ?= https://github.com/docker-hostexec/hostexec/blob/main/CONTRIBUTING.md\#releases
+
+# goreleaser wants to know an origin, which not every clone has.
+release release-snapshot package: release-tools $(SHIMS) $(SHELLS)
+	sed '/^ *- [a-z]*_[a-z0-9_]*$$/{/ $(or $(TARGET),.*)\(_7\)*$$/!d}' .goreleaser.yaml >bin/goreleaser.yaml
+	PATH='$(dir $(abspath $(CYCLONEDX))):$(dir $(abspath $(PROVENANCE)))':"$$PATH" BUILDER='$(BUILDER)' \
+		MODIFIED=$(if $(filter %-dirty,$(VERSION)),true,false) \
+		GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url GIT_CONFIG_VALUE_0=https://github.com/docker-hostexec/hostexec \
+		env -u MAKEFLAGS -u MAKELEVEL $(GORELEASER) release --clean --config bin/goreleaser.yaml $(RELEASE)
+	cp install.sh bin/dist
+	cd bin/dist && sha256sum --check --quiet checksums.txt
+
+# Builds again what make package has built: in another directory, and with an empty cache of Go, unless CACHE names one.
+# Both builds must give the same bytes. AGAIN=release-snapshot does it for all platforms.
+AGAIN := package
+reproduce:
+	@dir=$$(mktemp -d) && trap 'chmod -R u+w "$$dir"; rm -rf "$$dir"' EXIT && git clone -q --shared . "$$dir/hostexec" && \
+	git ls-files -z -c -o --exclude-standard | tar --null -T - -c | tar -x -C "$$dir/hostexec" && umask 077 && \
+	GOCACHE="$${CACHE:-$$dir/cache}" $(MAKE) --no-print-directory -C "$$dir/hostexec" $(AGAIN) GORELEASER='$(abspath $(GORELEASER))' CYCLONEDX='$(abspath $(CYCLONEDX))' >"$$dir/log" 2>&1 || \
+		{ cat "$$dir/log"; exit 1; }; \
+	diff bin/dist/checksums.txt "$$dir/hostexec/bin/dist/checksums.txt" && echo 'both builds gave the same bytes'
 
 clean:
 	rm -rf bin $(SHIMS) $(SHELLS)

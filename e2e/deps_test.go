@@ -106,7 +106,7 @@ var allowedImports = map[string]string{
 	"plugin": "plugin/cli plugin/entry plugin/inject plugin/keeper plugin/launch plugin/sessions plugin/verb/agent " +
 		"plugin/verb/approve plugin/verb/audit plugin/verb/devcontainer plugin/verb/doctor plugin/verb/job " +
 		"plugin/verb/policy plugin/verb/proxy plugin/verb/run plugin/verb/service plugin/verb/session " +
-		"plugin/verb/shell plugin/verb/with plugin/watch exec/job",
+		"plugin/verb/shell plugin/verb/with plugin/watch exec/job exec/names",
 
 	"cmd/hostexec":        "shim shim/initproc",
 	"cmd/hostexec-shell":  "exec/shell exec/proctree",

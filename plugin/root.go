@@ -91,6 +91,8 @@ func verbs(dockerCLI command.Cli) []*cobra.Command {
 		doctor.NewCommand(dockerCLI),
 		newVersionCommand(dockerCLI),
 		newHelpCommand(dockerCLI),
+		newManCommand(dockerCLI),
+		newCompletionCommand(dockerCLI),
 		cli.FlagsAsRun(with.NewComposeCommand(dockerCLI)),
 		cli.ArgsAsRun(devcontainer.NewCommand(dockerCLI)),
 		session.NewWatcherCommand(dockerCLI),
