@@ -25,8 +25,8 @@ import (
 	"github.com/docker/docker/client"
 )
 
-// start serves h as the engine, and a proxy in front of it. It returns the proxy's socket, and the engine's.
-func start(t *testing.T, h http.Handler, sessions Sessions) (proxy, engine string) {
+// startProxy serves h as the engine, and a proxy in front of it. It returns the proxy's socket, and the engine's.
+func startProxy(t *testing.T, h http.Handler, sessions Sessions) (proxy, engine string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "h") // the paths of sockets are short
 	if err != nil {
@@ -66,8 +66,8 @@ func start(t *testing.T, h http.Handler, sessions Sessions) (proxy, engine strin
 	return proxy, engine
 }
 
-// over returns an HTTP client of a socket.
-func over(path string, h2c bool) *http.Client {
+// httpClient returns an HTTP client of a socket.
+func httpClient(path string, h2c bool) *http.Client {
 	tr := &http.Transport{Protocols: new(http.Protocols), DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
 	}, DisableKeepAlives: !h2c}
@@ -76,8 +76,8 @@ func over(path string, h2c bool) *http.Client {
 	return &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// ask sends the request text unchanged, and returns the response.
-func ask(t *testing.T, socket, text string) string {
+// sendRaw sends the request text unchanged, and returns the response.
+func sendRaw(t *testing.T, socket, text string) string {
 	t.Helper()
 	c, err := net.Dial("unix", socket)
 	if err != nil {
@@ -95,18 +95,18 @@ func ask(t *testing.T, socket, text string) string {
 	return string(b)
 }
 
-// marker is Sessions that add a label, and record what they were asked.
-type marker struct {
+// labeler is Sessions that add a label, and record what they were asked.
+type labeler struct {
 	started chan string
-	made    chan string
+	created    chan string
 	refuse  error
 }
 
-func newMarker() *marker {
-	return &marker{started: make(chan string, 1000), made: make(chan string, 1000)}
+func newLabeler() *labeler {
+	return &labeler{started: make(chan string, 1000), created: make(chan string, 1000)}
 }
 
-func (m *marker) Create(_ context.Context, req *CreateRequest) (func(context.Context, string) error, error) {
+func (m *labeler) Create(_ context.Context, req *CreateRequest) (func(context.Context, string) error, error) {
 	if m.refuse != nil {
 		return nil, m.refuse
 	}
@@ -116,10 +116,10 @@ func (m *marker) Create(_ context.Context, req *CreateRequest) (func(context.Con
 		req.Body["Labels"] = labels
 	}
 	labels["edited"] = req.Name
-	return func(_ context.Context, id string) error { m.made <- id; return nil }, nil
+	return func(_ context.Context, id string) error { m.created <- id; return nil }, nil
 }
 
-func (m *marker) Start(_ context.Context, id string) error { m.started <- id; return m.refuse }
+func (m *labeler) Start(_ context.Context, id string) error { m.started <- id; return m.refuse }
 
 // inspects reports whether the proxy looks at a container.
 func inspects(r *http.Request) bool {
@@ -138,7 +138,7 @@ func TestPassed(t *testing.T) {
 		w.WriteHeader(418)
 		fmt.Fprintf(w, "%s %s %s\n%s%x", r.Method, r.RequestURI, r.Host, head.String(), sha256.Sum256(body))
 	})
-	proxy, engine := start(t, echo, newMarker())
+	proxy, engine := startProxy(t, echo, newLabeler())
 	for _, text := range []string{
 		"GET /_ping HTTP/1.1\r\nHost: docker\r\nConnection: close\r\n\r\n",
 		"HEAD /_ping HTTP/1.1\r\nHost: docker\r\nConnection: close\r\n\r\n",
@@ -148,14 +148,14 @@ func TestPassed(t *testing.T) {
 		"PUT /containers/x/archive?path=%2F HTTP/1.1\r\nHost: d\r\nConnection: close\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc",
 		"DELETE //x/../y HTTP/1.1\r\nHost: d\r\nConnection: close\r\n\r\n",
 	} {
-		if got, want := undated(ask(t, proxy, text)), undated(ask(t, engine, text)); got != want {
+		if got, want := withoutDate(sendRaw(t, proxy, text)), withoutDate(sendRaw(t, engine, text)); got != want {
 			t.Errorf("%q:\n%q, want\n%q", text, got, want)
 		}
 	}
 }
 
-// undated returns the lines of an answer in an order of their own, without the date.
-func undated(s string) string {
+// withoutDate returns the lines of an answer in an order of their own, without the date.
+func withoutDate(s string) string {
 	lines := slices.DeleteFunc(strings.Split(s, "\r\n"), func(line string) bool { return strings.HasPrefix(line, "Date: ") })
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
@@ -172,7 +172,7 @@ func TestCreateReached(t *testing.T) {
 		got <- string(b)
 		w.WriteHeader(http.StatusTeapot)
 	})
-	proxy, _ := start(t, engine, newMarker())
+	proxy, _ := startProxy(t, engine, newLabeler())
 	body := `{"Image":"x","N":12345678901234567890.10,"Unknown":{"a":[null,true,"<"]}}`
 	want := `{"Image":"x","Labels":{"edited":"n"},"N":12345678901234567890.10,"Unknown":{"a":[null,true,"<"]}}`
 	for _, target := range []string{
@@ -188,7 +188,7 @@ func TestCreateReached(t *testing.T) {
 			fmt.Sprintf("Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", len(body), body),
 			fmt.Sprintf("Upgrade: tcp\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n%s", len(body), body),
 		} {
-			answer := ask(t, proxy, "POST "+target+" HTTP/1.1\r\nHost: d\r\nConnection: close\r\nContent-Type: application/json\r\n"+head)
+			answer := sendRaw(t, proxy, "POST "+target+" HTTP/1.1\r\nHost: d\r\nConnection: close\r\nContent-Type: application/json\r\n"+head)
 			select {
 			case b := <-got:
 				if b != want {
@@ -208,8 +208,8 @@ func TestCreateOverHTTP2(t *testing.T) {
 		fmt.Fprint(w, r.Proto, " ")
 		io.Copy(w, r.Body)
 	})
-	proxy, _ := start(t, engine, newMarker())
-	c := over(proxy, true)
+	proxy, _ := startProxy(t, engine, newLabeler())
+	c := httpClient(proxy, true)
 	defer c.CloseIdleConnections()
 	r, err := c.Post("http://d/v1.41/containers/create?name=n", "application/json", strings.NewReader(`{}`))
 	if err != nil {
@@ -225,8 +225,8 @@ func TestCreateOverHTTP2(t *testing.T) {
 //
 // Attacks 246, 247, 257, 267.
 func TestRefused(t *testing.T) {
-	m := newMarker()
-	proxy, _ := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	m := newLabeler()
+	proxy, _ := startProxy(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if inspects(r) {
 			io.WriteString(w, `{"Id":"a"}`)
 			return
@@ -240,10 +240,10 @@ func TestRefused(t *testing.T) {
 		{"no JSON", "/containers/create", "{", "unexpected EOF", 400},
 		{"keys", "/containers/create", `{"HostConfig":{},"hostconfig":{}}`, `the key \"HostConfig\" is there twice, or in another case`, 400},
 		{"too much", "/containers/create", `{"Cmd":"` + strings.Repeat("x", maxBody) + `"}`, "more than 16 MiB", 413},
-		{"many parts", "/containers/create", `{"Cmd":[` + strings.Repeat("1,", maxParts) + `1]}`, "more than 200000 keys and values", 400},
+		{"many parts", "/containers/create", `{"Cmd":[` + strings.Repeat("1,", maxTokens) + `1]}`, "more than 200000 keys and values", 400},
 		{"a start with a configuration", "/v1.23/containers/a/start", `{"Binds":["/:/x"]}`, "API 1.24", 400},
 	} {
-		r, err := over(proxy, false).Post("http://d"+tt.path, "application/json", strings.NewReader(tt.body))
+		r, err := httpClient(proxy, false).Post("http://d"+tt.path, "application/json", strings.NewReader(tt.body))
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
@@ -257,12 +257,12 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	m.refuse = errors.New("a mount at /x\x1b[2J\u202e\nis in the way")
-	if got := ask(t, proxy, "POST /containers/a/start HTTP/1.1\r\nHost: d\r\nConnection: close\r\n\r\n"); !strings.HasSuffix(got, `{"message":"hostexec: a mount at /x\\x1b[2J\\u202e\nis in the way"}`+"\n") {
+	if got := sendRaw(t, proxy, "POST /containers/a/start HTTP/1.1\r\nHost: d\r\nConnection: close\r\n\r\n"); !strings.HasSuffix(got, `{"message":"hostexec: a mount at /x\\x1b[2J\\u202e\nis in the way"}`+"\n") {
 		t.Errorf("a terminal's sequence: %q", got)
 	}
 	m.refuse = errors.New("not this one")
 	for _, path := range []string{"/containers/create", "/containers/a/start", "/v1.41/containers/a/restart?t=1"} {
-		r, err := over(proxy, false).Post("http://d"+path, "application/json", strings.NewReader(`{}`))
+		r, err := httpClient(proxy, false).Post("http://d"+path, "application/json", strings.NewReader(`{}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -276,8 +276,8 @@ func TestRefused(t *testing.T) {
 
 // TestStart checks that Sessions hears of a start before the engine does.
 func TestStart(t *testing.T) {
-	m := newMarker()
-	proxy, _ := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	m := newLabeler()
+	proxy, _ := startProxy(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if inspects(r) {
 			io.WriteString(w, `{"Id":"a"}`)
 			return
@@ -294,7 +294,7 @@ func TestStart(t *testing.T) {
 		"/v1.41//containers/abc/./start": "abc", "/containers/abc/Restart": "abc",
 		"/exec/abc/start": "nobody", "/containers/abc/stop": "nobody", "/containers/prune": "nobody",
 	} {
-		r, err := over(proxy, false).Post("http://d"+path, "", nil)
+		r, err := httpClient(proxy, false).Post("http://d"+path, "", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -306,9 +306,9 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// upgraded is an engine that takes over the connection, reads it to its end, and then sends that
+// upgradingEngine is an engine that takes over the connection, reads it to its end, and then sends that
 // data twice.
-func upgraded(head string) http.Handler {
+func upgradingEngine(head string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		c, rw, err := http.NewResponseController(w).Hijack()
@@ -333,7 +333,7 @@ func TestUpgrade(t *testing.T) {
 		{"an old exec", "POST /v1.12/exec/x/start HTTP/1.1\r\nHost: d\r\nContent-Length: 2\r\n\r\n{}", "HTTP/1.1 200 OK\r\nContent-Type: application/vnd.docker.raw-stream"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			proxy, _ := start(t, upgraded(tt.head), nil)
+			proxy, _ := startProxy(t, upgradingEngine(tt.head), nil)
 			conn, err := net.Dial("unix", proxy)
 			if err != nil {
 				t.Fatal(err)
@@ -366,7 +366,7 @@ func TestUpgrade(t *testing.T) {
 // arrives.
 func TestUpgradeOutputKept(t *testing.T) {
 	const size = 4 << 20
-	proxy, _ := start(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	proxy, _ := startProxy(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		c, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			return
@@ -406,7 +406,7 @@ func TestUpgradeOutputKept(t *testing.T) {
 // output, even if it waits for the engine before it sends the body.
 func TestStreamOfLibrary(t *testing.T) {
 	const out = "\x01\x00\x00\x00\x00\x00\x00\x03hi\n"
-	proxy, _ := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	proxy, _ := startProxy(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		c, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {
@@ -421,7 +421,7 @@ func TestStreamOfLibrary(t *testing.T) {
 			t.Fatal(err)
 		}
 		req.Header.Set("Expect", expect)
-		r, err := over(proxy, false).Do(req)
+		r, err := httpClient(proxy, false).Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -438,8 +438,8 @@ func TestStreamOfLibrary(t *testing.T) {
 //
 // Attack 258.
 func TestNextRequestRead(t *testing.T) {
-	m := newMarker()
-	proxy, _ := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	m := newLabeler()
+	proxy, _ := startProxy(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
 			w.Header().Set("Content-Type", "application/vnd.docker.raw-stream")
 			io.WriteString(w, "a log\n")
@@ -448,10 +448,10 @@ func TestNextRequestRead(t *testing.T) {
 		w.WriteHeader(http.StatusCreated)
 		io.WriteString(w, `{"Id":"1"}`)
 	}), m)
-	ask(t, proxy, "GET /containers/x/logs HTTP/1.1\r\nHost: d\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n"+
+	sendRaw(t, proxy, "GET /containers/x/logs HTTP/1.1\r\nHost: d\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n"+
 		"POST /containers/create HTTP/1.1\r\nHost: d\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}")
 	select {
-	case <-m.made:
+	case <-m.created:
 	default:
 		t.Error("Sessions did not hear of the creation")
 	}
@@ -459,7 +459,7 @@ func TestNextRequestRead(t *testing.T) {
 
 // TestStreams checks that bytes pass at once in both directions while a request's body is still being sent.
 func TestStreams(t *testing.T) {
-	proxy, _ := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	proxy, _ := startProxy(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).EnableFullDuplex()
 		b := make([]byte, 100)
 		for {
@@ -478,7 +478,7 @@ func TestStreams(t *testing.T) {
 	}
 	// ends when the pipe takes it
 	go io.WriteString(out, "first\n")
-	r, err := over(proxy, false).Do(req)
+	r, err := httpClient(proxy, false).Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -497,11 +497,11 @@ func TestStreams(t *testing.T) {
 
 // TestEngineGone checks that an engine that is away is an error of the proxy's, and that it is found when it is back.
 func TestEngineGone(t *testing.T) {
-	proxy, engine := start(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "OK") }), nil)
+	proxy, engine := startProxy(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "OK") }), nil)
 	if err := os.Rename(engine, engine+".away"); err != nil {
 		t.Fatal(err)
 	}
-	r, err := over(proxy, false).Get("http://d/_ping")
+	r, err := httpClient(proxy, false).Get("http://d/_ping")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -513,7 +513,7 @@ func TestEngineGone(t *testing.T) {
 	if err := os.Rename(engine+".away", engine); err != nil {
 		t.Fatal(err)
 	}
-	r, err = over(proxy, false).Get("http://d/_ping")
+	r, err = httpClient(proxy, false).Get("http://d/_ping")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -526,9 +526,9 @@ func TestEngineGone(t *testing.T) {
 // TestCreatedOnce checks that Sessions is told once how a creation ended, even if the client has
 // left.
 func TestCreatedOnce(t *testing.T) {
-	m := newMarker()
+	m := newLabeler()
 	asked, answer := make(chan bool, 1), make(chan bool)
-	proxy, _ := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	proxy, _ := startProxy(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/json") {
 			fmt.Fprint(w, `{"Id":"abc","Mounts":[]}`)
 			return
@@ -545,7 +545,7 @@ func TestCreatedOnce(t *testing.T) {
 	}
 	gone := make(chan error, 1)
 	// ends with leave
-	go func() { _, err := over(proxy, false).Do(req); gone <- err }()
+	go func() { _, err := httpClient(proxy, false).Do(req); gone <- err }()
 	<-asked
 	leave()
 	if err := <-gone; !errors.Is(err, context.Canceled) {
@@ -553,14 +553,14 @@ func TestCreatedOnce(t *testing.T) {
 	}
 	close(answer)
 	select {
-	case id := <-m.made:
+	case id := <-m.created:
 		if id != "abc" {
 			t.Errorf("Sessions heard of %q, want abc", id)
 		}
 	case <-time.After(time.Minute):
 		t.Fatal("Sessions heard nothing")
 	}
-	if len(m.made) > 0 {
+	if len(m.created) > 0 {
 		t.Error("Sessions heard twice")
 	}
 }

@@ -14,25 +14,25 @@ import (
 	"testing"
 )
 
-// changer is Sessions that edit a creation, and edit it otherwise after a refusal.
-type changer struct {
+// retrier is Sessions that edit a creation, and edit it otherwise after a refusal.
+type retrier struct {
 	again bool
 	err   error
-	made  []string // what it heard became of the creation
-	told  []string // the refusals that it heard
+	created  []string // what it heard became of the creation
+	refusals  []string // the refusals that it heard
 }
 
-func (c *changer) Create(_ context.Context, req *CreateRequest) (func(context.Context, string) error, error) {
+func (c *retrier) Create(_ context.Context, req *CreateRequest) (func(context.Context, string) error, error) {
 	req.Body["Labels"] = map[string]any{"try": "1"}
 	req.Refused = func(_ context.Context, refusal error) (bool, error) {
-		c.told = append(c.told, refusal.Error())
+		c.refusals = append(c.refusals, refusal.Error())
 		req.Body = map[string]any{"Labels": map[string]any{"try": "2"}}
 		return c.again, c.err
 	}
-	return func(_ context.Context, id string) error { c.made = append(c.made, id); return nil }, nil
+	return func(_ context.Context, id string) error { c.created = append(c.created, id); return nil }, nil
 }
 
-func (c *changer) Start(context.Context, string) error { return nil }
+func (c *retrier) Start(context.Context, string) error { return nil }
 
 // TestRefusedByEngine has the engine refuse the first attempt to create a container.
 func TestRefusedByEngine(t *testing.T) {
@@ -48,8 +48,8 @@ func TestRefusedByEngine(t *testing.T) {
 		{"a better message", false, errors.New("why"), `403 {"message":"hostexec: why"}`, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := &changer{again: tt.again, err: tt.err}
-			proxy, _ := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			c := &retrier{again: tt.again, err: tt.err}
+			proxy, _ := startProxy(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				text, _ := io.ReadAll(r.Body)
 				switch {
 				case r.Method == http.MethodGet:
@@ -62,7 +62,7 @@ func TestRefusedByEngine(t *testing.T) {
 					fmt.Fprint(w, `{"message":"try 1"}`)
 				}
 			}), c)
-			r, err := over(proxy, false).Post("http://d/containers/create", "application/json", strings.NewReader(`{}`))
+			r, err := httpClient(proxy, false).Post("http://d/containers/create", "application/json", strings.NewReader(`{}`))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,8 +71,8 @@ func TestRefusedByEngine(t *testing.T) {
 			if got := fmt.Sprint(r.StatusCode, " ", strings.TrimSpace(string(b))); got != tt.answer {
 				t.Errorf("the answer is %s, want %s", got, tt.answer)
 			}
-			if len(c.told) != 1 || len(c.made) != 1 || c.made[0] != tt.made {
-				t.Errorf("Sessions heard of the refusals %q, and of the containers %q", c.told, c.made)
+			if len(c.refusals) != 1 || len(c.created) != 1 || c.created[0] != tt.made {
+				t.Errorf("Sessions heard of the refusals %q, and of the containers %q", c.refusals, c.created)
 			}
 		})
 	}

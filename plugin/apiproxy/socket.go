@@ -62,7 +62,7 @@ func (s *Socket) listen(store *state.Store, path string) (err error) {
 	}
 	if path != "" {
 		if s.Path, err = freePath(path); err == nil {
-			err = replaceable(store, filepath.Dir(s.Path))
+			err = checkSocketDir(store, filepath.Dir(s.Path))
 		}
 	} else {
 		s.Path, err = s.privatePath()
@@ -135,20 +135,20 @@ func freePath(path string) (string, error) {
 	return abs, nil
 }
 
-// replaceable returns an error if somebody else could replace a socket in dir by their own. Clients would then send
+// checkSocketDir returns an error if somebody else could replace a socket in dir by their own. Clients would then send
 // secrets to that person's process instead of the engine.
-func replaceable(store *state.Store, dir string) error {
-	instead := "name a path in a directory that only you can write"
+func checkSocketDir(store *state.Store, dir string) error {
+	hint := "name a path in a directory that only you can write"
 	fi, err := os.Stat(dir)
 	if err == nil && fi.Mode().Perm()&0o002 != 0 && fi.Mode()&fs.ModeSticky == 0 {
-		return cli.Hint(fmt.Errorf("--listen: every user could replace a socket in %s", names.Quoted(dir)), instead)
+		return cli.Hint(fmt.Errorf("--listen: every user could replace a socket in %s", names.Quoted(dir)), hint)
 	}
-	written, werr := launch.ContainersWrite(store, dir)
+	writable, werr := launch.ContainersWrite(store, dir)
 	if err := errors.Join(err, werr); err != nil {
 		return fmt.Errorf("--listen: %w", err)
 	}
-	if written {
-		return cli.Hint(fmt.Errorf("--listen: a container could replace a socket in %s", names.Quoted(dir)), instead)
+	if writable {
+		return cli.Hint(fmt.Errorf("--listen: a container could replace a socket in %s", names.Quoted(dir)), hint)
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func (l *Launcher) Start(ctx context.Context, ref string) error {
 		return l.resumeOnce(ctx, rec)
 	}
 	if st.State == control.StateWaiting && c.State.Status != container.StateCreated {
-		l.follow(context.WithoutCancel(ctx), api, rec)
+		l.resumeAfterStart(context.WithoutCancel(ctx), api, rec)
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (l *Launcher) refuseStart(api client.APIClient, rec state.Session, c contai
 	if c.State.Status != container.StateCreated {
 		return cli.Hint(err, "the container is kept, but not started: undo what its mount leads to now, or create it again with other mounts (docker cp copies its files)")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), removal)
+	ctx, cancel := context.WithTimeout(context.Background(), removeTimeout)
 	defer cancel()
 	if rerr := remover.Remove(ctx, api, c.ID); rerr != nil {
 		return errors.Join(err, rerr)
@@ -105,15 +105,15 @@ func (l *Launcher) refuseStart(api client.APIClient, rec state.Session, c contai
 }
 
 const (
-	// removal is the time limit for the removal of a container.
-	removal = 10 * time.Second
+	// removeTimeout is the time limit for the removal of a container.
+	removeTimeout = 10 * time.Second
 	// startTimeout is the time limit for the start of a container whose watcher may be ending.
 	startTimeout = 5 * time.Second
 )
 
-// follow resumes the session of a container whose watcher has ended while the engine started the container: a watcher
+// resumeAfterStart resumes the session of a container whose watcher has ended while the engine started the container: a watcher
 // waits some seconds for a container that has stopped.
-func (l *Launcher) follow(ctx context.Context, api client.APIClient, rec state.Session) {
+func (l *Launcher) resumeAfterStart(ctx context.Context, api client.APIClient, rec state.Session) {
 	// ends when the container runs and is served, or after startTimeout; Close waits for it.
 	l.followers.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, startTimeout)
