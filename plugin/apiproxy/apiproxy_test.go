@@ -66,7 +66,7 @@ func startProxy(t *testing.T, h http.Handler, sessions Sessions) (proxy, engine 
 	return proxy, engine
 }
 
-// httpClient returns an HTTP client of a socket.
+// httpClient returns a client that connects to the socket at path.
 func httpClient(path string, h2c bool) *http.Client {
 	tr := &http.Transport{Protocols: new(http.Protocols), DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
@@ -95,10 +95,10 @@ func sendRaw(t *testing.T, socket, text string) string {
 	return string(b)
 }
 
-// labeler is Sessions that add a label, and record what they were asked.
+// labeler is an implementation of Sessions that adds a label, and records the calls of its methods.
 type labeler struct {
 	started chan string
-	created    chan string
+	created chan string
 	refuse  error
 }
 
@@ -121,8 +121,8 @@ func (m *labeler) Create(_ context.Context, req *CreateRequest) (func(context.Co
 
 func (m *labeler) Start(_ context.Context, id string) error { m.started <- id; return m.refuse }
 
-// inspects reports whether the proxy looks at a container.
-func inspects(r *http.Request) bool {
+// isInspect reports whether the proxy inspects a container.
+func isInspect(r *http.Request) bool {
 	return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/json")
 }
 
@@ -221,13 +221,13 @@ func TestCreateOverHTTP2(t *testing.T) {
 	}
 }
 
-// TestRefused checks answers of the proxy's own: they have the engine's format, and the engine gets nothing.
+// TestRefused checks that refusals have the format of the engine's errors, and that the engine gets nothing.
 //
 // Attacks 246, 247, 257, 267.
 func TestRefused(t *testing.T) {
 	m := newLabeler()
 	proxy, _ := startProxy(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if inspects(r) {
+		if isInspect(r) {
 			io.WriteString(w, `{"Id":"a"}`)
 			return
 		}
@@ -278,7 +278,7 @@ func TestRefused(t *testing.T) {
 func TestStart(t *testing.T) {
 	m := newLabeler()
 	proxy, _ := startProxy(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if inspects(r) {
+		if isInspect(r) {
 			io.WriteString(w, `{"Id":"a"}`)
 			return
 		}
@@ -495,7 +495,7 @@ func TestStreams(t *testing.T) {
 	out.Close()
 }
 
-// TestEngineGone checks that an engine that is away is an error of the proxy's, and that it is found when it is back.
+// TestEngineGone checks the proxy's error while the engine does not run, and that the proxy works once it runs again.
 func TestEngineGone(t *testing.T) {
 	proxy, engine := startProxy(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "OK") }), nil)
 	if err := os.Rename(engine, engine+".away"); err != nil {

@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	// maxBody is the maximum size of a create request. An engine has no limit; the largest that is known, with 3,000
+	// maxBody is the maximum size of a create request. Engines have no limit. The largest known request, with 3,000
 	// variables, has 300 kB.
 	maxBody = 16 << 20
 	// maxDepth is the maximum nesting depth of a create request. Valid requests have seven levels.
 	maxDepth = 64
 	// maxTokens is the maximum number of keys and values in a create request. Each takes memory: 16 MiB of short numbers
-	// would take 690 MB. The largest request that is known has 3,000 variables.
+	// would take 690 MB.
 	maxTokens = 200_000
 )
 
@@ -56,7 +56,7 @@ func decode(text []byte) (map[string]any, error) {
 	return tree, nil
 }
 
-// tokenReader reads JSON and counts its keys and values.
+// tokenReader reads JSON, and limits the number of its keys and values.
 type tokenReader struct {
 	*json.Decoder
 	count int

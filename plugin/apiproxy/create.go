@@ -17,7 +17,7 @@ import (
 	"github.com/containerd/errdefs"
 
 	"github.com/docker-hostexec/hostexec/plugin/container"
-	watch "github.com/docker-hostexec/hostexec/plugin/watch/container"
+	watchcontainer "github.com/docker-hostexec/hostexec/plugin/watch/container"
 )
 
 const (
@@ -61,8 +61,8 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, version string) 
 	_, _ = w.Write(answer) // fails if the client has left
 }
 
-// createEdited creates the container, and returns the engine's answer. Without Sessions, the body is text, encoded
-// again.
+// createEdited creates the container, and returns the engine's answer. text is the request's body, which even without
+// Sessions is encoded again, so that the engine reads the same as decode.
 func (s *Server) createEdited(ctx context.Context, r *http.Request, req *CreateRequest, text []byte) (*http.Response, []byte, error) {
 	created := func(context.Context, string) error { return nil }
 	if req.Body != nil {
@@ -92,7 +92,7 @@ func (s *Server) createEdited(ctx context.Context, r *http.Request, req *CreateR
 	}
 	if err == nil && id != "" {
 		if err = s.mountsSocket(ctx, id); err != nil {
-			_ = container.Remove(ctx, s.Engine, id) // the refusal is the reason, and counts
+			_ = container.Remove(ctx, s.Engine, id) // the client gets the first error
 			id = ""
 		}
 	}
@@ -145,7 +145,7 @@ func (s *Server) sendCreation(ctx context.Context, r *http.Request, text []byte)
 
 // mountsSocket returns an error if container id mounts the proxy's socket.
 func (s *Server) mountsSocket(ctx context.Context, id string) error {
-	if err := watch.RefuseMountOf(ctx, s.Engine, id, s.Socket); err != nil {
+	if err := watchcontainer.RefuseMountOf(ctx, s.Engine, id, s.Socket); err != nil {
 		return &statusError{http.StatusForbidden, fmt.Errorf("the container would get the socket of the API proxy: %w", err)}
 	}
 	return nil
@@ -187,14 +187,14 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 	return text, nil
 }
 
-// inFlight counts the creations that have begun and not ended.
+// inFlight waits for the creations that have begun.
 type inFlight struct {
-	mu    sync.Mutex // guards the field below, and wg from Add during Wait
+	mu     sync.Mutex // guards closed, and ensures that wg.Add precedes wg.Wait
 	closed bool
-	wg    sync.WaitGroup
+	wg     sync.WaitGroup
 }
 
-// run calls f, unless end has been called.
+// run calls f, unless wait has been called.
 func (i *inFlight) run(f func()) {
 	i.mu.Lock()
 	if i.closed {
@@ -207,7 +207,7 @@ func (i *inFlight) run(f func()) {
 	f()
 }
 
-// wait waits for all creations that have begun. After end, run begins no other.
+// wait waits for all creations that have begun, and prevents new ones.
 func (i *inFlight) wait() {
 	i.mu.Lock()
 	i.closed = true

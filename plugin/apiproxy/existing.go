@@ -22,16 +22,16 @@ import (
 )
 
 // A client may keep a container although the flags or the configuration have changed: compose compares its own files
-// only. The session of such a container has the commands of its creation.
+// only. The session of such a container keeps the commands that it had at the container's creation.
 
 // labelProjectDir is the label with the directory of a container's compose project.
 const labelProjectDir = "com.docker.compose.project.working_dir"
 
-// existingContainer is a selected container that was there before.
+// existingContainer is a selected container that existed before this proxy started.
 type existingContainer struct {
 	container.Summary
-	session  *state.Session // nil: it has no session
-	plan *launch.Plan   // what it would get now
+	session *state.Session // nil: it has no session
+	plan    *launch.Plan   // for a container that is created now with the same labels
 }
 
 // Narrow removes from the sessions of existing containers the commands and variables that the host does not allow any
@@ -153,7 +153,7 @@ func (e existingContainer) ofDirectory(dir string) bool {
 	return ok && filepath.Clean(at) == filepath.Clean(dir)
 }
 
-// restricted returns old without the commands and variables that now does not have. It never adds anything.
+// restricted returns session old without the commands and variables that session now does not have.
 func restricted(old, now state.Session) state.Session {
 	rest := old
 	rest.Commands = nil
@@ -163,9 +163,6 @@ func restricted(old, now state.Session) state.Session {
 				rest.Commands = append(rest.Commands, c)
 			}
 		}
-	}
-	if len(rest.Commands) == len(old.Commands) && reflect.DeepEqual(rest.Commands, old.Commands) {
-		rest.Commands = old.Commands
 	}
 	rest.Shell = nil
 	if old.Shell != nil && now.Shell != nil {
@@ -178,13 +175,13 @@ func restricted(old, now state.Session) state.Session {
 	return rest
 }
 
-// stricterCommand returns c with the stricter action and place of c and now. may is false if now does not allow c at all,
-// because now has another program, or another place that does not contain c's.
-func stricterCommand(c, now state.Command) (less state.Command, may bool) {
+// stricterCommand returns c with the stricter action and place of c and now. allowed is false if now has another
+// program than c, or a place that does not contain c's place.
+func stricterCommand(c, now state.Command) (stricter state.Command, allowed bool) {
 	if c.Path != now.Path && !(c.Found && now.Found) { // PATH may differ between terminals
 		return c, false
 	}
-	if c.Where, may = narrowerPlace(c.Where, now.Where); !may {
+	if c.Where, allowed = narrowerPlace(c.Where, now.Where); !allowed {
 		return c, false
 	}
 	if len(c.In) > 0 || len(now.In) > 0 {
@@ -202,9 +199,9 @@ func stricterCommand(c, now state.Command) (less state.Command, may bool) {
 }
 
 // narrowerPlace returns the narrower of two places for a command: old, where the command ran, and now, where it may
-// run. The host is the widest place and contains all others. A nil place means: the configuration decides. may is false
-// if neither place contains the other, or if the command would move from the host into a container.
-func narrowerPlace(old, now *state.ContainerSpec) (place *state.ContainerSpec, may bool) {
+// run. The host is the widest place and contains all others. A nil place means: the configuration decides. allowed is
+// false if neither place contains the other, or if the command would move from the host into a container.
+func narrowerPlace(old, now *state.ContainerSpec) (place *state.ContainerSpec, allowed bool) {
 	onHost := func(p *state.ContainerSpec) bool { return p == nil || *p == state.ContainerSpec{} }
 	switch {
 	case onHost(old) && (now == nil || *now == state.ContainerSpec{Sandboxed: true}):
@@ -217,13 +214,10 @@ func narrowerPlace(old, now *state.ContainerSpec) (place *state.ContainerSpec, m
 
 // inBoth returns the values that are in both old and now.
 func inBoth(old, now []string) []string {
-	if !slices.ContainsFunc(old, func(v string) bool { return !slices.Contains(now, v) }) {
-		return old
-	}
 	return slices.DeleteFunc(slices.Clone(old), func(v string) bool { return !slices.Contains(now, v) })
 }
 
-// covers reports whether old, after it was narrowed, has everything that now has.
+// covers reports whether old, a restricted session, has every command and variable of now.
 func covers(old, now state.Session) bool {
 	has := func(all []state.Command, c state.Command) bool {
 		return slices.ContainsFunc(all, func(o state.Command) bool {

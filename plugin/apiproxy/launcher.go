@@ -32,11 +32,11 @@ type Launcher struct {
 	followers sync.WaitGroup
 	resuming  sync.Mutex // held while a watcher is started for a session that has none
 
-	mu       sync.Mutex        // guards the fields below
-	notes    []string          // see Notes
+	mu         sync.Mutex        // guards the fields below
+	notes      []string          // see Notes
 	report     func(line string) // gets notes instead, if it is not nil
-	selected int               // containers that were to get a session
-	unselected   int               // created containers that were not selected
+	selected   int               // containers that were to get a session
+	unselected int               // created containers that were not selected
 }
 
 // NewLauncher returns a Launcher. It checks the flags and the configuration as run does, and warns of the parts of the
@@ -65,7 +65,7 @@ func NewLauncher(dockerCLI command.Cli, opts launch.Options, selection Selection
 // Close waits for the goroutines that Start has started. They end within some seconds.
 func (l *Launcher) Close() { l.followers.Wait() }
 
-// Notes returns lines for people about the sessions so far. Print them after COMMAND, which may use the terminal.
+// Notes returns messages about the sessions so far. Print them after COMMAND, which may use the terminal, has ended.
 func (l *Launcher) Notes() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,7 +76,8 @@ func (l *Launcher) Notes() []string {
 	return notes
 }
 
-// ReportNotes calls tell with each line so far, and later with each new line. Only one goroutine at a time calls tell.
+// ReportNotes calls report with each line so far, and later with each new line. Only one goroutine at a time calls
+// report.
 func (l *Launcher) ReportNotes(report func(line string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -141,7 +142,7 @@ func (l *Launcher) Create(ctx context.Context, req *CreateRequest) (created func
 			return launch.RemoveUnprepared(l.cli.Client(), id, want.Config.Image)
 		}, nil
 	}
-	// The watcher must not end with the client: the engine's answer decides what becomes of the session.
+	// The watcher must not end with the client: the engine may create the container nevertheless.
 	s, err := launch.Begin(context.WithoutCancel(ctx), l.cli, p)
 	if err != nil {
 		return nil, err
@@ -150,7 +151,7 @@ func (l *Launcher) Create(ctx context.Context, req *CreateRequest) (created func
 	return l.addSession(ctx, s, req, want)
 }
 
-// addSession adds to req the additions of s, a session that has begun. The returned function binds s to the container.
+// addSession adds to req what the container of session s needs. The returned function binds s to the container.
 func (l *Launcher) addSession(ctx context.Context, s *launch.Launch, req *CreateRequest, want launch.Creation) (created func(context.Context, string) error, err error) {
 	api := l.cli.Client()
 	text, err := encode(req.Body)

@@ -14,12 +14,12 @@ import (
 	"testing"
 )
 
-// retrier is Sessions that edit a creation, and edit it otherwise after a refusal.
+// retrier is an implementation of Sessions that edits a creation, and edits it in another way after a refusal.
 type retrier struct {
-	again bool
-	err   error
-	created  []string // what it heard became of the creation
-	refusals  []string // the refusals that it heard
+	again    bool
+	err      error
+	created  []string // ids, or "" without a container
+	refusals []string
 }
 
 func (c *retrier) Create(_ context.Context, req *CreateRequest) (func(context.Context, string) error, error) {

@@ -107,8 +107,8 @@ func removeRuntime(dir string) error {
 
 func runtimeFile(dir string) string { return filepath.Join(dir, "runtime") }
 
-// freePath returns path as an absolute path without links in its directories. It returns an error unless path is free,
-// or has the socket of a proxy that was killed.
+// freePath returns path as an absolute path without links in its directories. At path there may be nothing, or the
+// socket of a proxy that was killed.
 func freePath(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	var dir string
@@ -135,8 +135,8 @@ func freePath(path string) (string, error) {
 	return abs, nil
 }
 
-// checkSocketDir returns an error if somebody else could replace a socket in dir by their own. Clients would then send
-// secrets to that person's process instead of the engine.
+// checkSocketDir returns an error if another user or a container could replace a socket in dir. Clients would then send
+// secrets to a foreign process instead of the engine.
 func checkSocketDir(store *state.Store, dir string) error {
 	hint := "name a path in a directory that only you can write"
 	fi, err := os.Stat(dir)
@@ -153,7 +153,7 @@ func checkSocketDir(store *state.Store, dir string) error {
 	return nil
 }
 
-// Host returns what clients call the proxy in DOCKER_HOST.
+// Host returns the value of DOCKER_HOST for clients of the proxy.
 func (s *Socket) Host() string { return "unix://" + s.Path }
 
 // Close removes the socket and its directory.

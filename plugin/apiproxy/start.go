@@ -34,7 +34,7 @@ func (l *Launcher) Start(ctx context.Context, ref string) error {
 	api := l.cli.Client()
 	c, err := api.ContainerInspect(ctx, ref)
 	if err != nil {
-		return nil // the engine has the better message
+		return nil // the engine's own message is better
 	}
 	i := slices.IndexFunc(recs, func(rec state.Session) bool { return rec.Container == c.ID })
 	if i < 0 {
@@ -91,9 +91,9 @@ func (l *Launcher) resume(ctx context.Context, rec state.Session) error {
 func (l *Launcher) refuseStart(api client.APIClient, rec state.Session, c container.InspectResponse, err error) error {
 	err = fmt.Errorf("container %s: %w", rec.ContainerName, err)
 	if c.State.Status != container.StateCreated {
-		return cli.Hint(err, "the container is kept, but not started: undo what its mount leads to now, or create it again with other mounts (docker cp copies its files)")
+		return cli.Hint(err, "the container is kept, but not started: restore the target of its mount, or create it again with other mounts (docker cp copies its files)")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), removeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), removeTimeout) // the client may have left
 	defer cancel()
 	if rerr := remover.Remove(ctx, api, c.ID); rerr != nil {
 		return errors.Join(err, rerr)

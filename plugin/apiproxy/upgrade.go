@@ -42,8 +42,8 @@ func isExecStart(path string) bool {
 	return len(parts) > 3 && parts[len(parts)-1] == "start" && parts[len(parts)-3] == "exec"
 }
 
-// upgrade passes on a request on a connection of its own, and then the bytes of both directions until both have ended.
-// The end of one direction is passed on: stdin of a container ends before its output.
+// upgrade sends a request to the engine on a new connection, and then copies the bytes of both directions until both
+// have ended. It passes on the end of each direction: stdin of a container ends before its output.
 func (s *Server) upgrade(w http.ResponseWriter, r *http.Request) {
 	engine, err := s.Engine.Dialer()(r.Context())
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *Server) sendUpgrade(engine net.Conn, r *http.Request) (*bufio.Reader, *
 	out := r.Clone(r.Context())
 	s.directToEngine(out.URL)
 	out.Host = r.Host
-	out.Header.Del("Expect") // the body is here already, and 100 Continue would be taken for the answer
+	out.Header.Del("Expect") // out has its body, and ReadResponse would take 100 Continue for the answer
 	if _, has := out.Header["User-Agent"]; !has {
 		out.Header.Set("User-Agent", "") // Write would add one
 	}
@@ -88,8 +88,8 @@ func (s *Server) sendUpgrade(engine net.Conn, r *http.Request) (*bufio.Reader, *
 	return in, resp, err
 }
 
-// isStream reports whether a stream follows the header of resp. An answer whose end is known, by a length or by chunks,
-// is no stream, whatever its type: the next request may follow on the connection.
+// isStream reports whether a stream follows the header of resp. An answer with a length or in chunks is no stream,
+// whatever its type, because the next request may follow on the connection.
 func isStream(resp *http.Response) bool {
 	media := resp.Header.Get("Content-Type")
 	return resp.StatusCode == http.StatusSwitchingProtocols ||
@@ -129,15 +129,15 @@ func (f flushingWriter) Write(p []byte) (int, error) {
 	return n, errors.Join(err, f.control.Flush())
 }
 
-// halfCloser is a connection whose one direction can end before the other.
+// halfCloser is a connection of which one direction can end before the other.
 type halfCloser interface {
 	net.Conn
 	CloseRead() error
 	CloseWrite() error
 }
 
-// copyBoth copies both directions until both have ended. fromClient and fromEngine read the connections behind what is
-// buffered.
+// copyBoth copies both directions until both have ended. fromClient and fromEngine are the connections' buffered
+// readers.
 func copyBoth(client halfCloser, fromClient io.Reader, engine net.Conn, fromEngine io.Reader) {
 	var wg sync.WaitGroup
 	// ends when the client has ended its direction or its connection, or the engine reads no more
@@ -170,7 +170,8 @@ func closeWrite(c net.Conn) {
 	}
 }
 
-// copyStream copies in to out until in ends. rerr is the error of reading from in, werr that of writing to out.
+// copyStream copies in to out until in ends. It returns the error of reading and the error of writing, because their
+// causes are on different sides.
 func copyStream(out io.Writer, in io.Reader) (rerr, werr error) {
 	b := make([]byte, streamBuffer)
 	for {
