@@ -25,8 +25,8 @@ func Printable(s string) string {
 	return s
 }
 
-// Plain returns s for use in a message: unchanged, with its quotes, if every byte is printable ASCII,
-// and otherwise in double quotes, as in Go.
+// Plain returns s for use in a message: unchanged if every byte is printable ASCII, quotes included, and
+// otherwise in double quotes, as in Go.
 func Plain(s string) string {
 	for _, b := range []byte(s) {
 		if b < ' ' || b > '~' {

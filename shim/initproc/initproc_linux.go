@@ -79,7 +79,7 @@ func (r *initProcess) start(req wire.Exec, fds []int, env []string) error {
 		return startError{"", err}
 	}
 	if r.child, err = syscall.ForkExec(path, req.Args[1:], attr); err == syscall.ENOENT {
-		return startError{"its interpreter", err} // the program exists, as look has checked
+		return startError{"its interpreter", err} // the program exists: lookPath has checked it
 	}
 	if err != nil {
 		return startError{"", err}

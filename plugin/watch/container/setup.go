@@ -153,7 +153,7 @@ func (m *Mode) setState(c container.InspectResponse) error {
 	if err != nil {
 		return fmt.Errorf("hold the container's mounts: %w", err)
 	}
-	m.s.Calls.Server.Limits.Container(pidsOf(c))
+	m.s.Calls.Server.Limits.SetPidsLimit(pidsOf(c))
 	if runs(c) {
 		m.admission.noteLive(c)
 	}
