@@ -4,7 +4,6 @@ package names
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -35,13 +34,4 @@ func Excerpt(text string, lines, bytes, more int) string {
 		fmt.Fprintf(&b, "... %d more lines are not shown\n", more)
 	}
 	return b.String()
-}
-
-// Line returns a line of a text for a person: as it is if it has only printable ASCII and tabs, and otherwise quoted as in
-// Go.
-func Line(s string) string {
-	if strings.ContainsFunc(s, func(r rune) bool { return (r < ' ' || r > '~') && r != '\t' }) {
-		return strconv.QuoteToASCII(s)
-	}
-	return s
 }

@@ -3,7 +3,6 @@
 package initproc
 
 import (
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -146,10 +145,4 @@ func number(name string) syscall.Signal {
 		}
 	}
 	return 0
-}
-
-// link is the connection to the host.
-type link struct {
-	fd int
-	mu sync.Mutex // held while a frame is sent
 }

@@ -3,10 +3,17 @@
 package initproc
 
 import (
+	"sync"
 	"syscall"
 
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
+
+// link is the connection to the host.
+type link struct {
+	fd int
+	mu sync.Mutex // held while a frame is sent
+}
 
 // startError is the reason why a command could not be started.
 type startError struct {
