@@ -31,13 +31,13 @@ type CallContainers struct {
 	record     *Record
 	log        *slog.Logger
 	session    func() (Engine, error)            // connects to the session's engine
-	another    func(host string) (Engine, error) // connects to an engine by its DOCKER_HOST value
+	connectTo  func(host string) (Engine, error) // connects to an engine by its DOCKER_HOST value
 	containers *container.Containers
-	others     engines
+	engines    otherEngines
 }
 
-func newCallContainers(record *Record, session func() (Engine, error), another func(string) (Engine, error), host *executor.Host, log *slog.Logger) *CallContainers {
-	c := &CallContainers{record: record, log: log, session: session, another: another}
+func newCallContainers(record *Record, session func() (Engine, error), connectTo func(string) (Engine, error), host *executor.Host, log *slog.Logger) *CallContainers {
+	c := &CallContainers{record: record, log: log, session: session, connectTo: connectTo}
 	c.containers = &container.Containers{
 		Session: record.ID,
 		Home:    record.Store.Home,
@@ -50,8 +50,8 @@ func newCallContainers(record *Record, session func() (Engine, error), another f
 	return c
 }
 
-// engines are the engines that commands' containers are made at, other than the session's.
-type engines struct {
+// otherEngines are the engines that commands' containers are made at, other than the session's.
+type otherEngines struct {
 	mu    sync.Mutex // guards the field below
 	known map[string]Engine
 }
@@ -61,22 +61,22 @@ func (c *CallContainers) engine(host string) (container.Engine, error) {
 	if host == "" {
 		return c.session()
 	}
-	c.others.mu.Lock()
-	defer c.others.mu.Unlock()
-	if api, ok := c.others.known[host]; ok {
+	c.engines.mu.Lock()
+	defer c.engines.mu.Unlock()
+	if api, ok := c.engines.known[host]; ok {
 		return api, nil
 	}
 	if err := c.record.Store.AddCallEngine(host); err != nil { // prune would not find the containers there
 		return nil, err
 	}
-	api, err := c.another(host)
+	api, err := c.connectTo(host)
 	if err != nil {
 		return nil, err
 	}
-	if c.others.known == nil {
-		c.others.known = map[string]Engine{}
+	if c.engines.known == nil {
+		c.engines.known = map[string]Engine{}
 	}
-	c.others.known[host] = api
+	c.engines.known[host] = api
 	return api, nil
 }
 
@@ -164,8 +164,8 @@ func (c *CallContainers) findExact(ctx context.Context, name string) (shell.Cont
 	return c.find(ctx, name, true)
 }
 
-// sweeping limits how long an engine may take to remove leftovers, because a container waits.
-const sweeping = 5 * time.Second
+// removeTimeout limits how long an engine may take to remove leftovers, because a container waits.
+const removeTimeout = 5 * time.Second
 
 // RemoveLeft removes the call containers that an earlier watcher has left.
 func (c *CallContainers) RemoveLeft(ctx context.Context) {
@@ -177,7 +177,7 @@ func (c *CallContainers) RemoveLeft(ctx context.Context) {
 	for _, host := range append([]string{""}, hosts...) {
 		api, err := c.engine(host)
 		if err == nil {
-			soon, cancel := context.WithTimeout(ctx, sweeping)
+			soon, cancel := context.WithTimeout(ctx, removeTimeout)
 			err = container.Sweep(soon, api, c.record.Store.Home, mine)
 			cancel()
 		}

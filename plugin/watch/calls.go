@@ -29,9 +29,9 @@ import (
 // busy machine.
 const collectAbove = 18 << 20
 
-// copies is the largest number of copies of a long request in memory: the frame, its strings, and the record.
+// requestCopies is the largest number of copies of a long request in memory: the frame, its strings, and the record.
 // The collector cannot free them during the call.
-const copies = 4
+const requestCopies = 4
 
 // Calls answers the session's calls. It holds the inputs of the answers: the directories that callers share
 // with this host, the policy, and the environment of commands.
@@ -56,10 +56,10 @@ func (w *Watcher) openCalls(s *Session, host *executor.Host, log *audit.Log) (er
 	c := s.Calls
 	c.audit = log
 	c.Questions = newQuestions(s.Record, Notify(s.Config.Current().Notify), s.Others, c.notifierRunner(host), s.Log)
-	c.Containers = newCallContainers(s.Record, w.Engine, w.Another, host, s.Log)
+	c.Containers = newCallContainers(s.Record, w.Engine, w.ConnectTo, host, s.Log)
 	c.Server = &call.Server{Version: w.Version, Verbs: verb.Verbs{}, Runner: host, Queue: c.Questions.queue, Log: s.Log, Environ: s.Config.Environ, Refresh: c.refresh}
 	c.Server.Shells = &shell.Pool{Runner: host, Dir: filepath.Join(s.Record.Dir, "shells"), Log: s.Log, Limits: &c.Server.Limits, Program: shellProgram(s.Record.Store.Home)}
-	c.Server.Memory = func(argv int64) { debug.SetMemoryLimit(collectAbove + copies*argv) }
+	c.Server.Memory = func(argv int64) { debug.SetMemoryLimit(collectAbove + requestCopies*argv) }
 	c.Server.Jobs, err = job.Open(state.JobsDir(s.Record.Dir))
 	return err
 }

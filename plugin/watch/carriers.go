@@ -64,14 +64,14 @@ func (c *Carriers) openShimListeners() (listeners []net.Listener, err error) {
 	}
 	share := state.ShareDir(c.record.Dir)
 	known := c.record.Store.Engine(c.record.Engine)
-	first := Transport{carrier.Undecided, "nothing has come from the container yet"}
+	initial := Transport{carrier.Undecided, "nothing has come from the container yet"}
 	switch {
 	case c.record.Carrier == carrier.BySocket:
-		first = Transport{carrier.BySocket, "it was asked for"}
+		initial = Transport{carrier.BySocket, "it was asked for"}
 	case c.record.Carrier == carrier.ByRelay:
-		first.Why = "a relay was asked for, and is not up yet"
+		initial.Why = "a relay was asked for, and is not up yet"
 	case known.Carrier == carrier.BySocket && !c.record.RemoteFiles:
-		first = Transport{carrier.BySocket, "it was proven with this engine before"}
+		initial = Transport{carrier.BySocket, "it was proven with this engine before"}
 	}
 	var nonce string
 	if c.shared() {
@@ -79,7 +79,7 @@ func (c *Carriers) openShimListeners() (listeners []net.Listener, err error) {
 			return nil, err
 		}
 	}
-	c.Decide(first.Carrier, first.Why)
+	c.Decide(initial.Carrier, initial.Why)
 	c.Connected = make(chan struct{})
 	if c.record.Carrier != carrier.ByRelay {
 		ln, err := socket.Listen(share)
@@ -105,10 +105,10 @@ type firstConnListener struct {
 	accepted chan struct{}
 }
 
-func (b *firstConnListener) Accept() (net.Conn, error) {
-	c, err := b.Listener.Accept()
+func (l *firstConnListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
 	if err == nil {
-		b.once.Do(func() { close(b.accepted) })
+		l.once.Do(func() { close(l.accepted) })
 	}
 	return c, err
 }

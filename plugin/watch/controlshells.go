@@ -38,7 +38,7 @@ func (a controlAPI) RunShell(ctx context.Context, by, name string, c shell.Comma
 	// ends with the command, or the session.
 	watch.Go(func() {
 		select {
-		case <-a.s.Life.over:
+		case <-a.s.Life.done:
 			cancel(ErrStopped)
 		case <-over:
 		}

@@ -20,11 +20,11 @@ func (c *Carriers) listenFiles() (net.Listener, error) {
 	var places []files.RequestDir
 	for _, name := range append(c.record.Linked(), shimName) {
 		// Any user of the container, and none of this host: the session's directory is private.
-		box, err := dir.MakeSharedDir(c.record.Dir, filepath.Join(filepath.Base(state.ProxyDir(c.record.Dir)), name), dir.ForEveryone)
+		requests, err := dir.MakeSharedDir(c.record.Dir, filepath.Join(filepath.Base(state.ProxyDir(c.record.Dir)), name), dir.ForEveryone)
 		if err != nil {
 			return nil, errors.Join(err, CloseRequestDirs(places))
 		}
-		places = append(places, files.RequestDir{Dir: box, Commands: []string{name}, Cwd: c.calls.Workdir})
+		places = append(places, files.RequestDir{Dir: requests, Commands: []string{name}, Cwd: c.calls.Workdir})
 	}
 	c.ByFiles = true
 	ln, err := files.Listen(places, c.log, &c.calls.Server.Limits)

@@ -16,8 +16,8 @@ import (
 // the container can choose the name that is shown, but no more.
 func branch(from string) string {
 	for {
-		if text := head(filepath.Join(from, ".git")); text != "" {
-			return branchIn(text)
+		if text := readHead(filepath.Join(from, ".git")); text != "" {
+			return parseHead(text)
 		}
 		parent := filepath.Dir(from)
 		if parent == from {
@@ -27,8 +27,8 @@ func branch(from string) string {
 	}
 }
 
-// branchIn reads the text of a HEAD: a reference, or a commit.
-func branchIn(text string) string {
+// parseHead reads the text of a HEAD: a reference, or a commit.
+func parseHead(text string) string {
 	text = strings.TrimSuffix(text, "\n")
 	name, ok := strings.CutPrefix(text, "ref: refs/heads/")
 	switch {
@@ -45,12 +45,12 @@ func branchIn(text string) string {
 // commit is a SHA-1 or a SHA-256.
 var commit = names.Form{Chars: "0-9a-f", Min: 40, Max: 64}
 
-// head returns the text of HEAD for a .git. For a linked worktree, .git is a file that names the directory.
-func head(git string) string {
-	if text := small(git, "HEAD"); text != "" {
+// readHead returns the text of HEAD for a .git. For a linked worktree, .git is a file that names the directory.
+func readHead(git string) string {
+	if text := readStart(git, "HEAD"); text != "" {
 		return text
 	}
-	to, ok := strings.CutPrefix(small(filepath.Dir(git), filepath.Base(git)), "gitdir: ")
+	to, ok := strings.CutPrefix(readStart(filepath.Dir(git), filepath.Base(git)), "gitdir: ")
 	if !ok {
 		return ""
 	}
@@ -61,14 +61,14 @@ func head(git string) string {
 	if above := filepath.Dir(filepath.Dir(filepath.Clean(to))); filepath.Base(above) != ".git" {
 		return ""
 	}
-	return small(to, "HEAD")
+	return readStart(to, "HEAD")
 }
 
 // maxHead is more than the name of a branch can have: it is a path's element on disk.
 const maxHead = 1 << 10
 
-// small returns the beginning of a file in directory, and nothing if it is no file.
-func small(folder, name string) string {
+// readStart returns the beginning of a file in directory, and nothing if it is no file.
+func readStart(folder, name string) string {
 	f, err := dir.OpenPlain(filepath.Join(folder, name))
 	if err != nil {
 		return ""

@@ -29,8 +29,8 @@ type Gateway struct {
 // FirstPort is the port of HTTP calls, where it is free.
 const FirstPort = 9998
 
-// manyPorts is how many are tried.
-const manyPorts = 200
+// triedPorts is how many are tried.
+const triedPorts = 200
 
 // HTTP has the watcher listen at at. It returns the address with the port.
 func (l *Link) HTTP(at Gateway) (string, error) {
@@ -45,7 +45,7 @@ func (l *Link) HTTP(at Gateway) (string, error) {
 }
 
 // Listening returns the address of calls over HTTP.
-func (u *Launcher) Listening(address string) { fmt.Fprintln(u.f, "listening", address) }
+func (l *LauncherLink) Listening(address string) { fmt.Fprintln(l.f, "listening", address) }
 
 // openOtherListeners opens those of callers that have no shim: HTTP, where it was asked for, and
 // the socket for tools of this host.
@@ -63,7 +63,7 @@ func (c *Carriers) openOtherListeners() (listeners []net.Listener, err error) {
 		return nil, fmt.Errorf("listen for tools: %w", err)
 	}
 	keys := http.Keys{Secret: secret, Token: token, Cwd: c.cwdOf}
-	listeners = append(listeners, &removed{http.ListenExecSocket(control.OwnUser(ln), c.record.Dir, keys), state.ExecSock(c.record.Dir)})
+	listeners = append(listeners, &removedOnClose{http.ListenExecSocket(control.OwnUser(ln), c.record.Dir, keys), state.ExecSock(c.record.Dir)})
 	if c.record.HTTP == nil {
 		return listeners, nil
 	}
@@ -77,13 +77,13 @@ func (c *Carriers) openOtherListeners() (listeners []net.Listener, err error) {
 	return append(listeners, c.http), nil
 }
 
-// removed is a listener that removes its socket when it is closed.
-type removed struct {
+// removedOnClose is a listener that removes its socket when it is closed.
+type removedOnClose struct {
 	net.Listener
 	path string
 }
 
-func (r *removed) Close() error { return errors.Join(os.Remove(r.path), r.Listener.Close()) }
+func (r *removedOnClose) Close() error { return errors.Join(os.Remove(r.path), r.Listener.Close()) }
 
 // errDown is the answer to a tool of the host that calls while the container does not run.
 var errDown = errors.New("the container does not run at the moment")
@@ -144,7 +144,7 @@ func (c *Carriers) portsAt(at Gateway) (ports []uint16, err error) {
 		}
 		return []uint16{at.Port}, nil
 	}
-	for port := uint16(FirstPort); port < FirstPort+manyPorts; port++ {
+	for port := uint16(FirstPort); port < FirstPort+triedPorts; port++ {
 		if holder(port) < 0 {
 			ports = append(ports, port)
 		}

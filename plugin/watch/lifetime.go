@@ -31,7 +31,7 @@ type Lifetime struct {
 	calls   *Calls
 	log     *slog.Logger
 	cancel  context.CancelCauseFunc
-	over    <-chan struct{} // closed when the session ends
+	done    <-chan struct{} // closed when the session ends
 	keeping atomic.Bool     // the container has ended, and only jobs that are kept are waited for
 	term    atomic.Pointer[term]
 }
@@ -39,7 +39,7 @@ type Lifetime struct {
 // newLifetime returns a lifetime that ends with ctx at the latest, and the context that is done when it ends.
 func newLifetime(ctx context.Context, record *Record, log *slog.Logger) (*Lifetime, context.Context) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	l := &Lifetime{log: log, cancel: cancel, over: ctx.Done()}
+	l := &Lifetime{log: log, cancel: cancel, done: ctx.Done()}
 	if record.Agent != nil {
 		l.Agent = newAgentEnd(ctx)
 	}
@@ -57,7 +57,7 @@ func (l *Lifetime) Stop(why error) {
 // ended reports whether the session has ended.
 func (l *Lifetime) ended() bool {
 	select {
-	case <-l.over:
+	case <-l.done:
 		return true
 	default:
 		return false
@@ -133,13 +133,13 @@ func (l *Lifetime) KeptJob() *job.Job {
 	return nil
 }
 
-// keeps reports whether there is anything of jobs that are, or were, kept.
-func (l *Lifetime) keeps() bool {
+// hasKeptJobs reports whether there is anything of jobs that are, or were, kept.
+func (l *Lifetime) hasKeptJobs() bool {
 	return l.calls.Server.Jobs != nil && len(l.calls.Server.Jobs.Kept()) > 0
 }
 
-// usual stands for the default grace.
-const usual = -1
+// defaultGrace stands for the default grace.
+const defaultGrace = -1
 
 // stopWithin ends the session for a person or a signal. An agent is ended first, so that it can end
 // its calls.
@@ -158,12 +158,12 @@ func (l *Lifetime) stopWithin(grace time.Duration) {
 
 // EndUnlessKept ends the session of an agent whose container has ended. If the session has kept jobs, it stays
 // like any other session, until they have ended.
-func (l *Lifetime) EndUnlessKept(why error, link *Launcher) {
+func (l *Lifetime) EndUnlessKept(why error, link *LauncherLink) {
 	if l.KeptJob() == nil || l.Agent.stopped.Load() != nil {
 		l.Stop(why)
 		return
 	}
-	link.LetGo()
+	link.CloseEarly()
 }
 
 // graceOf returns how long the processes that commands have left running have between TERM and KILL

@@ -206,9 +206,9 @@ func (l *Link) awaitValue(want string) (string, error) {
 	}
 }
 
-// Launcher is the watcher's end of a Link. At the other end is the process that starts the session: run, attach, an
+// LauncherLink is the watcher's end of a Link. At the other end is the process that starts the session: run, attach, an
 // agent, or proxy.
-type Launcher struct {
+type LauncherLink struct {
 	f      *os.File
 	Lines  chan string // closed when run has gone; it ends with "" if it was killed
 	closed chan struct{}
@@ -218,30 +218,30 @@ type Launcher struct {
 // maxLine is more than an agent's arguments and environment can have: the kernel takes less.
 const maxLine = 16 << 20
 
-func newLauncher(f *os.File) *Launcher {
-	u := &Launcher{f: f, Lines: make(chan string), closed: make(chan struct{})}
+func newLauncherLink(f *os.File) *LauncherLink {
+	l := &LauncherLink{f: f, Lines: make(chan string), closed: make(chan struct{})}
 	// ends when run closes its end or close closes ours.
-	u.reader.Go(u.read)
-	return u
+	l.reader.Go(l.read)
+	return l
 }
 
-func (u *Launcher) read() {
-	defer close(u.Lines)
-	in := bufio.NewScanner(u.f)
+func (l *LauncherLink) read() {
+	defer close(l.Lines)
+	in := bufio.NewScanner(l.f)
 	in.Buffer(nil, maxLine)
 	for in.Scan() {
 		select {
-		case u.Lines <- in.Text():
-		case <-u.closed:
+		case l.Lines <- in.Text():
+		case <-l.closed:
 			return
 		}
 	}
 }
 
 // recorded waits for the session's record; it reports false when there will be none.
-func (u *Launcher) recorded(ctx context.Context) bool {
+func (l *LauncherLink) recorded(ctx context.Context) bool {
 	select {
-	case line := <-u.Lines:
+	case line := <-l.Lines:
 		return line == "recorded"
 	case <-ctx.Done():
 		return false
@@ -249,34 +249,34 @@ func (u *Launcher) recorded(ctx context.Context) bool {
 }
 
 // Stopping reports that the container is being stopped, because a user stops the session.
-func (u *Launcher) Stopping() { fmt.Fprintln(u.f, "stopping") }
+func (l *LauncherLink) Stopping() { fmt.Fprintln(l.f, "stopping") }
 
 // Ready reports that calls are accepted.
-func (u *Launcher) Ready() { fmt.Fprintln(u.f, "ready") }
+func (l *LauncherLink) Ready() { fmt.Fprintln(l.f, "ready") }
 
 // Bound reports that the container may start, with warnings about its mounts, and the directories in which
 // commands run.
-func (u *Launcher) Bound(warnings []string, where string) {
-	u.Warn(warnings)
-	fmt.Fprintln(u.f, "where", strconv.Quote(where))
-	fmt.Fprintln(u.f, "bound")
+func (l *LauncherLink) Bound(warnings []string, where string) {
+	l.Warn(warnings)
+	fmt.Fprintln(l.f, "where", strconv.Quote(where))
+	fmt.Fprintln(l.f, "bound")
 }
 
 // Warn sends warnings about the session.
-func (u *Launcher) Warn(warnings []string) {
+func (l *LauncherLink) Warn(warnings []string) {
 	for _, w := range warnings {
-		fmt.Fprintln(u.f, "warn", strconv.Quote(w))
+		fmt.Fprintln(l.f, "warn", strconv.Quote(w))
 	}
 }
 
 // Fail sends the reason why the session cannot be served.
-func (u *Launcher) Fail(err error) { fmt.Fprintln(u.f, "error", strconv.Quote(err.Error())) }
+func (l *LauncherLink) Fail(err error) { fmt.Fprintln(l.f, "error", strconv.Quote(err.Error())) }
 
-// LetGo ends the link before the watcher does: run need not wait for that.
-func (u *Launcher) LetGo() { u.f.Close() }
+// CloseEarly ends the link before the watcher does: run need not wait for that.
+func (l *LauncherLink) CloseEarly() { l.f.Close() }
 
-func (u *Launcher) close() {
-	u.f.Close()
-	close(u.closed)
-	u.reader.Wait()
+func (l *LauncherLink) close() {
+	l.f.Close()
+	close(l.closed)
+	l.reader.Wait()
 }

@@ -67,7 +67,7 @@ func NewNotifier(rec state.Session, options Notify, others *OtherSessions, log *
 			return os.Getenv(name)
 		}
 	}
-	if wanted(options.Desktop) {
+	if enabled(options.Desktop) {
 		n.Desktop = notify.Desktop(runtime.GOOS, getenv)
 	}
 	if len(options.Command) > 0 {
@@ -112,7 +112,7 @@ func (c *Calls) notifierRunner(host *executor.Host) notify.Runner {
 	}
 }
 
-func wanted(option *bool) bool { return option == nil || *option }
+func enabled(option *bool) bool { return option == nil || *option }
 
 // announce notifies of new questions until ctx is done. Questions that arrive during a notification are
 // announced together afterwards, by their number.
@@ -141,7 +141,7 @@ func (q *Questions) announce(ctx context.Context) {
 
 // notify rings the bell and starts the notifiers. If both fail, the questions are refused.
 func (q *Questions) notify(ctx context.Context, fresh []string, waiting int) {
-	if wanted(q.options.Bell) {
+	if enabled(q.options.Bell) {
 		q.terminal.Bell()
 	}
 	if !q.Notifier.Reachable() {

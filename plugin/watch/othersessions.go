@@ -67,17 +67,17 @@ func (o *OtherSessions) unchanged() bool {
 
 // applyLocked returns the places that containers of other sessions can write, on which calls depend from now
 // on, and whether they have changed. After an error they do not change.
-func (o *OtherSessions) applyLocked() (writable []string, news bool, err error) {
-	was := o.applied.Load()
+func (o *OtherSessions) applyLocked() (writable []string, changed bool, err error) {
+	old := o.applied.Load()
 	now, err := o.read()
 	if err != nil {
-		if was == nil {
+		if old == nil {
 			return nil, false, err
 		}
-		return was.writable, false, err
+		return old.writable, false, err
 	}
 	o.applied.Store(now)
-	return now.writable, was == nil || !slices.Equal(was.writable, now.writable), nil
+	return now.writable, old == nil || !slices.Equal(old.writable, now.writable), nil
 }
 
 // Programs lists the proxied programs of the other sessions that have a watcher. A session counts after its own
@@ -164,7 +164,7 @@ func (c *Calls) refreshOthers() {
 // applyOthersLocked adds the places that containers of other sessions can write to dirs. It reports whether
 // they have changed.
 func (c *Calls) applyOthersLocked(dirs *mount.Table) bool {
-	writable, news, err := c.others.applyLocked()
+	writable, changed, err := c.others.applyLocked()
 	if err != nil {
 		c.log.Error("read the other sessions", "error", err)
 	}
@@ -172,5 +172,5 @@ func (c *Calls) applyOthersLocked(dirs *mount.Table) bool {
 	alone := mount.Written(nil)
 	alone.SetOthers(writable)
 	c.warnings.setSessions(c.config.Supplied(alone))
-	return news
+	return changed
 }

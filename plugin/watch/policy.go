@@ -13,8 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/config"
 )
 
-// auditing is how the configuration wants things written down.
-func auditing(c config.Audit) audit.Options {
+// auditOptions is how the configuration wants things written down.
+func auditOptions(c config.Audit) audit.Options {
 	o := audit.Options{Redact: c.Redact, PerContainer: c.PerContainer,
 		Rotate: max(0, cmp.Or(c.Rotate, audit.DefaultRotate)), Keep: max(0, cmp.Or(c.Keep, audit.DefaultKeep))}
 	switch c.Sync {

@@ -58,7 +58,7 @@ func ProtectedFiles(record *Record, settings *Configuration, notifier notify.Not
 	if record.Agent != nil && record.Agent.Config != "" {
 		all = append(all, ProtectedFile{record.Agent.Config, "says what agent runs, and whether on this host", RefuseWritable, "move that file out of it"})
 	}
-	return append(all, personal()...)
+	return append(all, userFiles()...)
 }
 
 // runsHere reports whether a command has a program of this host: it is not denied, and no image has its program.
@@ -69,8 +69,8 @@ func runsHere(cmd state.Command) bool {
 // systemPlugins are the directories where docker looks for its plugins, after the user's own.
 var systemPlugins = []string{"/usr/local/lib/docker/cli-plugins", "/usr/local/libexec/docker/cli-plugins", "/usr/lib/docker/cli-plugins", "/usr/libexec/docker/cli-plugins"}
 
-// personal are the files that docker and ssh take their programs from.
-func personal() (all []ProtectedFile) {
+// userFiles are the files that docker and ssh take their programs from.
+func userFiles() (all []ProtectedFile) {
 	const plugin, starts = "docker-hostexec", "docker starts as hostexec"
 	for _, dir := range systemPlugins {
 		all = append(all, ProtectedFile{filepath.Join(dir, plugin), starts, RefuseWritable, Narrower})

@@ -172,7 +172,7 @@ func checkNamed(name string, dirs *mount.Table, store string) error {
 
 // checkProgram refuses a program that the sandbox cannot read, and says what to add.
 func checkProgram(v *policy.Verdict, home string, paths []sandbox.Path) error {
-	need := readFor(v.Command.Path, home, paths)
+	need := missingReads(v.Command.Path, home, paths)
 	if len(need) == 0 {
 		return nil
 	}
@@ -208,14 +208,14 @@ func linkHome(private, home string, s policy.Sandbox, c *cacheCopy) error {
 	}
 	defer root.Close()
 	for _, name := range slices.Concat(s.Write, s.Read, s.Creds) {
-		if rest, ok := below(name, home); ok {
-			if err := link(root, rest, name); err != nil {
+		if rest, ok := pathBelow(name, home); ok {
+			if err := linkTo(root, rest, name); err != nil {
 				return err
 			}
 		}
 	}
 	for _, name := range s.Cache {
-		if rest, ok := below(name, home); ok {
+		if rest, ok := pathBelow(name, home); ok {
 			if err := c.copyOnce(root, rest, name); err != nil {
 				return fmt.Errorf("copy the cache %s: %w", strconv.QuoteToASCII(name), err)
 			}
@@ -224,14 +224,14 @@ func linkHome(private, home string, s policy.Sandbox, c *cacheCopy) error {
 	return nil
 }
 
-// below returns the rest of the path name below home, if it is below.
-func below(name, home string) (rest string, ok bool) {
+// pathBelow returns the rest of the path name below home, if it is below.
+func pathBelow(name, home string) (rest string, ok bool) {
 	rest, ok = names.CutDir(name, filepath.Clean(home))
 	return rest, ok && home != "" && rest != "."
 }
 
-// link has rest in root lead to the file called to, unless something is there already.
-func link(root *os.Root, rest, to string) error {
+// linkTo has rest in root lead to the file called to, unless something is there already.
+func linkTo(root *os.Root, rest, to string) error {
 	if err := root.MkdirAll(filepath.Dir(rest), 0o700); err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func Supplied(p *policy.Policy, env []string, owner executor.ContainerAccess) (a
 		all = append(all, policy.Problem{Text: f.String()})
 	}
 	search, _ := executor.Path(osenv.Get(env, "PATH"), owner)
-	s := supplies{owner: owner, search: search}
+	s := suppliedFinder{owner: owner, search: search}
 	s.settings("", "", p.Defaults)
 	for _, name := range slices.Sorted(maps.Keys(p.Rules)) {
 		if set := p.Rules[name]; !set.Place.Contained() {
@@ -36,17 +36,17 @@ func Supplied(p *policy.Policy, env []string, owner executor.ContainerAccess) (a
 	return append(all, s.problems...)
 }
 
-type supplies struct {
+type suppliedFinder struct {
 	owner    executor.ContainerAccess
 	search   string // PATH
 	problems []policy.Problem
 }
 
-func (s *supplies) add(where, rule, format string, args ...any) {
+func (s *suppliedFinder) add(where, rule, format string, args ...any) {
 	s.problems = append(s.problems, policy.Problem{Where: where, Rule: rule, Text: fmt.Sprintf(format, args...)})
 }
 
-func (s *supplies) command(name string, set policy.Ruleset) {
+func (s *suppliedFinder) command(name string, set policy.Ruleset) {
 	if set.Exec != "" {
 		if at, ok := executor.WritableDependency(set.Exec, s.search, s.owner); ok {
 			s.add(set.Where, name, "exec: %s could change %s, so it will not run", s.owner.Writer(at), strconv.QuoteToASCII(at))
@@ -68,7 +68,7 @@ func (s *supplies) command(name string, set policy.Ruleset) {
 }
 
 // words are arguments that the person wrote. A path in one may be code: -c core.sshCommand=/w/x.
-func (s *supplies) words(where, rule, key string, words []string) {
+func (s *suppliedFinder) words(where, rule, key string, words []string) {
 	for _, word := range words {
 		if at, ok := executor.WritablePath(word, s.owner); ok {
 			s.add(where, rule, "%s: %s names %s, which %s can write", key, strconv.QuoteToASCII(word), strconv.QuoteToASCII(at), s.owner.Writer(at))
@@ -76,7 +76,7 @@ func (s *supplies) words(where, rule, key string, words []string) {
 	}
 }
 
-func (s *supplies) settings(where, rule string, set policy.Settings) {
+func (s *suppliedFinder) settings(where, rule string, set policy.Settings) {
 	if set.Env == nil {
 		return
 	}

@@ -22,15 +22,15 @@ var toolchains = [][]string{
 	{".local/share/pipx"}, {".local/pipx"}, {".local/share/pnpm"}, {"miniconda3"}, {"anaconda3"}, {"miniforge3"},
 }
 
-// readFor returns what commands.NAME.sandbox.read needs for a program that is not in paths: its toolchain, or the
+// missingReads returns what commands.NAME.sandbox.read needs for a program that is not in paths: its toolchain, or the
 // directory that it is in. It returns nothing if the program is in paths. Links on the way need no permission.
-func readFor(program, home string, paths []sandbox.Path) []string {
+func missingReads(program, home string, paths []sandbox.Path) []string {
 	real := mount.Resolved(program)
 	if readable(real, paths) {
 		return nil
 	}
 	for _, at := range []string{program, real} {
-		if rest, ok := below(at, mount.Resolved(home)); ok {
+		if rest, ok := pathBelow(at, mount.Resolved(home)); ok {
 			return toolchain(rest)
 		}
 	}

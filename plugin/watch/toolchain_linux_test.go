@@ -36,11 +36,11 @@ func TestReadFor(t *testing.T) {
 		".cargo/bin/cargo": {"~/.cargo/bin", "~/.rustup"}, ".nvm/versions/node/v20/bin/node": {"~/.nvm"}, "go/bin/dlv": {"~/go/bin"},
 		"tools/x/bin/x": {"~/tools/x/bin"}, "alone": {"~/alone"}, "open/x": nil, "lnk": nil, "linked/x": nil, "data/opt/x": nil,
 	} {
-		if got := readFor(filepath.Join(home, program), home, paths); !slices.Equal(got, want) {
+		if got := missingReads(filepath.Join(home, program), home, paths); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", program, got, want)
 		}
 	}
-	if got := readFor("/srv/tools/x", home, paths); !slices.Equal(got, []string{"/srv/tools"}) {
+	if got := missingReads("/srv/tools/x", home, paths); !slices.Equal(got, []string{"/srv/tools"}) {
 		t.Errorf("outside of the home: %q", got)
 	}
 	path := filepath.Join(home, ".cargo/bin") + ":/usr/bin:" + filepath.Join(home, "linked") + ":/srv"

@@ -26,22 +26,22 @@ type Warnings struct {
 
 // Set stores the warnings about the session's container in the record, to be saved next. They replace those of
 // an earlier container.
-func (l *Warnings) Set(list []string) {
+func (w *Warnings) Set(list []string) {
 	shown := printableAll(list)
-	l.record.Warnings = shown
-	l.container.Store(&shown)
+	w.record.Warnings = shown
+	w.container.Store(&shown)
 }
 
 // SetOthers stores the warnings about other containers that make calls of the session.
-func (l *Warnings) SetOthers(list []string) {
+func (w *Warnings) SetOthers(list []string) {
 	shown := printableAll(list)
-	l.others.Store(&shown)
+	w.others.Store(&shown)
 }
 
 // setSessions stores the warnings about containers of other sessions.
-func (l *Warnings) setSessions(list []string) {
+func (w *Warnings) setSessions(list []string) {
 	shown := printableAll(list)
-	l.sessions.Store(&shown)
+	w.sessions.Store(&shown)
 }
 
 // printableAll returns list as it is shown.
@@ -60,17 +60,17 @@ func printable(text string) string {
 
 // list returns all warnings about the session: of its container, of others that have its share, of other
 // sessions, and of the configuration.
-func (l *Warnings) list() (list []string) {
-	for _, p := range []*[]string{l.container.Load(), l.others.Load()} {
+func (w *Warnings) list() (list []string) {
+	for _, p := range []*[]string{w.container.Load(), w.others.Load()} {
 		if p != nil {
 			list = append(list, *p...)
 		}
 	}
-	if p := l.sessions.Load(); p != nil {
+	if p := w.sessions.Load(); p != nil {
 		own := list
 		list = append(list, slices.DeleteFunc(slices.Clone(*p), func(text string) bool { return slices.Contains(own, text) })...)
 	}
-	if c := l.config.Current(); c != nil {
+	if c := w.config.Current(); c != nil {
 		for _, text := range c.Warnings {
 			list = append(list, printable(text))
 		}

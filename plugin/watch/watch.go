@@ -37,12 +37,12 @@ import (
 
 // Watcher serves one session. Set its fields, then Run it.
 type Watcher struct {
-	Dir     string                            // the session's directory
-	Version string                            // ours
-	Engine  func() (Engine, error)            // connects to the session's engine
-	Another func(host string) (Engine, error) // connects to an engine by its DOCKER_HOST value
-	Keeper  io.ReadCloser                     // ends when the keeper dies
-	Mode    func(state.Session) Mode          // chooses the mode that serves the session
+	Dir       string                            // the session's directory
+	Version   string                            // ours
+	Engine    func() (Engine, error)            // connects to the session's engine
+	ConnectTo func(host string) (Engine, error) // connects to an engine by its DOCKER_HOST value
+	Keeper    io.ReadCloser                     // ends when the keeper dies
+	Mode      func(state.Session) Mode          // chooses the mode that serves the session
 }
 
 // Mode implements the differences between kinds of sessions: the source of the calls, and the end of the
@@ -55,7 +55,7 @@ type Mode interface {
 	Admit(ctx context.Context) bool
 	// Follow reports to the launcher that the session is ready, and returns when it ends, with the reason.
 	// ErrGone means that no file of the session is needed any more.
-	Follow(ctx context.Context, l *Launcher) error
+	Follow(ctx context.Context, l *LauncherLink) error
 }
 
 // Why a session ends.
@@ -67,8 +67,8 @@ var (
 
 // Run serves the session until its container ends or the watcher is told to end. It reports its progress to up,
 // the other end of a Link, and closes up.
-func (w *Watcher) Run(ctx context.Context, up *os.File) error {
-	link := newLauncher(up)
+func (w *Watcher) Run(ctx context.Context, launcher *os.File) error {
+	link := newLauncherLink(launcher)
 	defer link.close()
 	store, id := state.Of(w.Dir)
 	if !link.recorded(ctx) {
@@ -78,7 +78,7 @@ func (w *Watcher) Run(ctx context.Context, up *os.File) error {
 	if err != nil {
 		link.Fail(err) // the launcher listens only at the start
 	}
-	if s != nil && (s.Life.keeps() || s.Record.Service != nil) { // which another one may have by now, under the same id
+	if s != nil && (s.Life.hasKeptJobs() || s.Record.Service != nil) { // which another one may have by now, under the same id
 		return err
 	}
 	return errors.Join(err, store.Discard(id))
@@ -96,15 +96,15 @@ func becomeWatcher() error {
 }
 
 // run returns the session that it has served, or nil if there is no record of it.
-func (w *Watcher) run(ctx context.Context, link *Launcher) (*Session, error) {
+func (w *Watcher) run(ctx context.Context, link *LauncherLink) (*Session, error) {
 	if err := becomeWatcher(); err != nil {
 		return nil, err
 	}
 	lock := flock.New(state.LockFile(w.Dir))
 	// A watcher that was told to end may still write its last log lines.
-	patience, cancel := context.WithTimeout(ctx, time.Second)
+	lockCtx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	if ok, err := lock.TryLockContext(patience, Poll/10); err != nil || !ok {
+	if ok, err := lock.TryLockContext(lockCtx, Poll/10); err != nil || !ok {
 		return nil, errors.Join(fmt.Errorf("another watcher serves session %s", filepath.Base(w.Dir)), err)
 	}
 	defer lock.Close()
@@ -129,7 +129,7 @@ func (w *Watcher) run(ctx context.Context, link *Launcher) (*Session, error) {
 	s.Engine, s.Life = w.Engine, life
 	life.calls = s.Calls
 	info := audit.SessionInfo{Project: filepath.Base(rec.InvokedIn), Branch: branch(rec.InvokedIn), Session: rec.ID, Agent: rec.AgentName()}
-	options := auditing(s.Config.Load().Audit)
+	options := auditOptions(s.Config.Load().Audit)
 	options.NoRecords = rec.Container == ""
 	entries, err := audit.Open(store.Audit(), info, options)
 	if err != nil {
