@@ -11,9 +11,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// branch returns the git branch of the repository at from, HEAD for a detached one, and "" outside of git. It
-// does not run git, because git runs programs that .git/config names, and a container may have written that. So
-// the container can choose the name that is shown, but no more.
+// branch returns the git branch of the repository that contains from, HEAD without a branch, and "" outside of git. It
+// does not run git, which runs programs that .git/config names: a container may have written that file. So the
+// container can only choose the name that is shown.
 func branch(from string) string {
 	for {
 		if text := readHead(filepath.Join(from, ".git")); text != "" {
@@ -27,7 +27,7 @@ func branch(from string) string {
 	}
 }
 
-// parseHead reads the text of a HEAD: a reference, or a commit.
+// parseHead returns the branch in the text of HEAD, which is a reference or a commit.
 func parseHead(text string) string {
 	text = strings.TrimSuffix(text, "\n")
 	name, ok := strings.CutPrefix(text, "ref: refs/heads/")
@@ -42,7 +42,7 @@ func parseHead(text string) string {
 	return ""
 }
 
-// commit is a SHA-1 or a SHA-256.
+// commit is the form of a SHA-1 or SHA-256.
 var commit = names.Form{Chars: "0-9a-f", Min: 40, Max: 64}
 
 // readHead returns the text of HEAD for a .git. For a linked worktree, .git is a file that names the directory.
@@ -64,10 +64,10 @@ func readHead(git string) string {
 	return readStart(to, "HEAD")
 }
 
-// maxHead is more than the name of a branch can have: it is a path's element on disk.
+// maxHead is the maximum size of HEAD. The name of a branch is shorter, because it is a path.
 const maxHead = 1 << 10
 
-// readStart returns the beginning of a file in directory, and nothing if it is no file.
+// readStart returns the first bytes of a regular file, or "".
 func readStart(folder, name string) string {
 	f, err := dir.OpenPlain(filepath.Join(folder, name))
 	if err != nil {

@@ -15,20 +15,20 @@ type Process struct {
 	Path string // absolute
 	Args []string
 	Env  []string
-	Dir  string // where it starts, and below which it may make calls
+	Dir  string // its working directory; it may make calls from below
 }
 
-// Run has p run and returns its exit code, 128+n if a signal ended it. When ctx is done p
-// gets TERM, and KILL after AgentGrace.
+// Run runs p, and returns its exit code, or 128+n if signal n ended it. When ctx is done, p gets TERM, and KILL after
+// AgentGrace.
 func (l *Link) Run(ctx context.Context, p Process) (code int, err error) {
 	b, err := json.Marshal(encodeProcess(p))
 	if err != nil {
 		return 0, err
 	}
-	if _, err := fmt.Fprintf(l.f, "process %s\n", b); err != nil {
-		return 0, fmt.Errorf("tell the watcher: %w", err)
+	if err := l.send("process %s", b); err != nil {
+		return 0, err
 	}
-	defer context.AfterFunc(ctx, func() { l.f.WriteString("stop\n") })() // it may have ended by itself
+	defer context.AfterFunc(ctx, func() { _ = l.send("stop") })() // fails if the watcher has exited
 	text, err := l.awaitValue("exited")
 	if err != nil {
 		return 0, err

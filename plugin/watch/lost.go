@@ -45,11 +45,11 @@ func EndUnkept(dirs []string) error {
 	})
 }
 
-// endEach is EndLost for those sessions in dirs that selected selects.
+// endEach is EndLost for the sessions in dirs for which selected returns true.
 func endEach(dirs []string, selected func(string, *proctree.Survivors) bool) error {
 	dirs = slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool { return !hasControlSocket(dir) || !lockIsFree(dir) })
 	if len(dirs) == 0 {
-		return nil // this check is cheaper than a scan of all processes
+		return nil // saves a scan of all processes
 	}
 	found := proctree.FindSurvivors()
 	var errs []error
@@ -61,7 +61,7 @@ func endEach(dirs []string, selected func(string, *proctree.Survivors) bool) err
 	return errors.Join(errs...)
 }
 
-// endIfLost is EndLost. Without processes in found it does not search for them again.
+// endIfLost is EndLost. If found has no process of the session, it does not search again.
 func endIfLost(dir string, found *proctree.Survivors) error {
 	if !hasControlSocket(dir) {
 		return nil
@@ -97,14 +97,13 @@ func lockIsFree(dir string) bool {
 	return ok && err == nil
 }
 
-// hasControlSocket reports whether the session's watcher has not removed its socket: it was killed, or it still
-// serves.
+// hasControlSocket reports whether the session's control socket exists. Then its watcher serves, or was killed.
 func hasControlSocket(dir string) bool {
 	_, err := os.Lstat(state.ControlSock(dir))
 	return err == nil
 }
 
-// endProcesses is EndLost for a caller that has the session's lock.
+// endProcesses ends the commands of the session in dir. The caller has the session's lock.
 func endProcesses(dir string) error {
 	_, id := state.Of(dir)
 	_, err := proctree.EndLost(id, proctree.DefaultGrace)
@@ -114,7 +113,7 @@ func endProcesses(dir string) error {
 	return nil
 }
 
-// endProcesses ends the commands that an earlier watcher has left running, and answers the callers.
+// endLost ends the commands that an earlier watcher has left running, and answers their callers by files.
 func (s *Session) endLost() {
 	if !hasControlSocket(s.Record.Dir) {
 		return

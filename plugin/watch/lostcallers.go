@@ -46,8 +46,8 @@ func answerLost(store *state.Store, rec state.Session) {
 	}
 }
 
-// answerLostProxy is answerLost for a session without a container. It changes nothing in a directory that has
-// replaced the served one.
+// answerLostProxy is answerLost for a session of proxy. It changes nothing if another directory has replaced the served
+// one.
 func answerLostProxy(store *state.Store, rec state.Session) {
 	base, err := dir.ReopenBase(rec.Proxy.Real, rec.Proxy.Key)
 	if err != nil {
@@ -63,7 +63,7 @@ func answerLostProxy(store *state.Store, rec state.Session) {
 	}
 }
 
-// answerUnserved answers the calls of name in box unless another proxy serves them.
+// answerUnserved answers the requests for name unless another proxy serves them.
 func answerUnserved(store *state.Store, requests *dir.SharedDir, name string, shared bool) {
 	key, err := requests.Key()
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Session is a session that is served.
+// Session is a session that this process serves.
 type Session struct {
 	Record   *Record
 	Config   *Configuration
@@ -38,7 +38,7 @@ type Session struct {
 	Log      *slog.Logger
 
 	mode  Mode
-	idle  *time.Timer // returns the memory of calls when none has ended for a while
+	idle  *time.Timer // returns the memory of calls when no call has ended for a while
 	atEnd []func() error
 	wg    sync.WaitGroup // all goroutines that the session's end waits for
 }
@@ -57,8 +57,8 @@ func NewSession(record *Record, log *slog.Logger) *Session {
 	return s
 }
 
-// startupTime is how long after its start a watcher begins to save memory. By then its container runs, also on a
-// busy machine, and relays are up: collections would delay both.
+// startupTime is the time after which a watcher begins to save memory. By then its container and relays run, also on a
+// busy machine: collections would delay both.
 const startupTime = 3 * time.Second
 
 // saveMemory returns the memory that only the start needed, and makes the garbage collector run often. A
@@ -104,9 +104,9 @@ func (w *Watcher) serve(ctx context.Context, s *Session, log *audit.Log, link *L
 	defer started.Stop()
 	err = s.mode.Follow(ctx, link)
 	if s.Record.Container != "" {
-		s.Record.restore() // nothing can do so after the exit of this process
+		s.Record.restore() // the last chance: this process exits
 	}
-	s.Life.Stop(err) // calls in flight and jobs end, whole trees of them
+	s.Life.Stop(err) // ends the process trees of calls and jobs
 	s.Log.Info("ending", "reason", err)
 	err = s.end(ctx, listeners, host)
 	// This comes last: when a client finds no watcher, all parts of the watcher must have ended.
@@ -172,8 +172,7 @@ func (s *Session) serveListeners(ctx context.Context, listeners []net.Listener) 
 	s.Calls.Server.Wait()
 }
 
-// accept serves each call in a goroutine of its own, until ln is closed, and returns
-// when all of them have ended.
+// accept serves each call in its own goroutine until ln is closed. It returns when all calls have ended.
 func (s *Session) accept(ctx context.Context, ln net.Listener) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -195,8 +194,7 @@ func (s *Session) accept(ctx context.Context, ln net.Listener) {
 		}
 		// ends when the caller hangs up, the command has ended, or ctx is done.
 		wg.Go(func() {
-			// Connections without a request are not logged: a container could fill the disk with
-			// them.
+			// Connections without a request are not logged: a container could fill the disk with them.
 			if err := s.Calls.Server.Serve(ctx, s.Life.term.Load(), conn); err != nil && !errors.Is(err, call.ErrNoRequest) {
 				s.Log.Warn("call", "error", err)
 			}
@@ -205,8 +203,8 @@ func (s *Session) accept(ctx context.Context, ln net.Listener) {
 	}
 }
 
-// handleSignals ends the session on TERM and INT. HUP makes it read the configuration at once, which the next call
-// would do otherwise.
+// handleSignals ends the session on TERM and INT. On HUP it reads the configuration, which otherwise the next call
+// does.
 func (s *Session) handleSignals(ctx context.Context) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)

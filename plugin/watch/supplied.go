@@ -17,9 +17,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Supplied returns the places where a command would run code, or read settings, that owner can write. Findings
-// in the environment env are removed from the command's environment. Findings in paths that p names stay. None
-// is fatal.
+// Supplied lists the code and settings of commands that owner, a container, can write. The command's environment loses
+// findings in env. Findings in paths that p names stay. No finding is fatal.
 func Supplied(p *policy.Policy, env []string, owner executor.ContainerAccess) (all []policy.Problem) {
 	_, found := executor.Environ(env, owner)
 	for _, f := range append(found, executor.WritableSettings(osenv.Get(env, "HOME"), owner)...) {
@@ -36,6 +35,7 @@ func Supplied(p *policy.Policy, env []string, owner executor.ContainerAccess) (a
 	return append(all, s.problems...)
 }
 
+// suppliedFinder collects the findings of Supplied in a policy.
 type suppliedFinder struct {
 	owner    executor.ContainerAccess
 	search   string // PATH
@@ -67,7 +67,7 @@ func (s *suppliedFinder) command(name string, set policy.Ruleset) {
 	}
 }
 
-// words are arguments that the person wrote. A path in one may be code: -c core.sshCommand=/w/x.
+// words checks arguments of the configuration. A path in an argument may be code: -c core.sshCommand=/w/x.
 func (s *suppliedFinder) words(where, rule, key string, words []string) {
 	for _, word := range words {
 		if at, ok := executor.WritablePath(word, s.owner); ok {
@@ -91,9 +91,9 @@ func (s *suppliedFinder) settings(where, rule string, set policy.Settings) {
 	}
 }
 
-// WritableByRequesters returns the directories that callers of docker hostexec proxy may be able to write:
-// those of requests, and those in which commands run, because they may be mounted into a container. A home
-// directory does not count, because programs and settings come from there.
+// WritableByRequesters returns the directories that callers of docker hostexec proxy may be able to write, because they
+// may be mounted into a container: those of requests, and the one in which commands run. A home directory does not
+// count, because programs and settings come from there.
 func WritableByRequesters(rec state.Session) (list []mount.Point) {
 	if home, err := os.UserHomeDir(); err != nil || !names.Within(mount.Resolved(home), mount.Resolved(rec.InvokedIn)) {
 		list = append(list, mount.Point{Source: rec.InvokedIn})

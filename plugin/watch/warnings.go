@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	maxWarnings = 64   // of a session
-	maxWarning  = 1024 // bytes of one
+	maxWarnings = 64   // number
+	maxWarning  = 1024 // size of one
 )
 
 // Warnings are the risks of the session. run prints them on a terminal only. So they are also stored in the
@@ -24,8 +24,7 @@ type Warnings struct {
 	sessions  atomic.Pointer[[]string] // of the containers of other sessions
 }
 
-// Set stores the warnings about the session's container in the record, to be saved next. They replace those of
-// an earlier container.
+// Set replaces the warnings about the session's container, also in the record, which the caller saves.
 func (w *Warnings) Set(list []string) {
 	shown := printableAll(list)
 	w.record.Warnings = shown
@@ -44,7 +43,7 @@ func (w *Warnings) setSessions(list []string) {
 	w.sessions.Store(&shown)
 }
 
-// printableAll returns list as it is shown.
+// printableAll returns the first maxWarnings of list in their printable form.
 func printableAll(list []string) []string {
 	shown := make([]string, 0, len(list))
 	for _, text := range list[:min(len(list), maxWarnings)] {
@@ -53,7 +52,7 @@ func printableAll(list []string) []string {
 	return shown
 }
 
-// printable is a warning as it is shown: the beginning of text, in printable ASCII.
+// printable returns the first maxWarning bytes of text in printable ASCII.
 func printable(text string) string {
 	return string(names.ASCII([]byte(text[:min(len(text), maxWarning)])))
 }
