@@ -113,7 +113,13 @@ func longer(frame []byte) []byte {
 // frame if there is one.
 func (c *Container) exchange(t testing.TB, fds string, data []byte) (started bool, exit *wire.Exit) {
 	t.Helper()
-	r := c.Feed(t, hex.EncodeToString(data)+"\n", "/probe", "send", fds, "half")
+	return c.send(t, data, fds, "half")
+}
+
+// send is exchange with arguments for the probe. Without "half" the call is not hung up.
+func (c *Container) send(t testing.TB, data []byte, args ...string) (started bool, exit *wire.Exit) {
+	t.Helper()
+	r := c.Feed(t, hex.EncodeToString(data)+"\n", append([]string{"/probe", "send"}, args...)...)
 	if r.Code != 0 {
 		t.Fatalf("send: %v", r)
 	}

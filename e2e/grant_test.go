@@ -141,7 +141,7 @@ func TestIntegrationGrantOutlivesWatcher(t *testing.T) {
 			h.Write(t, filepath.Join(h.State, "sessions", c.Session), "grants.json", "[{}]\n", 0o600)
 			h.Must(t, "hostexec", "resume", c.Session)
 			want(t, "grants of a broken file", len(c.grants(t)), 0)
-			if logs := h.Must(t, "hostexec", "logs", c.Session); !strings.Contains(logs, "no grant of before holds") {
+			if logs := h.Must(t, "hostexec", "logs", c.Session); !strings.Contains(logs, "earlier grants are not in force") {
 				t.Errorf("the log says %s", logs)
 			}
 		})

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/docker-hostexec/hostexec/exec/sandbox"
+	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
 // sandboxed reports whether this kernel can confine programs. Otherwise it checks that nothing falls back.
@@ -56,7 +57,7 @@ func TestIntegrationSandbox(t *testing.T) {
 // TestIntegrationAttackSandbox lets the container write the Makefile that the host's make runs in a
 // sandbox.
 //
-// Attack 239.
+// Attacks 239, 274.
 func TestIntegrationAttackSandbox(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
@@ -69,7 +70,8 @@ func TestIntegrationAttackSandbox(t *testing.T) {
 			near, err := net.Listen("tcp", "127.0.0.1:0")
 			check(t, err)
 			defer near.Close()
-			c := h.Holding(t, "--proxy", "make,where=sandbox")
+			c := h.Holding(t, "--proxy", "make,where=sandbox", "--proxy", "perl=/usr/bin/perl,where=sandbox", "--proxy", "hperl=/usr/bin/perl")
+			c.passSockets(t)
 			secret := filepath.Join(h.Home, "secret")
 			for _, command := range []string{
 				"cat " + secret, "ls " + h.Home, "ls " + h.State, "echo x >" + secret, "echo x >" + h.Home + "/new", "truncate -s 0 " + secret,
@@ -98,6 +100,23 @@ func TestIntegrationAttackSandbox(t *testing.T) {
 			check(t, err)
 			want(t, "the secret", string(text), "of the host\n")
 		})
+	}
+}
+
+// passSockets passes sockets of the container as stdin. A program in a sandbox could connect one to any socket of the
+// host, or send descriptors of the host's directories to the container. Without a sandbox it can.
+func (c *Container) passSockets(t *testing.T) {
+	t.Helper()
+	const isSocket, connects = `exit !-S STDIN`, `use Socket; exit !connect(STDIN, pack_sockaddr_un("/var/run/docker.sock"))`
+	for _, tt := range []struct{ kind, script string }{{"stream", isSocket}, {"unconnected", isSocket}, {"unconnected", connects}} {
+		for name, code := range map[string]byte{"perl": 1, "hperl": 0} {
+			started, exit := c.send(t, request(func(m *wire.Exec) {
+				m.Args, m.Passed, m.FDs[0] = []string{name, "-e", tt.script}, 1, wire.FDSocket
+			}), tt.kind)
+			if !started || exit == nil || exit.Outcome != wire.Exited || exit.Code != code {
+				t.Errorf("%s gets a socket (%s), %s: started %t, exit %+v", name, tt.kind, tt.script, started, exit)
+			}
+		}
 	}
 }
 

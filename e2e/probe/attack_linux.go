@@ -105,6 +105,8 @@ func openKind(kind string) (int, error) {
 	case "stream":
 		p, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 		return p[0], err
+	case "unconnected": // the command could connect it to any socket of the host
+		return unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	case "dgram":
 		p, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
 		return p[0], err

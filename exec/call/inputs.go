@@ -60,10 +60,14 @@ func (w *authorizedCall) inputs(req *request) (*inputs.Set, error) {
 	case req.git != nil || req.Args[0] == policy.GitPush || w.cwd == nil:
 		return nil, errors.New("it reads no files of its directory")
 	}
-	set, err := inputs.Command{
-		Name: cmp.Or(w.v.Command.Path, w.v.Command.Name), Args: w.v.Args, Env: w.env, Dir: w.cwd, Confined: w.v.Place.Confined(),
-		Globs: w.v.Inputs, Copies: w.copied,
-	}.Find()
+	c := inputs.Command{
+		Name: cmp.Or(w.v.Command.Path, w.v.Command.Name), Args: w.v.Args, Env: w.env, Dir: w.cwd,
+		Builds: w.state.Policy.Builds(w.v.Args[0], w.v.Command.Path), Confined: w.v.Place.Confined(), Globs: w.v.Inputs, Copies: w.copied,
+	}
+	if w.state.Dirs != nil {
+		_, c.Root, _ = w.state.Dirs.Workspace(req.Cwd)
+	}
+	set, err := c.Find()
 	if err != nil {
 		return nil, err
 	}

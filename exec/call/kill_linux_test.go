@@ -51,7 +51,7 @@ func TestKill(t *testing.T) {
 
 // A command whose exec waits is listed, and can be killed: its caller sees no other way to learn of it.
 func TestKillStarting(t *testing.T) {
-	program, _ := exectest.Leased(t, []byte("#!/bin/sh\n"))
+	program, _ := exectest.LeasedProgram(t, []byte("#!/bin/sh\n"))
 	for _, words := range [][]string{{"slow"}, {"hostexec", "-d", "slow"}} {
 		s, log := calltest.NewServer(t)
 		s.State().Policy.Commands = append(s.State().Policy.Commands, policy.Command{Name: "slow", Action: policy.Allow, Path: program})

@@ -23,14 +23,20 @@ func (r *request) applyProfile(v *policy.Verdict) {
 	if !v.Profile.Whole {
 		r.applyInputProfile(v.Profile)
 	}
-	if v.Profile.Whole && !v.Record {
-		return
-	}
-	for i := 1; i <= 2; i++ {
-		if r.passed[i] >= 0 {
-			closeAll(r.passed[i : i+1])
-			r.passed[i] = -1 // its bytes are counted, or kept, on their way through here
+	for i := range r.passed {
+		counted := i > 0 && (!v.Profile.Whole || v.Record)
+		// A confined program could connect a socket of the container to one of the host, and send descriptors through it.
+		if counted || r.fds[i] == wire.FDSocket && v.Place.Sandboxed {
+			r.pump(i)
 		}
+	}
+}
+
+// pump has the bytes of descriptor i copied, if it was passed.
+func (r *request) pump(i int) {
+	if r.passed[i] >= 0 {
+		closeAll(r.passed[i : i+1])
+		r.passed[i] = -1
 	}
 }
 
@@ -44,10 +50,7 @@ func (r *request) applyInputProfile(profile policy.Profile) {
 
 // drop gives the command /dev/null for descriptor i.
 func (r *request) drop(i int) {
-	if r.passed[i] >= 0 {
-		closeAll(r.passed[i : i+1])
-		r.passed[i] = -1
-	}
+	r.pump(i)
 	r.fds[i] = wire.FDNull
 }
 

@@ -31,7 +31,7 @@ func TestShellInFreshContainer(t *testing.T) {
 	if err := s.Shells.Create("one", shell.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	c := calltest.InSession(t, s, "exec", "one", "--", "echo host")
+	c := calltest.HostexecSession(t, s, "exec", "one", "--", "echo host")
 	if c.Out.String() != "" || c.Exit.Outcome == wire.Exited || !strings.Contains(c.Exit.Text, "where=container is not for shells") {
 		t.Errorf("it says %q, %+v", c.Out.String(), c.Exit)
 	}
@@ -53,7 +53,7 @@ func TestShellUntrustedFiles(t *testing.T) {
 		if name == "dir" {
 			words = []string{"create", "--cwd", "/", name}
 		}
-		if c := calltest.InSession(t, s, words...); c.Exit.Code != 0 {
+		if c := calltest.HostexecSession(t, s, words...); c.Exit.Code != 0 {
 			t.Fatalf("create: %+v", c.Exit)
 		}
 		var untrusted *shell.UntrustedError
@@ -61,7 +61,7 @@ func TestShellUntrustedFiles(t *testing.T) {
 			t.Errorf("%s: it runs: %q, %v", name, out, err)
 		}
 	}
-	if c := calltest.InSession(t, s, "exec", "env", "--", ":"); c.Exit.Code != 0 {
+	if c := calltest.HostexecSession(t, s, "exec", "env", "--", ":"); c.Exit.Code != 0 {
 		t.Fatalf("exec: %+v", c.Exit)
 	}
 	if out, err := run("env"); err != nil || out != "ran planted\n" {
@@ -155,10 +155,10 @@ func TestShellsOfOthers(t *testing.T) {
 		if err := s.CreateShell("mine", shell.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(calltest.InSession(t, s, "ls").Out.String(), "mine"); got != tt.may {
+		if got := strings.Contains(calltest.HostexecSession(t, s, "ls").Out.String(), "mine"); got != tt.may {
 			t.Errorf("%s: it is listed: %v", name, got)
 		}
-		if c := calltest.InSession(t, s, "rm", "mine"); c.Exit.Code != 0 {
+		if c := calltest.HostexecSession(t, s, "rm", "mine"); c.Exit.Code != 0 {
 			t.Errorf("%s: rm: %+v", name, c.Exit)
 		}
 		if got := len(s.Shells.List()) == 0; got != tt.may {
@@ -185,12 +185,12 @@ func TestShellStart(t *testing.T) {
 	sc := *s.State()
 	sc.Dirs = dirs
 	s.SetState(&sc)
-	calltest.InSession(t, s, "create", "--cwd", "/w", "ours")
-	calltest.InSession(t, s, "create", "--cwd", other, "theirs")
-	if c := calltest.InSession(t, s, "exec", "ours", "--", "pwd"); c.Out.String() != work+"\n" {
+	calltest.HostexecSession(t, s, "create", "--cwd", "/w", "ours")
+	calltest.HostexecSession(t, s, "create", "--cwd", other, "theirs")
+	if c := calltest.HostexecSession(t, s, "exec", "ours", "--", "pwd"); c.Out.String() != work+"\n" {
 		t.Errorf("below a mount: %q, %+v", c.Out.String(), c.Exit)
 	}
-	c := calltest.InSession(t, s, "exec", "theirs", "--", "pwd")
+	c := calltest.HostexecSession(t, s, "exec", "theirs", "--", "pwd")
 	if c.Out.String() != "" || c.Exit.Outcome != wire.Refused {
 		t.Errorf("elsewhere: %q, %+v", c.Out.String(), c.Exit)
 	}
@@ -232,9 +232,9 @@ func TestShellSwapped(t *testing.T) {
 		if err := os.Mkdir(name, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		calltest.InSession(t, s, tt.create...)
+		calltest.HostexecSession(t, s, tt.create...)
 		swap = true
-		c := calltest.InSession(t, s, tt.exec...)
+		c := calltest.HostexecSession(t, s, tt.exec...)
 		swap = false
 		if c.Out.String() != tt.out || c.Err.String() != tt.err {
 			t.Errorf("%q: %q, %q, %+v", tt.exec, c.Out.String(), c.Err.String(), c.Exit)
@@ -248,7 +248,7 @@ func TestShellLate(t *testing.T) {
 	for _, action := range []policy.Action{policy.Ask, policy.Allow} {
 		s := calltest.NewShellServer(t, calltest.ShellPolicy(action))
 		s.Queue = &approval.Queue{Always: true}
-		calltest.InSession(t, s, "create", "one")
+		calltest.HostexecSession(t, s, "create", "one")
 		c := calltest.Dial(t, s)
 		c.Env = []string{"HOSTEXEC_TIMEOUT=300ms"}
 		c.Exec(t, wire.FDFile, "hostexec", "session", "exec", "one", "--", "sleep 1000")

@@ -151,7 +151,7 @@ func TestWorkdirMismatchShell(t *testing.T) {
 				}
 				return
 			}
-			if got := calltest.InSession(t, s, "exec", "s", "--", "pwd -P"); got.Out.String() != tt.want+"\n" {
+			if got := calltest.HostexecSession(t, s, "exec", "s", "--", "pwd -P"); got.Out.String() != tt.want+"\n" {
 				t.Errorf("it started in %q, want %q: %+v", got.Out.String(), tt.want, got.Exit)
 			}
 		})

@@ -12,15 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Eventually waits until cond holds. It is for conditions without an event, such as the state of other
+// Eventually waits until holds returns true. It is for conditions without an event, such as the state of other
 // processes.
-func Eventually(t testing.TB, what string, cond func() bool) {
+func Eventually(t testing.TB, condition string, holds func() bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(time.Minute); !cond(); <-tick.C {
+	for deadline := time.Now().Add(time.Minute); !holds(); <-tick.C {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within a minute: %s", what)
+			t.Fatalf("not within a minute: %s", condition)
 		}
 	}
 }
@@ -38,8 +38,8 @@ func FIFO(t testing.TB) string {
 	return name
 }
 
-// Leased makes a program whose exec waits until giveBack is called: somebody holds a write lease.
-func Leased(t testing.TB, content []byte) (program string, giveBack func()) {
+// LeasedProgram creates a program under a write lease, so that its exec waits until release is called.
+func LeasedProgram(t testing.TB, content []byte) (program string, release func()) {
 	t.Helper()
 	program = filepath.Join(t.TempDir(), "leased")
 	if err := os.WriteFile(program, content, 0o755); err != nil {

@@ -82,6 +82,39 @@ var attacks = map[string]func() error{
 		}
 		return unix.Sendto(fd, []byte("x"), unix.MSG_FASTOPEN, &unix.SockaddrInet4{Port: addr.Port, Addr: [4]byte{127, 0, 0, 1}})
 	},
+	"listen": func() error {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+		if err != nil {
+			return err
+		}
+		return unix.Listen(fd, 1) // at any port
+	},
+	"bind": func() error {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err == nil {
+			l.Close()
+		}
+		return err
+	},
+	"name of a pair": func() error {
+		p, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+		if err != nil {
+			return err
+		}
+		return unix.Bind(p[0], &unix.SockaddrUnix{Name: "@hostexec-test-taken-" + strconv.Itoa(os.Getpid())})
+	},
+	"protocol": func() error {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+		if err != nil {
+			return err
+		}
+		err = unix.SetsockoptString(fd, unix.SOL_TCP, 31, "smc")
+		if err == unix.ENOENT { // the kernel has looked for it
+			return nil
+		}
+		return err
+	},
+	"family": func() error { return socket(unix.AF_MAX-1, unix.SOCK_STREAM, 0) },
 	"mptcp":  func() error { return socket(unix.AF_INET, unix.SOCK_STREAM, 262) },
 	"udp":    func() error { return dial("udp", "127.0.0.1:53") },
 	"raw":    func() error { return socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP) },
@@ -128,10 +161,39 @@ var attacks = map[string]func() error{
 		_, _, errno := unix.RawSyscall(unix.SYS_SETRLIMIT, unix.RLIMIT_RTTIME, uintptr(unsafe.Pointer(&new)), 0)
 		return code(errno)
 	},
-	"priority":      func() error { return unix.Setpriority(unix.PRIO_PROCESS, watcher(), 19) },
-	"user priority": func() error { return unix.Setpriority(unix.PRIO_USER, 0, 19) },
-	"oom":           func() error { return os.WriteFile(procOf("oom_score_adj"), []byte("1000"), 0) },
-	"userns":        func() error { return unix.Unshare(unix.CLONE_NEWUSER) },
+	"processors": func() error {
+		var all unix.CPUSet
+		if err := unix.SchedGetaffinity(0, &all); err != nil {
+			return nil
+		}
+		return unix.SchedSetaffinity(watcher(), &all)
+	},
+	"io priority of the user": func() error {
+		_, _, errno := unix.RawSyscall(unix.SYS_IOPRIO_SET, 3, 0, 2<<13|4)
+		return code(errno)
+	},
+	"io priority of the group": func() error {
+		_, _, errno := unix.RawSyscall(unix.SYS_IOPRIO_SET, 2, 0, 2<<13|4)
+		return code(errno)
+	},
+	"lease": func() error {
+		fd, err := unix.Open("/etc/passwd", unix.O_RDONLY, 0)
+		if err != nil {
+			return nil
+		}
+		_, err = unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK)
+		return err
+	},
+	"verity":          func() error { return refusedByFilter(0x40806685) },
+	"encryption key":  func() error { return refusedByFilter(0xC0506617) },
+	"subvolume":       func() error { return refusedByFilter(0x5000940E) },
+	"flags":           func() error { return refusedByFilter(0x40086602) },
+	"flags by xattr":  func() error { return refusedByFilter(0x401C5820) },
+	"line discipline": func() error { return refusedByFilter(unix.TIOCSETD) },
+	"priority":        func() error { return unix.Setpriority(unix.PRIO_PROCESS, watcher(), 19) },
+	"user priority":   func() error { return unix.Setpriority(unix.PRIO_USER, 0, 19) },
+	"oom":             func() error { return os.WriteFile(procOf("oom_score_adj"), []byte("1000"), 0) },
+	"userns":          func() error { return unix.Unshare(unix.CLONE_NEWUSER) },
 	"clone": func() error {
 		_, _, errno := unix.RawSyscall6(unix.SYS_CLONE, unix.CLONE_NEWUSER|uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
 		return code(errno)
@@ -146,9 +208,9 @@ var attacks = map[string]func() error{
 	"bpf":                    func() error { _, _, errno := unix.RawSyscall(unix.SYS_BPF, 0, 0, 0); return is(errno, unix.EPERM) },
 	"keyring":                func() error { _, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_USER_KEYRING, true); return err },
 	"shm":                    func() error { _, err := unix.SysvShmGet(77, 4096, unix.IPC_CREAT|0o600); return err },
-	"tiocsti":                func() error { return terminalInput(unix.TIOCSTI) },
-	"tiocsti with high bits": func() error { return terminalInput(1<<32 | unix.TIOCSTI) },
-	"tioclinux":              func() error { return terminalInput(0x541C) },
+	"tiocsti":                func() error { return refusedByFilter(unix.TIOCSTI) },
+	"tiocsti with high bits": func() error { return refusedByFilter(1<<32 | unix.TIOCSTI) },
+	"tioclinux":              func() error { return refusedByFilter(0x541C) },
 	"terminals":              func() error { _, err := os.ReadDir("/dev/pts"); return err },
 	"executable":             func() error { _, err := os.Readlink(procOf("exe")); return err },
 	"maps":                   func() error { _, err := os.ReadFile(procOf("maps")); return err },
@@ -224,8 +286,8 @@ func is(errno, refusal syscall.Errno) error {
 	return nil
 }
 
-// terminalInput reports an error only if the filter has refused the call. /dev/null has no input queue.
-func terminalInput(command uintptr) error {
+// refusedByFilter reports an error only if the filter has refused a command of ioctl. /dev/null has none of those.
+func refusedByFilter(command uintptr) error {
 	var b [1]byte
 	fd, err := unix.Open(os.DevNull, unix.O_RDWR, 0)
 	if err != nil {

@@ -193,6 +193,9 @@ func named(content []byte) (list []string, err error) {
 			if m, ok := of.(map[string]any); ok && m["project_directory"] != nil {
 				return nil, errors.New("an include has a project directory of its own")
 			}
+			if dirs := slices.Compact(dirsOf(paths(of, "path"))); len(dirs) > 1 {
+				return nil, errors.New("an include has files of several directories")
+			}
 		}
 		for _, s := range doc.Services {
 			if m, ok := s.Extends.(map[string]any); ok {
@@ -216,6 +219,13 @@ func named(content []byte) (list []string, err error) {
 		}
 	}
 	return append(list, inner...), nil
+}
+
+func dirsOf(files []string) (dirs []string) {
+	for _, name := range files {
+		dirs = append(dirs, path.Dir(name))
+	}
+	return dirs
 }
 
 // paths returns the texts of v: a text, a list, or the values of keys.

@@ -17,6 +17,8 @@ type Command struct {
 	Args     []string     // Args[0] is its own name
 	Env      []string     // what it gets
 	Dir      *dir.Dir     // where it runs
+	Root     string       // on the host: Dir is below it, and the container can write there; empty: unknown
+	Builds   bool         // it runs code of its directory, whatever its arguments are
 	Confined bool         // the code that it runs does not reach the host's other files
 	Globs    []string     // the files, if a rule names them; otherwise Name decides
 	Copies   map[int]Copy // of operands, by argument
@@ -36,14 +38,14 @@ type kind struct {
 func kindOf(name string) *kind {
 	switch base := family(name); base {
 	case "make", "gmake", "gnumake":
-		return &kind{(*reader).make, true, []string{"sources", "tests", "what recipes run"}, []string{"MAKEFILES", "GNUMAKEFLAGS"}}
+		return &kind{(*reader).make, true, []string{"sources", "tests", "what recipes run"}, []string{"MAKEFILES", "GNUMAKEFLAGS", "VPATH"}}
 	case "npm", "yarn", "pnpm", "bun":
-		return &kind{packages[base].find, true, []string{"sources", "tests", "installed packages"}, nil}
+		return &kind{packages[base].find, true, []string{"sources", "tests", "installed packages", "packages of a workspace"}, nil}
 	case "docker", "podman", "docker-compose":
 		return &kind{(*reader).compose, false, []string{"images", "build contexts", "files that containers mount"},
 			[]string{"COMPOSE_FILE", "COMPOSE_ENV_FILES", "COMPOSE_PROJECT_DIRECTORY"}}
 	case "git":
-		return &kind{(*reader).git, true, []string{"hooks", "commits", "files of the work tree and of submodules"}, gitVars}
+		return &kind{(*reader).git, true, []string{"hooks", "commits", "files of the work tree", "files and settings of submodules"}, gitVars}
 	default:
 		if s, ok := interpreters[base]; ok {
 			return &kind{s.find, false, []string{"what the script reads, imports or runs"}, s.env}
@@ -61,18 +63,21 @@ func family(name string) string {
 // Find returns the inputs of c, or why an approval cannot depend on them. The caller sets Call.
 func (c Command) Find() (*Set, error) {
 	r := &reader{Command: c, left: maxBytes}
-	if len(c.Globs) > 0 {
+	k := kindOf(c.Name)
+	switch {
+	case k == nil && len(c.Globs) == 0:
+		return nil, fmt.Errorf("nothing says which files %s reads: a rule can name them as inputs", family(c.Name))
+	case k == nil:
+		k = &kind{build: c.Builds, unbound: []string{"sources", "tests"}}
+	}
+	switch {
+	case k.build && !c.Confined: // the container can change what it reads while it runs
+		return nil, fmt.Errorf("its files do not bind code that it runs (%s): it would have to run in a sandbox (where: sandbox)", strings.Join(k.unbound, ", "))
+	case len(c.Globs) > 0:
 		if err := r.globs(); err != nil {
 			return nil, err
 		}
 		return r.set([]string{"files that the rule does not name"}), nil
-	}
-	k := kindOf(c.Name)
-	switch {
-	case k == nil:
-		return nil, fmt.Errorf("nothing says which files %s reads: a rule can name them as inputs", family(c.Name))
-	case k.build && !c.Confined:
-		return nil, fmt.Errorf("its files do not bind code that it runs (%s): it would have to run in a sandbox (where: sandbox)", strings.Join(k.unbound, ", "))
 	}
 	for _, kv := range c.Env {
 		if name, value, _ := strings.Cut(kv, "="); value != "" && slices.Contains(k.env, name) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
@@ -26,10 +27,14 @@ var gitVars = strings.Fields(`GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DI
 // git reads the list of submodules and their commits, and the settings of the repository in the directory of the call. No
 // git runs: the container may control the repository.
 func (r *reader) git() error {
-	if _, operands, err := gitOptions.parse(r.Args, 1); err != nil {
+	options, operands, err := gitOptions.parse(r.Args, 1)
+	switch {
+	case err != nil:
 		return err
-	} else if len(operands) == 0 {
+	case len(operands) == 0:
 		return errors.New("its arguments name no verb of git")
+	case slices.ContainsFunc(options, func(o option) bool { return strings.HasPrefix(strings.ToLower(o.value), "include") }):
+		return errors.New("-c may name more files with include")
 	}
 	d, err := r.Dir.OpenBelow(".git")
 	if err != nil {

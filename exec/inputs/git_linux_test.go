@@ -85,6 +85,7 @@ func TestGitlinksRefused(t *testing.T) {
 		change                func(at string, git func(args ...string) string) error
 	}{
 		{name: "option -C", args: "git -C lib status", want: "the option -C"},
+		{name: "option -c", args: "git -c Include.path=x status", want: "include"},
 		{name: "no verb", args: "git --no-pager", want: "no verb"},
 		{name: "variable", args: "git status", env: "GIT_INDEX_FILE=/x", want: "GIT_INDEX_FILE"},
 		{name: "no repository", want: "no directory .git", change: func(at string, _ func(...string) string) error { return os.RemoveAll(at + "/.git") }},

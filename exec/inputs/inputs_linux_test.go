@@ -109,7 +109,7 @@ func TestFind(t *testing.T) {
 		{args: "sh src", want: "error: not a regular file"},
 		{args: "sh src/y.h", want: "error: 4 MiB"},
 		{args: "sh run.sh", env: "BASH_ENV=x", want: "error: BASH_ENV"},
-		{args: "npm run test -- --watch", want: "!.npmrc !npm-shrinkwrap.json package-lock.json package.json"},
+		{args: "npm run test -- --watch", want: "!.npmrc !binding.gyp !npm-shrinkwrap.json package-lock.json package.json"},
 		{args: "npm run test --prefix sub", want: "error: --prefix"},
 		{args: "yarn test", want: "error: yarnPath"},
 		{args: "docker compose up -d", want: "!.env !a.env base.yaml !compose.override.yaml !compose.override.yml compose.yaml !compose.yml !docker-compose.override.yaml !docker-compose.override.yml !docker-compose.yaml !docker-compose.yml inc.yaml !secret"},
@@ -134,6 +134,12 @@ func TestFind(t *testing.T) {
 	if _, err := find(t, at, Command{Args: []string{"make"}}); err == nil || !strings.Contains(err.Error(), "sandbox") {
 		t.Errorf("make on the host: %v, want an error that names the sandbox", err)
 	}
+	for _, c := range []Command{{Args: []string{"make"}}, {Args: []string{"cargo"}, Builds: true}} {
+		c.Globs = []string{"**"}
+		if _, err := find(t, at, c); err == nil || !strings.Contains(err.Error(), "sandbox") {
+			t.Errorf("%s on the host, with inputs of a rule: %v, want an error that names the sandbox", c.Args[0], err)
+		}
+	}
 }
 
 // TestFindHidden checks files that name further ones in a way that is easily overlooked.
@@ -149,10 +155,17 @@ func TestFindHidden(t *testing.T) {
 		{"a call of eval with two spaces", "$(call  eval,include x)", "make", evil},
 		{"a call of another function", "$(call f,$(X))", "make", "!GNUmakefile Makefile !makefile"},
 		{"a second expansion", ".SECONDEXPANSION:\nall: $$$(X)", "make", evil},
+		{"a zero byte", "inc\x00\nlude x", "make", "error: not a text"},
+		{"a space that is none", "include a\u00a0b", "make", "error: a variable or a pattern"},
+		{"a directory of sources", "VPATH = sub", "make", "error: VPATH"},
+		{"a directory of sources for a pattern", "vpath %.sh sub", "make", "error: VPATH"},
+		{"makefiles of the command line", "all:", "make MAKEFILES=x", "error: a variable among its arguments"},
+		{"options of the command line", "all:", "make MAKEFLAGS+=-Ix", "error: a variable among its arguments"},
 		{"a variable of the command line", "all: ; $(X)", "make X=$(eval\tinclude) x", evil},
 		{"a compose file on the standard input", "-: {}", "docker compose -f - up", "error: standard input"},
 		{"an included file of any name", "include: [a.txt]", "docker compose -f Makefile up", "error: not called .yaml"},
 		{"the variables of an included file", "include: [a/b.yaml]", "docker compose -f Makefile up", "!.env Makefile !a/.env !a/b.yaml"},
+		{"files of two directories", "include: [{path: [a/b.yaml, c/d.yaml]}]", "docker compose -f Makefile up", "error: several directories"},
 		{"a file of labels", "services: {a: {label_file: l}}", "docker compose -f Makefile up", "!.env Makefile !l"},
 	} {
 		at := tree(t, "Makefile", tt.text+"\n", "-", "services: {}\n")
@@ -227,7 +240,8 @@ func TestDiff(t *testing.T) {
 		{set(File{Path: "a", Absent: true}), set(file("a", "")), []string{"--- approved: no a\n+++ now: a\n"}},
 		{set(file("a", "x")), set(file("a", "\x00")), []string{"not a text"}},
 		{set(file("a", long)).Kept(), set(file("a", "x")), []string{"too long to compare: 200000 bytes before, 1 now"}},
-		{set(file("a", "")), set(file("a", long)), []string{"more lines are not shown"}},
+		{set(file("a", "")), set(file("a", long[:60000])), []string{"more lines are not shown"}},
+		{set(file("a", "x\n")), set(file("a", strings.Repeat("y\n", 4<<20))), []string{"too long to compare: 2 bytes before, 8388608 now"}},
 	} {
 		got := Diff(tt.before, tt.now)
 		for _, want := range tt.want {

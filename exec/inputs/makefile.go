@@ -3,7 +3,7 @@
 package inputs
 
 import (
-	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -24,6 +24,9 @@ var makeOptions = grammar{
 	optionals: names.WordSet("jobs load-average max-load output-sync debug shuffle"),
 }
 
+// filesVars matches variables that name makefiles, or lead to some.
+var filesVars = regexp.MustCompile(`^(MAKEFILES|MAKEFLAGS|GNUMAKEFLAGS|VPATH)\s*[:+?!]*=`)
+
 var errEval = errors.New("it computes a part of itself with eval")
 
 // make reads the makefiles and the files that they include.
@@ -34,6 +37,8 @@ func (r *reader) make() error {
 		return err
 	case slices.ContainsFunc(r.Args, evals.MatchString): // variables
 		return errEval
+	case slices.ContainsFunc(r.Args, filesVars.MatchString):
+		return errors.New("a variable among its arguments may name more files")
 	}
 	if err := r.makeFlags(); err != nil {
 		return err
@@ -51,14 +56,14 @@ func (r *reader) make() error {
 		}
 	}
 	if len(given) == 0 {
-		return r.defaultMakefile(at)
+		err = r.defaultMakefile(at)
 	}
 	for _, o := range given {
 		if err := r.givenMakefile(at, o); err != nil {
 			return err
 		}
 	}
-	return nil
+	return cmp.Or(err, r.rebuilt())
 }
 
 // makeFlags refuses options in the environment that may name files.
@@ -138,11 +143,11 @@ var continued = regexp.MustCompile(`(^|[^\\])((?:\\\\)*)\\\n`)
 
 // included returns the names of the files that a makefile includes literally. Lines of recipes count, too.
 func included(content []byte) (list []string, err error) {
-	text := strings.TrimPrefix(string(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))), "\ufeff")
-	if evals.MatchString(text) {
-		return nil, errEval
+	text, err := makefile(content)
+	if err != nil {
+		return nil, err
 	}
-	for line := range strings.SplitSeq(continued.ReplaceAllString(text, "$1$2 "), "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
 		line, _, _ = strings.Cut(line, "#")
 		words := strings.Fields(line)
 		if len(words) == 0 {
@@ -152,7 +157,7 @@ func included(content []byte) (list []string, err error) {
 		case "load", "-load":
 			return nil, errors.New("it loads a library")
 		case "include", "-include", "sinclude":
-			if strings.ContainsAny(line, `$*?[~\`) {
+			if strings.ContainsAny(line, `$*?[~\`) || !printable(strings.ReplaceAll(line, "\t", " ")) { // only ASCII separates words
 				return nil, fmt.Errorf("a variable or a pattern is in %s", names.Quoted(strings.Join(words, " ")))
 			}
 			list = append(list, words[1:]...)

@@ -67,13 +67,15 @@ func (r *reader) add(name string) (*File, error) {
 	}
 	f, err := r.open(name)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+	case absent(err):
 		return r.append(File{Path: name, Absent: true})
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return r.keep(name, f)
 }
+
+func absent(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) }
 
 // local refuses a name that may lead out of the directory of the call.
 func local(name string) error {

@@ -4,7 +4,7 @@
 //
 //	Session.Take(Calls, 1) ... Give(Calls, 1)     amounts in use for a while
 //	Reservation.Set(n) ... Set(m) ... Set(0)      the amount of one file that grows and shrinks
-//	Bucket.Take()                                 events, at a rate
+//	TokenBucket.Take()                            events, at a rate
 //
 // A limit that is not configured has a default, never infinity. A refusal is an *Error, which names
 // the limit and the key of config.yaml that changes it. The package only counts; the caller handles
@@ -34,7 +34,7 @@ const (
 
 // table holds the configuration key, the name and the default of each Kind.
 var table = [kinds]struct {
-	key, what string
+	key, name string
 	bytes     bool
 	max       int64
 }{
@@ -62,7 +62,7 @@ func (e *Error) Error() string {
 	if e.Pids > 0 {
 		from = fmt.Sprintf("the container has --pids-limit %d", e.Pids)
 	}
-	return fmt.Sprintf("limit of %s for %s (%s)", amount, t.what, from)
+	return fmt.Sprintf("limit of %s for %s (%s)", amount, t.name, from)
 }
 
 // size formats n bytes in the largest unit of which n has at least one.
@@ -108,34 +108,34 @@ func (s *Session) Adjust(l Limits) {
 	s.wakeLocked()
 }
 
-// Container sets the container's process limit; 0 means no limit. The container gets at most this
-// number of calls in flight. Otherwise it could have more processes with calls than without.
-func (s *Session) Container(pids int64) {
+// SetPidsLimit sets the container's process limit; 0 means no limit. It also limits the calls in flight.
+// Otherwise a container could run more processes by calls than its limit permits.
+func (s *Session) SetPidsLimit(pids int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pids = max(0, pids)
 	s.wakeLocked()
 }
 
-// A container with a process limit gets basic host processes, and each more for every process of
-// its limit. A call starts a shell and its commands, or a build.
+// A container with a process limit may use basePids host processes, and pidsPerProcess more for each process
+// of its limit, because a call can start a shell with its commands, or a build.
 const basePids, pidsPerProcess = 64, 16
 
 // limitLocked returns the current limit of k.
 func (s *Session) limitLocked(k Kind) *Error {
-	of := k
+	limited := k
 	if k == Verbs {
-		of = Calls // a separate equal limit, so that verbs work in a session without free calls
+		limited = Calls // a separate equal limit, so that verbs work in a session without free calls
 	}
-	e := &Error{Kind: k, Max: cmp.Or(s.max[of], table[of].max)}
-	derived := map[Kind]int64{Calls: s.pids, Processes: basePids + pidsPerProcess*s.pids}[of]
+	e := &Error{Kind: k, Max: cmp.Or(s.max[limited], table[limited].max)}
+	derived := map[Kind]int64{Calls: s.pids, Processes: basePids + pidsPerProcess*s.pids}[limited]
 	if s.pids > 0 && derived > 0 && derived < e.Max {
 		e.Max, e.Pids = derived, s.pids
 	}
 	return e
 }
 
-// Limit returns the current limit of k, as the error of a refusal.
+// Limit returns the error with which Take refuses k at present.
 func (s *Session) Limit(k Kind) *Error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,29 +168,28 @@ func (s *Session) takeLocked(k Kind, n int64) error {
 // Wait is Take, but waits at most d for other callers to give back. The number of waiting callers
 // is limited to the limit of k.
 func (s *Session) Wait(ctx context.Context, k Kind, n int64, d time.Duration) error {
-	late := time.NewTimer(d)
-	defer late.Stop()
+	timeout := time.NewTimer(d)
+	defer timeout.Stop()
 	for {
-		given, err := s.tryTake(k, n)
-		if given == nil {
+		retry, err := s.tryTake(k, n)
+		if retry == nil {
 			return err
 		}
 		select {
-		case <-given:
-			s.leave(k)
-		case <-late.C:
-			s.leave(k)
+		case <-retry:
+			s.stopWaiting(k)
+		case <-timeout.C:
+			s.stopWaiting(k)
 			return err
 		case <-ctx.Done():
-			s.leave(k)
+			s.stopWaiting(k)
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// tryTake takes n of k. If it must wait, it returns a channel that is closed when a retry is
-// useful.
-func (s *Session) tryTake(k Kind, n int64) (given <-chan struct{}, err error) {
+// tryTake takes n of k. If the caller should wait, it returns a channel that is closed when a retry is useful.
+func (s *Session) tryTake(k Kind, n int64) (retry <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err = s.takeLocked(k, n)
@@ -204,7 +203,7 @@ func (s *Session) tryTake(k Kind, n int64) (given <-chan struct{}, err error) {
 	return s.changed, err
 }
 
-func (s *Session) leave(k Kind) {
+func (s *Session) stopWaiting(k Kind) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting[k]--

@@ -45,14 +45,14 @@ func TestContainer(t *testing.T) {
 		{0, 1024, 4096}, {-1, 1024, 4096}, {20, 20, 384}, {1, 1, 80}, {5000, 1024, 4096}, {1000, 1000, 4096},
 	} {
 		var s Session
-		s.Container(tt.pids)
+		s.SetPidsLimit(tt.pids)
 		calls, processes := s.Limit(Calls), s.Limit(Processes)
 		if calls.Max != tt.calls || processes.Max != tt.processes {
 			t.Errorf("pids %d: %d calls and %d processes, want %d and %d", tt.pids, calls.Max, processes.Max, tt.calls, tt.processes)
 		}
 	}
 	var s Session
-	s.Container(20)
+	s.SetPidsLimit(20)
 	if got, want := s.Limit(Calls).Error(), "limit of 20 for calls in flight (the container has --pids-limit 20)"; got != want {
 		t.Errorf("error = %s, want %s", got, want)
 	}

@@ -10,24 +10,24 @@ type Reservation struct {
 }
 
 // Amount returns the amount in use.
-func (h *Reservation) Amount() int64 { return h.n }
+func (r *Reservation) Amount() int64 { return r.n }
 
 // Set changes the amount to n. If that exceeds the limit, Set returns an *Error and the amount is
 // unchanged.
-func (h *Reservation) Set(n int64) error {
-	if n > h.n {
-		if err := h.From.Take(Spool, n-h.n); err != nil {
+func (r *Reservation) Set(n int64) error {
+	if n > r.n {
+		if err := r.From.Take(Spool, n-r.n); err != nil {
 			return err
 		}
-	} else if n < h.n {
-		h.From.Give(Spool, h.n-n)
+	} else if n < r.n {
+		r.From.Give(Spool, r.n-n)
 	}
-	h.n = n
+	r.n = n
 	return nil
 }
 
-// Force changes the amount to n even if that exceeds the limit, because the object exists already.
-func (h *Reservation) Force(n int64) {
-	h.From.Give(Spool, h.n-n)
-	h.n = n
+// Force changes the amount to n even if that exceeds the limit, because the file has this size already.
+func (r *Reservation) Force(n int64) {
+	r.From.Give(Spool, r.n-n)
+	r.n = n
 }

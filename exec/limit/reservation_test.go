@@ -4,7 +4,7 @@ package limit
 
 import "testing"
 
-// TestReservation checks that a Reservation follows the size of a file and respects the limit, except for Charge.
+// TestReservation checks that a Reservation follows the size of a file and respects the limit, except for Force.
 // All of it is given back.
 func TestReservation(t *testing.T) {
 	var s Session
@@ -23,7 +23,7 @@ func TestReservation(t *testing.T) {
 	}
 	h.Force(20)
 	if got := s.Held(Spool); got != 20 {
-		t.Errorf("after Charge(20) the session holds %d", got)
+		t.Errorf("after Force(20) the session holds %d", got)
 	}
 	if h.Set(0); s.Held(Spool) != 0 {
 		t.Errorf("%d are held in the end", s.Held(Spool))

@@ -4,15 +4,14 @@ package names
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 )
 
 // maxLine is the maximum number of bytes of a line of an Excerpt.
 const maxLine = 1000
 
-// Excerpt returns the beginning of a text for a person: at most that many lines and bytes, and then the number of the
-// lines that are not shown. Long lines are cut. more is the number of further lines that text lacks.
+// Excerpt returns the beginning of a text for a person: at most that many lines and bytes, and then the number of lines
+// that it leaves out. Long lines are cut. more is the number of lines that text itself already lacks.
 func Excerpt(text string, lines, bytes, more int) string {
 	var b strings.Builder
 	if text != "" {
@@ -35,13 +34,4 @@ func Excerpt(text string, lines, bytes, more int) string {
 		fmt.Fprintf(&b, "... %d more lines are not shown\n", more)
 	}
 	return b.String()
-}
-
-// Line returns a line of a text for a person: as it is if it has only printable ASCII and tabs, and otherwise quoted as in
-// Go.
-func Line(s string) string {
-	if strings.ContainsFunc(s, func(r rune) bool { return (r < ' ' || r > '~') && r != '\t' }) {
-		return strconv.QuoteToASCII(s)
-	}
-	return s
 }

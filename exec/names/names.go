@@ -13,7 +13,7 @@ const Unbounded = math.MaxInt
 // Form is the form of a word: its permitted characters and its length. The zero value matches only
 // the empty word.
 type Form struct {
-	First    string // permitted first characters, in the notation of Of; empty: those of Of
+	First    string // permitted first characters, in the notation of Chars; empty: those of Chars
 	Chars    string // permitted characters: ASCII characters and ranges such as a-z. A - at the end is literal
 	Min, Max int    // length in bytes
 }

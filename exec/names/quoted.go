@@ -25,13 +25,22 @@ func Printable(s string) string {
 	return s
 }
 
-// Plain returns s for use in a message: unchanged, with its quotes, if every byte is printable ASCII,
-// and otherwise in double quotes, as in Go.
+// Plain returns s for use in a message: unchanged if every byte is printable ASCII, quotes included, and
+// otherwise in double quotes, as in Go.
 func Plain(s string) string {
 	for _, b := range []byte(s) {
 		if b < ' ' || b > '~' {
 			return strconv.QuoteToASCII(s)
 		}
+	}
+	return s
+}
+
+// Line returns a line of a text for a person: as it is if it has only printable ASCII and tabs, and otherwise quoted as in
+// Go.
+func Line(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return (r < ' ' || r > '~') && r != '\t' }) {
+		return strconv.QuoteToASCII(s)
 	}
 	return s
 }

@@ -43,7 +43,7 @@ func TestStartedAsCallerLeaves(t *testing.T) {
 // TestEndAsMonitorStarts: the end of all meets a command on a terminal whose exec still waits.
 func TestEndAsMonitorStarts(t *testing.T) {
 	p := newParent(t)
-	program, _ := exectest.Leased(t, []byte("#!/bin/sh\n"))
+	program, _ := exectest.LeasedProgram(t, []byte("#!/bin/sh\n"))
 	master, line, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)

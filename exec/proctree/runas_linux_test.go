@@ -25,8 +25,8 @@ func TestBlockedExec(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	interpreter, giveBackInterpreter := exectest.Leased(t, elf)
-	program, giveBack := exectest.Leased(t, elf)
+	interpreter, giveBackInterpreter := exectest.LeasedProgram(t, elf)
+	program, giveBack := exectest.LeasedProgram(t, elf)
 	script := filepath.Join(t.TempDir(), "script")
 	if err := os.WriteFile(script, []byte("#!"+interpreter+"\n"), 0o755); err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func TestBlockedExecIsGivenUp(t *testing.T) {
 	gone := errors.New("the caller has gone")
 	before := zombies(t) // of earlier tests
 	for _, tty := range []bool{false, true} {
-		program, _ := exectest.Leased(t, []byte("#!/bin/sh\n"))
+		program, _ := exectest.LeasedProgram(t, []byte("#!/bin/sh\n"))
 		s := Start{ID: "blocked", Path: program, Args: []string{"x"}}
 		if tty {
 			master, line, err := pty.Open()

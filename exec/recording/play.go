@@ -27,7 +27,7 @@ type Event struct {
 // IsMarker reports whether e is a remark about the recording, not output.
 func (e Event) IsMarker() bool { return e.Code == markerCode }
 
-// Player reads a recording.
+// Player reads the events of a recording in order.
 type Player struct {
 	Header Header
 	f      *os.File

@@ -40,14 +40,6 @@ var attributes = []uint32{
 	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR,
 }
 
-// Commands of ioctl(2) that type into a terminal, and that set flags of files.
-const (
-	tioclinux   = 0x541C
-	fsSetFlags  = 0x40086602
-	fsSetFlags4 = 0x40046602
-	fsSetXattr  = 0x401C5820
-)
-
 // namespaces are the flags of clone(2) that create namespaces.
 const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
 	unix.CLONE_NEWPID | unix.CLONE_NEWNET
@@ -82,11 +74,42 @@ func rulesFor(n Net) (list []rule) {
 		list = append(list, rule{number: number, action: supervise})
 	}
 	list = append(list, rule{unix.SYS_CLONE, []condition{has(0, namespaces)}, refuse})
-	for _, command := range []uint32{unix.TIOCSTI, tioclinux, unix.TIOCCONS, fsSetFlags, fsSetFlags4, fsSetXattr} {
+	// A lease delays whoever opens the file, by up to /proc/sys/fs/lease-break-time.
+	list = append(list, rule{unix.SYS_FCNTL, []condition{is(1, unix.F_SETLEASE)}, refuse})
+	list = append(append(append(list, ioctlRules()...), ownLimit...), otherProcesses...)
+	return append(list, socketRules(n)...)
+}
+
+// Commands of ioctl(2), and types of commands (the second byte).
+const (
+	tioclinux = 0x541C
+
+	fsGetFlags  = 0x80086601
+	fsGetFlags4 = 0x80046601
+	fsGetXattr  = 0x801C581F
+	fsFiemap    = 0xC020660B
+
+	typeMask    = 0xFF00
+	typeFS      = 'f' << 8
+	typeXFS     = 'X' << 8
+	typeVersion = 'v' << 8
+	typeBtrfs   = 0x94 << 8
+)
+
+// ioctlRules refuses commands that type into a terminal or replace its driver, and those of file systems: a file that
+// is open for reading is enough for some of them to change its flags, seal it, or create and remove subvolumes. It
+// permits those that read flags and copy files.
+func ioctlRules() (list []rule) {
+	for _, command := range []uint32{unix.TIOCSTI, tioclinux, unix.TIOCCONS, unix.TIOCSETD} {
 		list = append(list, rule{unix.SYS_IOCTL, []condition{is(1, command)}, refuse})
 	}
-	list = append(append(list, ownLimit...), otherProcesses...)
-	return append(list, socketRules(n)...)
+	for _, command := range []uint32{fsGetFlags, fsGetFlags4, fsGetXattr, fsFiemap, unix.FICLONE, unix.FICLONERANGE} {
+		list = append(list, rule{unix.SYS_IOCTL, []condition{is(1, command)}, allow})
+	}
+	for _, commands := range []uint32{typeFS, typeXFS, typeVersion, typeBtrfs} {
+		list = append(list, rule{unix.SYS_IOCTL, []condition{{argument: 1, mask: typeMask, value: commands}}, refuse})
+	}
+	return list
 }
 
 // ownLimit refuses changes of the limit by which proctree recognises the processes of a confined command. It can be read.
@@ -96,17 +119,28 @@ var ownLimit = []rule{
 	{unix.SYS_PRLIMIT64, []condition{is(1, unix.RLIMIT_RTTIME), {argument: 2, mask: ^uint32(0), differs: true, high: true}}, refuse},
 }
 
-// otherProcesses lists calls that change limits and priorities. Landlock does not guard those of other processes of the
-// user. Calls on the process itself, named by 0, are permitted.
+// otherProcesses lists calls that change limits, priorities and processors. Landlock does not guard those of other
+// processes of the user. Calls on the process itself, named by 0, are permitted.
 var otherProcesses = []rule{
 	{unix.SYS_PRLIMIT64, []condition{isNot(0, 0)}, refuse},
 	{unix.SYS_SETPRIORITY, []condition{isNot(0, unix.PRIO_PROCESS)}, refuse},
 	{unix.SYS_SETPRIORITY, []condition{isNot(1, 0)}, refuse},
+	{unix.SYS_IOPRIO_SET, []condition{isNot(0, ioprioWhoProcess)}, refuse},
 	{unix.SYS_IOPRIO_SET, []condition{isNot(1, 0)}, refuse},
+	{unix.SYS_SCHED_SETAFFINITY, []condition{isNot(0, 0)}, refuse},
 	{unix.SYS_SCHED_SETSCHEDULER, []condition{isNot(0, 0)}, refuse},
 	{unix.SYS_SCHED_SETPARAM, []condition{isNot(0, 0)}, refuse},
 	{unix.SYS_SCHED_SETATTR, []condition{isNot(0, 0)}, refuse},
 }
+
+// ioprioWhoProcess is the kind of ioprio_set(2) that names a thread.
+const ioprioWhoProcess = 1
+
+// Arguments of socket calls: the size of struct sockaddr_nl (netlink(7)), and TCP_ULP of tcp(7).
+const (
+	netlinkAddress = unix.SizeofSockaddrNetlink
+	tcpULP         = 31
+)
 
 // socketRules permits the sockets of n and those with which a program asks for the addresses of this host, and pairs
 // of unix sockets.
@@ -132,8 +166,12 @@ func socketRules(n Net) []rule {
 	if n.All {
 		return list
 	}
-	// TCP Fast Open connects without connect(2), so Landlock does not check it.
+	// Landlock does not see that a socket without a name listens, and that TCP_ULP replaces the protocol. A name is
+	// needed only by netlink. TCP Fast Open connects without connect(2), so Landlock does not check it.
 	return append(list,
+		rule{unix.SYS_LISTEN, nil, refuseNet},
+		rule{unix.SYS_BIND, []condition{isNot(2, netlinkAddress)}, refuseNet},
+		rule{unix.SYS_SETSOCKOPT, []condition{is(1, unix.SOL_TCP), is(2, tcpULP)}, refuseNet},
 		rule{unix.SYS_SENDTO, []condition{has(3, unix.MSG_FASTOPEN)}, refuseNet},
 		rule{unix.SYS_SENDMSG, []condition{has(2, unix.MSG_FASTOPEN)}, refuseNet},
 		rule{unix.SYS_SENDMMSG, []condition{has(3, unix.MSG_FASTOPEN)}, refuseNet})

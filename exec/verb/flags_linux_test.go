@@ -17,7 +17,7 @@ func TestFlags(t *testing.T) {
 	s := calltest.NewShellServer(t, p)
 	id := calltest.Background(t, s, "sh", "-c", "echo out; exit 3")
 	calltest.Hostexec(t, s, "wait", id)
-	calltest.InSession(t, s, "create", "one")
+	calltest.HostexecSession(t, s, "create", "one")
 	help, sessions := "Usage: hostexec <command>", "Usage: hostexec session COMMAND"
 	for _, tt := range []struct {
 		words string

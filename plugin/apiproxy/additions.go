@@ -13,8 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/launch"
 )
 
-// wanted returns the container that req asks for. The result is for reading only: the engine gets req.Body.
-func wanted(req *CreateRequest) (launch.Creation, error) {
+// parseCreation returns the container that req asks for. The result is for reading only: the engine gets req.Body.
+func parseCreation(req *CreateRequest) (launch.Creation, error) {
 	var body container.CreateRequest
 	text, err := encode(req.Body)
 	if err == nil {
@@ -41,13 +41,13 @@ func platform(text string) *ocispec.Platform {
 	return &ocispec.Platform{OS: parts[0], Architecture: parts[1], Variant: parts[2]}
 }
 
-// add adds a to tree, the JSON of a request. All other fields stay as they are, also those unknown to this version.
-func add(tree map[string]any, a launch.Additions) error {
-	host, err := child(tree, "HostConfig")
+// addTo adds a to tree, the JSON of a request. All other fields stay as they are, also those unknown to this version.
+func addTo(tree map[string]any, a launch.Additions) error {
+	host, err := objectAt(tree, "HostConfig")
 	if err != nil {
 		return err
 	}
-	labels, err := child(tree, "Labels")
+	labels, err := objectAt(tree, "Labels")
 	if err != nil {
 		return err
 	}
@@ -65,8 +65,8 @@ func add(tree map[string]any, a launch.Additions) error {
 	return appendTo(host, "ExtraHosts", a.ExtraHosts)
 }
 
-// child returns the object at key. If there is none, it creates an empty one.
-func child(tree map[string]any, key string) (map[string]any, error) {
+// objectAt returns the object at key. If there is none, it creates an empty one.
+func objectAt(tree map[string]any, key string) (map[string]any, error) {
 	switch v := tree[key].(type) {
 	case nil:
 		return map[string]any{}, nil

@@ -33,7 +33,7 @@ func TestAdd(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tree, err := decode([]byte(tt.in))
 			if err == nil {
-				err = add(tree, additions)
+				err = addTo(tree, additions)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -52,7 +52,7 @@ func TestAddRefusesOtherTypes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := add(tree, additions); err == nil {
+		if err := addTo(tree, additions); err == nil {
 			t.Errorf("%s is accepted", in)
 		}
 	}
@@ -60,7 +60,7 @@ func TestAddRefusesOtherTypes(t *testing.T) {
 
 func TestAddDirectoryAndHosts(t *testing.T) {
 	tree := map[string]any{"WorkingDir": "", "HostConfig": map[string]any{"ExtraHosts": []any{"a:1.2.3.4"}}}
-	if err := add(tree, launch.Additions{Env: []string{}, WorkingDir: "/src", ExtraHosts: []string{"b:1.2.3.4"}}); err != nil {
+	if err := addTo(tree, launch.Additions{Env: []string{}, WorkingDir: "/src", ExtraHosts: []string{"b:1.2.3.4"}}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := encode(tree)
@@ -74,17 +74,17 @@ func TestWanted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := wanted(&CreateRequest{Body: tree, Name: "n", Platform: "linux/arm64/v8"})
+	got, err := parseCreation(&CreateRequest{Body: tree, Name: "n", Platform: "linux/arm64/v8"})
 	if err != nil || got.Config.Image != "img" || got.Config.Env[0] != "PATH=/x" || got.Host.Binds[0] != "/a:/b" || got.Config.Labels["K"]+got.Config.Labels["k"] != "12" {
 		t.Errorf("wanted = %+v %+v, %v", got.Config, got.Host, err)
 	}
 	if p := got.Platform; p.OS != "linux" || p.Architecture != "arm64" || p.Variant != "v8" || got.Name != "n" {
 		t.Errorf("platform = %+v, name %q", p, got.Name)
 	}
-	if _, err := wanted(&CreateRequest{Body: map[string]any{"Env": "PATH=/x"}}); err == nil {
+	if _, err := parseCreation(&CreateRequest{Body: map[string]any{"Env": "PATH=/x"}}); err == nil {
 		t.Error("an Env that is no list is accepted")
 	}
-	if got, err := wanted(&CreateRequest{Body: map[string]any{}}); err != nil || got.Config == nil || got.Host == nil || got.Platform != nil {
+	if got, err := parseCreation(&CreateRequest{Body: map[string]any{}}); err != nil || got.Config == nil || got.Host == nil || got.Platform != nil {
 		t.Errorf("an empty request: %+v, %v", got, err)
 	}
 }

@@ -84,7 +84,7 @@ func (s *Server) Serve(ctx context.Context, ln *net.UnixListener) error {
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })() // Serve returns its error
 	err := srv.Serve(l)
 	l.closeAll()
-	s.creations.end()
+	s.creations.wait()
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -115,9 +115,9 @@ func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // handler returns the handler of all requests.
 func (s *Server) handler() http.Handler {
-	pass := &httputil.ReverseProxy{
+	reverseProxy := &httputil.ReverseProxy{
 		Rewrite: s.rewrite, Transport: s, FlushInterval: -1, BufferPool: new(buffers),
-		ErrorLog: discard, ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { s.noEngine(w, err) },
+		ErrorLog: discard, ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { s.refuseWithoutEngine(w, err) },
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor == 1 {
@@ -135,13 +135,13 @@ func (s *Server) handler() http.Handler {
 			s.upgrade(w, r)
 			return
 		}
-		pass.ServeHTTP(w, r)
+		reverseProxy.ServeHTTP(w, r)
 	})
 }
 
 // rewrite directs a request to the engine. It restores the headers that ReverseProxy removes for proxies on a network.
 func (s *Server) rewrite(p *httputil.ProxyRequest) {
-	s.aim(p.Out.URL)
+	s.directToEngine(p.Out.URL)
 	p.Out.URL.RawQuery = p.In.URL.RawQuery
 	p.Out.Host = p.In.Host
 	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
@@ -151,8 +151,8 @@ func (s *Server) rewrite(p *httputil.ProxyRequest) {
 	}
 }
 
-// aim sets the scheme, host and base path of u for the engine. The dialer ignores the host.
-func (s *Server) aim(u *url.URL) {
+// directToEngine sets the scheme, host and base path of u for the engine. The dialer ignores the host.
+func (s *Server) directToEngine(u *url.URL) {
 	u.Scheme, u.Host, u.User = "http", "docker", nil
 	if s.base != "" {
 		*u = *u.JoinPath()

@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// maxBody is the maximum size of a create request. An engine has no limit; the largest that is known, with 3,000
+	// maxBody is the maximum size of a create request. Engines have no limit. The largest known request, with 3,000
 	// variables, has 300 kB.
 	maxBody = 16 << 20
 	// maxDepth is the maximum nesting depth of a create request. Valid requests have seven levels.
 	maxDepth = 64
-	// maxParts is the maximum number of keys and values in a create request. Each takes memory: 16 MiB of short numbers
-	// would take 690 MB. The largest request that is known has 3,000 variables.
-	maxParts = 200_000
+	// maxTokens is the maximum number of keys and values in a create request. Each takes memory: 16 MiB of short numbers
+	// would take 690 MB.
+	maxTokens = 200_000
 )
 
 // createType is the type that the engine decodes a create request into.
@@ -37,9 +37,9 @@ var createType = reflect.TypeFor[container.CreateRequest]()
 // spelling, and refuses two keys that differ only in case. Keys of maps, such as labels, may differ in case. decode
 // keeps a key that createType does not have, and treats all keys below it as names of fields.
 func decode(text []byte) (map[string]any, error) {
-	in := &parts{Decoder: json.NewDecoder(bytes.NewReader(text))}
+	in := &tokenReader{Decoder: json.NewDecoder(bytes.NewReader(text))}
 	in.UseNumber()
-	v, err := value(in, createType, 0)
+	v, err := decodeValue(in, createType, 0)
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
@@ -56,23 +56,23 @@ func decode(text []byte) (map[string]any, error) {
 	return tree, nil
 }
 
-// parts reads JSON and counts its keys and values.
-type parts struct {
+// tokenReader reads JSON, and limits the number of its keys and values.
+type tokenReader struct {
 	*json.Decoder
-	read int
+	count int
 }
 
 // next returns the next key or value, or the opening bracket of a value.
-func (p *parts) next() (json.Token, error) {
-	if p.read == maxParts {
-		return nil, fmt.Errorf("it has more than %d keys and values", maxParts)
+func (p *tokenReader) next() (json.Token, error) {
+	if p.count == maxTokens {
+		return nil, fmt.Errorf("it has more than %d keys and values", maxTokens)
 	}
-	p.read++
+	p.count++
 	return p.Token()
 }
 
-// value reads the next value, which an engine decodes into type t. A nil t is a type that this version does not know.
-func value(in *parts, t reflect.Type, depth int) (any, error) {
+// decodeValue reads the next value, which an engine decodes into type t. A nil t is a type that this version does not know.
+func decodeValue(in *tokenReader, t reflect.Type, depth int) (any, error) {
 	tok, err := in.next()
 	if err != nil {
 		return nil, err
@@ -85,11 +85,11 @@ func value(in *parts, t reflect.Type, depth int) (any, error) {
 	}
 	switch tok {
 	case json.Delim('{'):
-		return object(in, t, depth+1)
+		return decodeObject(in, t, depth+1)
 	case json.Delim('['):
 		list := []any{}
 		for in.More() {
-			v, err := value(in, names.JSONElem(t), depth+1)
+			v, err := decodeValue(in, names.JSONElem(t), depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -101,27 +101,27 @@ func value(in *parts, t reflect.Type, depth int) (any, error) {
 	return tok, nil
 }
 
-// object reads the rest of an object.
-func object(in *parts, t reflect.Type, depth int) (map[string]any, error) {
+// decodeObject reads the rest of an object.
+func decodeObject(in *tokenReader, t reflect.Type, depth int) (map[string]any, error) {
 	isMap := t != nil && t.Kind() == reflect.Map
-	all, folded := map[string]any{}, map[string]bool{}
+	all, seen := map[string]any{}, map[string]bool{}
 	for in.More() {
 		tok, err := in.next()
 		if err != nil {
 			return nil, err
 		}
 		key, _ := tok.(string) // always a string here
-		of := names.JSONElem(t)
-		same := key
+		elem := names.JSONElem(t)
+		folded := key
 		if !isMap {
-			key, of = field(t, key)
-			same = fold(key)
+			key, elem = apiField(t, key)
+			folded = fold(key)
 		}
-		if folded[same] {
+		if seen[folded] {
 			return nil, fmt.Errorf("the key %s is there twice, or in another case", strconv.QuoteToASCII(shortened(key)))
 		}
-		folded[same] = true
-		if all[key], err = value(in, of, depth); err != nil {
+		seen[folded] = true
+		if all[key], err = decodeValue(in, elem, depth); err != nil {
 			return nil, err
 		}
 	}
@@ -129,8 +129,8 @@ func object(in *parts, t reflect.Type, depth int) (map[string]any, error) {
 	return all, err
 }
 
-// field returns the API's spelling of a key of a struct t, and the type of its value.
-func field(t reflect.Type, key string) (string, reflect.Type) {
+// apiField returns the API's spelling of a key of a struct t, and the type of its value.
+func apiField(t reflect.Type, key string) (string, reflect.Type) {
 	if spelled, of := names.JSONField(t, func(k string) bool { return strings.EqualFold(k, key) }); of != nil {
 		return spelled, of
 	}

@@ -47,34 +47,34 @@ func (s Selection) selects(labels map[string]string, configured bool) bool {
 	})
 }
 
-// narrow removes from the session the commands that value, the value of LabelProxy, does not name. If value names a
+// limitToLabel removes from the session the commands that value, the value of LabelProxy, does not name. If value names a
 // command that the session does not have, narrow returns an error. Commands that only rules of the configuration allow
 // stay, because they need no --proxy.
-func narrow(rec *state.Session, value string) error {
-	asked, err := parseLabel(value)
-	if err != nil || len(asked) == 0 {
+func limitToLabel(rec *state.Session, value string) error {
+	named, err := parseLabel(value)
+	if err != nil || len(named) == 0 {
 		return err
 	}
-	var more []string
-	for _, name := range asked {
+	var refused []string
+	for _, name := range named {
 		switch {
 		case name == policy.Shell && rec.Shell != nil, slices.Contains(rec.Linked(), name):
 		default:
-			more = append(more, name)
+			refused = append(refused, name)
 		}
 	}
-	if len(more) > 0 {
-		return errAsksForMore(more)
+	if len(refused) > 0 {
+		return errNotAllowed(refused)
 	}
-	rec.Commands = slices.DeleteFunc(slices.Clone(rec.Commands), func(c state.Command) bool { return !slices.Contains(asked, c.Name) })
-	if !slices.Contains(asked, policy.Shell) {
+	rec.Commands = slices.DeleteFunc(slices.Clone(rec.Commands), func(c state.Command) bool { return !slices.Contains(named, c.Name) })
+	if !slices.Contains(named, policy.Shell) {
 		rec.Shell = nil
 	}
 	return nil
 }
 
 // parseLabel returns the names in a value of LabelProxy.
-func parseLabel(value string) (asked []string, err error) {
+func parseLabel(value string) (named []string, err error) {
 	if strings.TrimSpace(value) == "" {
 		return nil, nil
 	}
@@ -83,24 +83,24 @@ func parseLabel(value string) (asked []string, err error) {
 		if err := config.CheckName(name); err != nil {
 			return nil, cli.Hint(fmt.Errorf("label %s: %s: %w", LabelProxy, names.Quoted(shortened(name)), err), "names of commands, separated by commas; actions and paths are the host's to say")
 		}
-		asked = append(asked, name)
+		named = append(named, name)
 	}
-	return asked, nil
+	return named, nil
 }
 
 // maxNamed is the number of commands that a refusal names.
 const maxNamed = 8
 
-// errAsksForMore returns the error for a label that names commands that the host does not allow.
-func errAsksForMore(more []string) error {
-	flags := make([]string, 0, len(more))
-	for _, name := range more[:min(len(more), maxNamed)] {
+// errNotAllowed returns the error for a label that names commands that the host does not allow.
+func errNotAllowed(refused []string) error {
+	flags := make([]string, 0, len(refused))
+	for _, name := range refused[:min(len(refused), maxNamed)] {
 		flag := "--proxy " + name
 		if name == policy.Shell {
 			flag = "--proxy-shell"
 		}
 		flags = append(flags, flag)
 	}
-	return cli.Hint(fmt.Errorf("label %s asks for %s, which this host does not allow it", LabelProxy, strings.Join(more[:min(len(more), maxNamed)], ", ")),
+	return cli.Hint(fmt.Errorf("label %s asks for %s, which this host does not allow it", LabelProxy, strings.Join(refused[:min(len(refused), maxNamed)], ", ")),
 		"docker hostexec with "+strings.Join(flags, " ")+" allows it, and so does services: in the configuration")
 }

@@ -66,7 +66,7 @@ func TestNarrow(t *testing.T) {
 		{strings.Repeat("x", 1<<20), "", false, "names of commands"},
 	} {
 		rec := allowed
-		err := narrow(&rec, tt.label)
+		err := limitToLabel(&rec, tt.label)
 		if hint := cli.HintOf(err); (err == nil) != (tt.hint == "") || !strings.Contains(hint, tt.hint) || err != nil && len(err.Error()) > 500 {
 			t.Errorf("%.50q: %.500v, hint %q, want %q", tt.label, err, hint, tt.hint)
 		}
@@ -78,7 +78,7 @@ func TestNarrow(t *testing.T) {
 		}
 	}
 	none := state.Session{}
-	if err := narrow(&none, "shell"); !strings.Contains(cli.HintOf(err), "--proxy-shell") {
+	if err := limitToLabel(&none, "shell"); !strings.Contains(cli.HintOf(err), "--proxy-shell") {
 		t.Errorf("shells: %v, hint %q", err, cli.HintOf(err))
 	}
 }

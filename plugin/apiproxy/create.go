@@ -17,7 +17,7 @@ import (
 	"github.com/containerd/errdefs"
 
 	"github.com/docker-hostexec/hostexec/plugin/container"
-	watch "github.com/docker-hostexec/hostexec/plugin/watch/container"
+	watchcontainer "github.com/docker-hostexec/hostexec/plugin/watch/container"
 )
 
 const (
@@ -61,8 +61,8 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, version string) 
 	_, _ = w.Write(answer) // fails if the client has left
 }
 
-// createEdited creates the container, and returns the engine's answer. Without Sessions, the body is text, encoded
-// again.
+// createEdited creates the container, and returns the engine's answer. text is the request's body, which even without
+// Sessions is encoded again, so that the engine reads the same as decode.
 func (s *Server) createEdited(ctx context.Context, r *http.Request, req *CreateRequest, text []byte) (*http.Response, []byte, error) {
 	created := func(context.Context, string) error { return nil }
 	if req.Body != nil {
@@ -80,9 +80,9 @@ func (s *Server) createEdited(ctx context.Context, r *http.Request, req *CreateR
 			return nil, nil, errors.Join(err, created(ctx, ""))
 		}
 	}
-	resp, answer, err := s.send(ctx, r, text)
+	resp, answer, err := s.sendCreation(ctx, r, text)
 	if err == nil && resp.StatusCode >= http.StatusBadRequest && req.Refused != nil {
-		resp, answer, err = s.refused(ctx, r, req, resp, answer)
+		resp, answer, err = s.retryRefused(ctx, r, req, resp, answer)
 	}
 	id := ""
 	if err == nil && resp.StatusCode == http.StatusCreated {
@@ -92,7 +92,7 @@ func (s *Server) createEdited(ctx context.Context, r *http.Request, req *CreateR
 	}
 	if err == nil && id != "" {
 		if err = s.mountsSocket(ctx, id); err != nil {
-			_ = container.Remove(ctx, s.Engine, id) // the refusal is the reason, and counts
+			_ = container.Remove(ctx, s.Engine, id) // the client gets the first error
 			id = ""
 		}
 	}
@@ -102,8 +102,8 @@ func (s *Server) createEdited(ctx context.Context, r *http.Request, req *CreateR
 	return resp, answer, err
 }
 
-// refused gives Sessions the engine's refusal of req, and sends req once more if Sessions has edited it.
-func (s *Server) refused(ctx context.Context, r *http.Request, req *CreateRequest, resp *http.Response, answer []byte) (*http.Response, []byte, error) {
+// retryRefused gives Sessions the engine's refusal of req, and sends req once more if Sessions has edited it.
+func (s *Server) retryRefused(ctx context.Context, r *http.Request, req *CreateRequest, resp *http.Response, answer []byte) (*http.Response, []byte, error) {
 	again, err := req.Refused(ctx, errors.New(string(answer)))
 	if err != nil || !again {
 		return resp, answer, err
@@ -112,13 +112,13 @@ func (s *Server) refused(ctx context.Context, r *http.Request, req *CreateReques
 	if err != nil {
 		return nil, nil, err
 	}
-	return s.send(ctx, r, text)
+	return s.sendCreation(ctx, r, text)
 }
 
-// send sends a creation with the given body to the engine, and reads the answer.
-func (s *Server) send(ctx context.Context, r *http.Request, text []byte) (*http.Response, []byte, error) {
+// sendCreation sends a creation with the given body to the engine, and reads the answer.
+func (s *Server) sendCreation(ctx context.Context, r *http.Request, text []byte) (*http.Response, []byte, error) {
 	out := r.Clone(ctx)
-	s.aim(out.URL)
+	s.directToEngine(out.URL)
 	out.RequestURI = ""
 	out.Body, out.ContentLength, out.TransferEncoding = io.NopCloser(bytes.NewReader(text)), int64(len(text)), nil
 	out.Trailer = nil
@@ -127,12 +127,12 @@ func (s *Server) send(ctx context.Context, r *http.Request, text []byte) (*http.
 	}
 	resp, err := s.RoundTrip(out)
 	if err != nil {
-		return nil, nil, noAnswer(s.Engine.DaemonHost(), err)
+		return nil, nil, errNoAnswer(s.Engine.DaemonHost(), err)
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil {
-		return nil, nil, noAnswer(s.Engine.DaemonHost(), err)
+		return nil, nil, errNoAnswer(s.Engine.DaemonHost(), err)
 	}
 	if len(answer) > maxAnswer {
 		return nil, nil, fmt.Errorf("the engine's answer to a creation has more than %d bytes", maxAnswer)
@@ -145,7 +145,7 @@ func (s *Server) send(ctx context.Context, r *http.Request, text []byte) (*http.
 
 // mountsSocket returns an error if container id mounts the proxy's socket.
 func (s *Server) mountsSocket(ctx context.Context, id string) error {
-	if err := watch.RefuseMountOf(ctx, s.Engine, id, s.Socket); err != nil {
+	if err := watchcontainer.RefuseMountOf(ctx, s.Engine, id, s.Socket); err != nil {
 		return &statusError{http.StatusForbidden, fmt.Errorf("the container would get the socket of the API proxy: %w", err)}
 	}
 	return nil
@@ -187,17 +187,17 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 	return text, nil
 }
 
-// inFlight counts the creations that have begun and not ended.
+// inFlight waits for the creations that have begun.
 type inFlight struct {
-	mu    sync.Mutex // guards the field below, and wg from Add during Wait
-	ended bool
-	wg    sync.WaitGroup
+	mu     sync.Mutex // guards closed, and ensures that wg.Add precedes wg.Wait
+	closed bool
+	wg     sync.WaitGroup
 }
 
-// run calls f, unless end has been called.
+// run calls f, unless wait has been called.
 func (i *inFlight) run(f func()) {
 	i.mu.Lock()
-	if i.ended {
+	if i.closed {
 		i.mu.Unlock()
 		return
 	}
@@ -207,10 +207,10 @@ func (i *inFlight) run(f func()) {
 	f()
 }
 
-// end waits for all creations that have begun. After end, run begins no other.
-func (i *inFlight) end() {
+// wait waits for all creations that have begun, and prevents new ones.
+func (i *inFlight) wait() {
 	i.mu.Lock()
-	i.ended = true
+	i.closed = true
 	i.mu.Unlock()
 	i.wg.Wait()
 }

@@ -21,21 +21,21 @@ type statusError struct {
 
 func (e *statusError) Unwrap() error { return e.error }
 
-// noAnswer is the error for an engine that does not answer.
-func noAnswer(host string, err error) error {
+// errNoAnswer is the error for an engine that does not answer.
+func errNoAnswer(host string, err error) error {
 	return &statusError{http.StatusBadGateway, cli.Hint(fmt.Errorf("the engine at %s does not answer: %w", host, err), "docker info, without hostexec")}
 }
 
-func (s *Server) noEngine(w http.ResponseWriter, err error) {
-	refuse(w, noAnswer(s.Engine.DaemonHost(), err))
+func (s *Server) refuseWithoutEngine(w http.ResponseWriter, err error) {
+	refuse(w, errNoAnswer(s.Engine.DaemonHost(), err))
 }
 
 // refuse answers with err in the engine's format. An error without a status is a refusal.
 func refuse(w http.ResponseWriter, err error) {
 	status := http.StatusForbidden
-	var with *statusError
-	if errors.As(err, &with) {
-		status = with.status
+	var statusErr *statusError
+	if errors.As(err, &statusErr) {
+		status = statusErr.status
 	}
 	text := "hostexec: " + err.Error()
 	if next := cli.HintOf(err); next != "" {

@@ -22,16 +22,16 @@ import (
 )
 
 // A client may keep a container although the flags or the configuration have changed: compose compares its own files
-// only. The session of such a container has the commands of its creation.
+// only. The session of such a container keeps the commands that it had at the container's creation.
 
 // labelProjectDir is the label with the directory of a container's compose project.
 const labelProjectDir = "com.docker.compose.project.working_dir"
 
-// existing is a selected container that was there before.
-type existing struct {
+// existingContainer is a selected container that existed before this proxy started.
+type existingContainer struct {
 	container.Summary
-	old  *state.Session // nil: it has no session
-	plan *launch.Plan   // what it would get now
+	session *state.Session // nil: it has no session
+	plan    *launch.Plan   // for a container that is created now with the same labels
 }
 
 // Narrow removes from the sessions of existing containers the commands and variables that the host does not allow any
@@ -42,15 +42,15 @@ func (l *Launcher) Narrow(ctx context.Context) error {
 		return err
 	}
 	for _, e := range all {
-		if e.old == nil {
+		if e.session == nil {
 			continue
 		}
-		less := narrowed(*e.old, e.plan.Record)
-		if reflect.DeepEqual(less, *e.old) {
+		less := restricted(*e.session, e.plan.Record)
+		if reflect.DeepEqual(less, *e.session) {
 			continue
 		}
-		if err := l.replace(ctx, less); err != nil {
-			return fmt.Errorf("container %s: %w", e.old.ContainerName, err)
+		if err := l.replaceSession(ctx, less); err != nil {
+			return fmt.Errorf("container %s: %w", e.session.ContainerName, err)
 		}
 		may := "no command"
 		if left := launch.Allowed(less.Proxied()); len(left) > 0 {
@@ -61,8 +61,8 @@ func (l *Launcher) Narrow(ctx context.Context) error {
 	return nil
 }
 
-// replace saves rec as the record of its session. If a watcher serves the session, a new watcher takes its place.
-func (l *Launcher) replace(ctx context.Context, rec state.Session) error {
+// replaceSession saves rec as the record of its session. If a watcher serves the session, a new watcher takes its place.
+func (l *Launcher) replaceSession(ctx context.Context, rec state.Session) error {
 	st, err := sessions.AskWatcher(ctx, l.store, rec.ID)
 	if err == nil && st != nil {
 		err = sessions.StopWatcher(ctx, l.store.Dir(rec.ID), rec.ID, sessions.DefaultGrace)
@@ -89,18 +89,18 @@ func (l *Launcher) Differences(ctx context.Context) (lines []string, err error) 
 			again = "create it again with docker hostexec compose, up --force-recreate " + names.Quoted(service)
 		}
 		switch {
-		case e.old == nil && e.State == container.StateRunning:
+		case e.session == nil && e.State == container.StateRunning:
 			lines = append(lines, fmt.Sprintf("container %s was created without a session: %s, or docker hostexec attach --proxy COMMAND %[1]s", e.name(), again))
-		case e.old == nil:
+		case e.session == nil:
 			lines = append(lines, fmt.Sprintf("container %s was created without a session: %s", e.name(), again))
-		case !covers(*e.old, e.plan.Record):
+		case !covers(*e.session, e.plan.Record):
 			lines = append(lines, fmt.Sprintf("container %s was created with other commands or flags, and keeps them: %s", e.name(), again))
 		}
 	}
 	return lines, err
 }
 
-func (e existing) name() string {
+func (e existingContainer) name() string {
 	for _, n := range e.Names {
 		if n = strings.TrimPrefix(n, "/"); !strings.Contains(n, "/") {
 			return n
@@ -109,8 +109,8 @@ func (e existing) name() string {
 	return e.ID[:min(len(e.ID), 12)]
 }
 
-// existing returns the selected containers of this directory for which the flags or the configuration name commands.
-func (l *Launcher) existing(ctx context.Context) (all []existing, err error) {
+// existingContainer returns the selected containers of this directory for which the flags or the configuration name commands.
+func (l *Launcher) existing(ctx context.Context) (all []existingContainer, err error) {
 	conf := l.config()
 	given := len(l.opts.Proxies) > 0 || l.opts.Shell != ""
 	if !given && len(conf.Services) == 0 {
@@ -125,19 +125,19 @@ func (l *Launcher) existing(ctx context.Context) (all []existing, err error) {
 		return nil, err
 	}
 	for _, c := range list {
-		e := existing{Summary: c}
+		e := existingContainer{Summary: c}
 		if i := slices.IndexFunc(recs, func(rec state.Session) bool { return rec.Container == c.ID }); i >= 0 {
-			e.old = &recs[i]
+			e.session = &recs[i]
 		}
 		_, configured := conf.Services[c.Labels[state.LabelService]]
-		if !given && !configured || !e.ofDirectory(l.opts.Dir) || e.old != nil && !e.old.StartedLater {
+		if !given && !configured || !e.ofDirectory(l.opts.Dir) || e.session != nil && !e.session.StartedLater {
 			continue
 		}
 		if e.plan, err = l.plan(c.Image, false, c.Labels, conf); err != nil {
 			return nil, fmt.Errorf("container %s: %w", e.name(), err)
 		}
 		if e.plan != nil {
-			_ = narrow(&e.plan.Record, c.Labels[LabelProxy]) // if the label asks for more, the allowed part remains
+			_ = limitToLabel(&e.plan.Record, c.Labels[LabelProxy]) // if the label asks for more, the allowed part remains
 			all = append(all, e)
 		}
 	}
@@ -145,50 +145,47 @@ func (l *Launcher) existing(ctx context.Context) (all []existing, err error) {
 }
 
 // ofDirectory reports whether the container belongs to dir. Other directories may have services of the same names.
-func (e existing) ofDirectory(dir string) bool {
-	if e.old != nil {
-		return e.old.InvokedIn == dir
+func (e existingContainer) ofDirectory(dir string) bool {
+	if e.session != nil {
+		return e.session.InvokedIn == dir
 	}
 	at, ok := e.Labels[labelProjectDir]
 	return ok && filepath.Clean(at) == filepath.Clean(dir)
 }
 
-// narrowed returns old without the commands and variables that now does not have. It never adds anything.
-func narrowed(old, now state.Session) state.Session {
-	less := old
-	less.Commands = nil
+// restricted returns session old without the commands and variables that session now does not have.
+func restricted(old, now state.Session) state.Session {
+	rest := old
+	rest.Commands = nil
 	for _, c := range old.Commands {
 		if i := slices.IndexFunc(now.Commands, func(n state.Command) bool { return n.Name == c.Name }); i >= 0 {
-			if c, may := stricter(c, now.Commands[i]); may {
-				less.Commands = append(less.Commands, c)
+			if c, allowed := stricterCommand(c, now.Commands[i]); allowed {
+				rest.Commands = append(rest.Commands, c)
 			}
 		}
 	}
-	if len(less.Commands) == len(old.Commands) && reflect.DeepEqual(less.Commands, old.Commands) {
-		less.Commands = old.Commands
-	}
-	less.Shell = nil
+	rest.Shell = nil
 	if old.Shell != nil && now.Shell != nil {
-		if sh, may := stricter(*old.Shell, *now.Shell); may {
-			less.Shell = &sh
+		if sh, allowed := stricterCommand(*old.Shell, *now.Shell); allowed {
+			rest.Shell = &sh
 		}
 	}
-	less.PassEnv = kept(old.PassEnv, now.PassEnv)
-	less.NewPrivs = old.NewPrivs && now.NewPrivs
-	return less
+	rest.PassEnv = inBoth(old.PassEnv, now.PassEnv)
+	rest.NewPrivs = old.NewPrivs && now.NewPrivs
+	return rest
 }
 
-// stricter returns c with the stricter action and place of c and now. may is false if now does not allow c at all,
-// because now has another program, or another place that does not contain c's.
-func stricter(c, now state.Command) (less state.Command, may bool) {
+// stricterCommand returns c with the stricter action and place of c and now. allowed is false if now has another
+// program than c, or a place that does not contain c's place.
+func stricterCommand(c, now state.Command) (stricter state.Command, allowed bool) {
 	if c.Path != now.Path && !(c.Found && now.Found) { // PATH may differ between terminals
 		return c, false
 	}
-	if c.Where, may = narrowerPlace(c.Where, now.Where); !may {
+	if c.Where, allowed = narrowerPlace(c.Where, now.Where); !allowed {
 		return c, false
 	}
 	if len(c.In) > 0 || len(now.In) > 0 {
-		if c.In = kept(c.In, now.In); len(c.In) == 0 {
+		if c.In = inBoth(c.In, now.In); len(c.In) == 0 {
 			return c, false
 		}
 	}
@@ -202,28 +199,25 @@ func stricter(c, now state.Command) (less state.Command, may bool) {
 }
 
 // narrowerPlace returns the narrower of two places for a command: old, where the command ran, and now, where it may
-// run. The host is the widest place and contains all others. A nil place means: the configuration decides. may is false
-// if neither place contains the other, or if the command would move from the host into a container.
-func narrowerPlace(old, now *state.ContainerSpec) (place *state.ContainerSpec, may bool) {
-	wide := func(p *state.ContainerSpec) bool { return p == nil || *p == state.ContainerSpec{} }
+// run. The host is the widest place and contains all others. A nil place means: the configuration decides. allowed is
+// false if neither place contains the other, or if the command would move from the host into a container.
+func narrowerPlace(old, now *state.ContainerSpec) (place *state.ContainerSpec, allowed bool) {
+	onHost := func(p *state.ContainerSpec) bool { return p == nil || *p == state.ContainerSpec{} }
 	switch {
-	case wide(old) && (now == nil || *now == state.ContainerSpec{Sandboxed: true}):
+	case onHost(old) && (now == nil || *now == state.ContainerSpec{Sandboxed: true}):
 		return now, true
-	case wide(now):
+	case onHost(now):
 		return old, true
 	}
 	return old, old != nil && *old == *now
 }
 
-// kept returns the values that are in both old and now.
-func kept(old, now []string) []string {
-	if !slices.ContainsFunc(old, func(v string) bool { return !slices.Contains(now, v) }) {
-		return old
-	}
+// inBoth returns the values that are in both old and now.
+func inBoth(old, now []string) []string {
 	return slices.DeleteFunc(slices.Clone(old), func(v string) bool { return !slices.Contains(now, v) })
 }
 
-// covers reports whether old, after it was narrowed, has everything that now has.
+// covers reports whether old, a restricted session, has every command and variable of now.
 func covers(old, now state.Session) bool {
 	has := func(all []state.Command, c state.Command) bool {
 		return slices.ContainsFunc(all, func(o state.Command) bool {
@@ -239,8 +233,8 @@ func covers(old, now state.Session) bool {
 	if now.Shell != nil && (old.Shell == nil || !has([]state.Command{*old.Shell}, *now.Shell)) {
 		return false
 	}
-	more := func(v string) bool { return !slices.Contains(old.PassEnv, v) }
-	return !slices.ContainsFunc(now.PassEnv, more) && (old.NewPrivs || !now.NewPrivs) && old.Workspace == now.Workspace && old.WorkdirHost == now.WorkdirHost
+	missing := func(v string) bool { return !slices.Contains(old.PassEnv, v) }
+	return !slices.ContainsFunc(now.PassEnv, missing) && (old.NewPrivs || !now.NewPrivs) && old.Workspace == now.Workspace && old.WorkdirHost == now.WorkdirHost
 }
 
 // config returns the configuration for the directory and the workspace of the flags.

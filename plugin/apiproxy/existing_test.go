@@ -39,7 +39,7 @@ func TestNarrowed(t *testing.T) {
 		{"another", session("", "make", "allow"), session("", "git", "allow"), "", false},
 		{"an action that is none", session("", "make", "allow"), session("", "make", "?"), "make=?", true},
 	} {
-		got := narrowed(tt.old, tt.now)
+		got := restricted(tt.old, tt.now)
 		text := ""
 		for _, c := range got.Proxied() {
 			text += fmt.Sprintf(" %s=%s", c.Name, c.Action)
@@ -81,7 +81,7 @@ func TestNarrowedPlace(t *testing.T) {
 		{"a shell in fewer containers", at("/a", true, nil, "c", "d"), at("/a", true, nil, "d"), at("/a", true, nil, "d")},
 		{"a shell on the host", at("/a", true, nil, "c"), at("/a", true, nil), nil},
 	} {
-		got := narrowed(state.Session{Commands: []state.Command{*tt.old}, Shell: tt.old}, state.Session{Commands: []state.Command{*tt.now}, Shell: tt.now})
+		got := restricted(state.Session{Commands: []state.Command{*tt.old}, Shell: tt.old}, state.Session{Commands: []state.Command{*tt.now}, Shell: tt.now})
 		switch {
 		case tt.want == nil && (len(got.Commands) > 0 || got.Shell != nil):
 			t.Errorf("%s: %+v stays", tt.name, got.Commands)
@@ -93,7 +93,7 @@ func TestNarrowedPlace(t *testing.T) {
 
 func TestNarrowedFlags(t *testing.T) {
 	old := state.Session{PassEnv: []string{"A", "B"}, NewPrivs: true}
-	got := narrowed(old, state.Session{PassEnv: []string{"B", "C"}})
+	got := restricted(old, state.Session{PassEnv: []string{"B", "C"}})
 	if len(got.PassEnv) != 1 || got.PassEnv[0] != "B" || got.NewPrivs {
 		t.Errorf("narrowed = %+v", got)
 	}
@@ -103,14 +103,14 @@ func TestNarrowedFlags(t *testing.T) {
 }
 
 func TestOfDirectory(t *testing.T) {
-	compose := existing{Summary: container.Summary{Labels: map[string]string{labelProjectDir: "/src/app/"}}}
-	own := existing{Summary: compose.Summary, old: &state.Session{InvokedIn: "/elsewhere"}}
+	compose := existingContainer{Summary: container.Summary{Labels: map[string]string{labelProjectDir: "/src/app/"}}}
+	own := existingContainer{Summary: compose.Summary, session: &state.Session{InvokedIn: "/elsewhere"}}
 	for _, tt := range []struct {
-		e    existing
+		e    existingContainer
 		dir  string
 		want bool
 	}{
-		{compose, "/src/app", true}, {compose, "/src", false}, {existing{}, "/src/app", false}, {existing{}, "", false},
+		{compose, "/src/app", true}, {compose, "/src", false}, {existingContainer{}, "/src/app", false}, {existingContainer{}, "", false},
 		{own, "/elsewhere", true}, {own, "/src/app", false},
 	} {
 		if got := tt.e.ofDirectory(tt.dir); got != tt.want {

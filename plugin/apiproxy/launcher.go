@@ -32,11 +32,11 @@ type Launcher struct {
 	followers sync.WaitGroup
 	resuming  sync.Mutex // held while a watcher is started for a session that has none
 
-	mu       sync.Mutex        // guards the fields below
-	notes    []string          // see Notes
-	tell     func(line string) // gets notes instead, if it is not nil
-	selected int               // containers that were to get a session
-	others   int               // created containers that were not selected
+	mu         sync.Mutex        // guards the fields below
+	notes      []string          // see Notes
+	report     func(line string) // gets notes instead, if it is not nil
+	selected   int               // containers that were to get a session
+	unselected int               // created containers that were not selected
 }
 
 // NewLauncher returns a Launcher. It checks the flags and the configuration as run does, and warns of the parts of the
@@ -65,25 +65,26 @@ func NewLauncher(dockerCLI command.Cli, opts launch.Options, selection Selection
 // Close waits for the goroutines that Start has started. They end within some seconds.
 func (l *Launcher) Close() { l.followers.Wait() }
 
-// Notes returns lines for people about the sessions so far. Print them after COMMAND, which may use the terminal.
+// Notes returns messages about the sessions so far. Print them after COMMAND, which may use the terminal, has ended.
 func (l *Launcher) Notes() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	notes := slices.Clone(l.notes)
-	if l.others > 0 && l.selected == 0 {
+	if l.unselected > 0 && l.selected == 0 {
 		notes = append(notes, "warning: no container was selected: use --service, --label or --all, or give containers the label "+LabelProxy)
 	}
 	return notes
 }
 
-// TellAtOnce calls tell with each line so far, and later with each new line. Only one goroutine at a time calls tell.
-func (l *Launcher) TellAtOnce(tell func(line string)) {
+// ReportNotes calls report with each line so far, and later with each new line. Only one goroutine at a time calls
+// report.
+func (l *Launcher) ReportNotes(report func(line string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, line := range l.notes {
-		tell(line)
+		report(line)
 	}
-	l.notes, l.tell = nil, tell
+	l.notes, l.report = nil, report
 }
 
 // count notes that a container is created, and whether it is selected.
@@ -93,7 +94,7 @@ func (l *Launcher) count(selected bool) {
 	if selected {
 		l.selected++
 	} else {
-		l.others++
+		l.unselected++
 	}
 }
 
@@ -101,8 +102,8 @@ func (l *Launcher) note(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	line := escaped(fmt.Sprintf(format, args...))
-	if l.tell != nil {
-		l.tell(line)
+	if l.report != nil {
+		l.report(line)
 		return
 	}
 	l.notes = append(l.notes, line)
@@ -113,7 +114,7 @@ func (l *Launcher) Create(ctx context.Context, req *CreateRequest) (created func
 	if req.Body == nil {
 		return nil, nil
 	}
-	want, err := wanted(req)
+	want, err := parseCreation(req)
 	if err != nil {
 		return nil, &statusError{http.StatusBadRequest, err}
 	}
@@ -128,9 +129,9 @@ func (l *Launcher) Create(ctx context.Context, req *CreateRequest) (created func
 		return nil, err
 	}
 	if p == nil {
-		return func(ctx context.Context, id string) error { return l.createdOther(ctx, id, labels) }, nil
+		return func(ctx context.Context, id string) error { return l.createdUnselected(ctx, id, labels) }, nil
 	}
-	if err := narrow(&p.Record, labels[LabelProxy]); err != nil {
+	if err := limitToLabel(&p.Record, labels[LabelProxy]); err != nil {
 		return nil, err
 	}
 	if missing { // the client may pull it, and create the container again
@@ -141,17 +142,17 @@ func (l *Launcher) Create(ctx context.Context, req *CreateRequest) (created func
 			return launch.RemoveUnprepared(l.cli.Client(), id, want.Config.Image)
 		}, nil
 	}
-	// The watcher must not end with the client: the engine's answer decides what becomes of the session.
+	// The watcher must not end with the client: the engine may create the container nevertheless.
 	s, err := launch.Begin(context.WithoutCancel(ctx), l.cli, p)
 	if err != nil {
 		return nil, err
 	}
 	s.Tell = func(text string) { l.note("container %s: %s", cmp.Or(want.Name, s.ID[:min(len(s.ID), 12)]), text) }
-	return l.begun(ctx, s, req, want)
+	return l.addSession(ctx, s, req, want)
 }
 
-// begun adds to req the additions of s, a session that has begun. The returned function binds s to the container.
-func (l *Launcher) begun(ctx context.Context, s *launch.Launch, req *CreateRequest, want launch.Creation) (created func(context.Context, string) error, err error) {
+// addSession adds to req what the container of session s needs. The returned function binds s to the container.
+func (l *Launcher) addSession(ctx context.Context, s *launch.Launch, req *CreateRequest, want launch.Creation) (created func(context.Context, string) error, err error) {
 	api := l.cli.Client()
 	text, err := encode(req.Body)
 	if err != nil {
@@ -159,7 +160,7 @@ func (l *Launcher) begun(ctx context.Context, s *launch.Launch, req *CreateReque
 	}
 	adds, err := s.Additions(ctx, api, want)
 	if err == nil {
-		err = add(req.Body, adds)
+		err = addTo(req.Body, adds)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Finish())
@@ -171,7 +172,7 @@ func (l *Launcher) begun(ctx context.Context, s *launch.Launch, req *CreateReque
 		}
 		adds = *others
 		if req.Body, err = decode(text); err == nil {
-			err = add(req.Body, adds)
+			err = addTo(req.Body, adds)
 		}
 		return true, err
 	}

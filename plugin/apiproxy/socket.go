@@ -62,7 +62,7 @@ func (s *Socket) listen(store *state.Store, path string) (err error) {
 	}
 	if path != "" {
 		if s.Path, err = freePath(path); err == nil {
-			err = replaceable(store, filepath.Dir(s.Path))
+			err = checkSocketDir(store, filepath.Dir(s.Path))
 		}
 	} else {
 		s.Path, err = s.privatePath()
@@ -107,8 +107,8 @@ func removeRuntime(dir string) error {
 
 func runtimeFile(dir string) string { return filepath.Join(dir, "runtime") }
 
-// freePath returns path as an absolute path without links in its directories. It returns an error unless path is free,
-// or has the socket of a proxy that was killed.
+// freePath returns path as an absolute path without links in its directories. At path there may be nothing, or the
+// socket of a proxy that was killed.
 func freePath(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	var dir string
@@ -135,25 +135,25 @@ func freePath(path string) (string, error) {
 	return abs, nil
 }
 
-// replaceable returns an error if somebody else could replace a socket in dir by their own. Clients would then send
-// secrets to that person's process instead of the engine.
-func replaceable(store *state.Store, dir string) error {
-	instead := "name a path in a directory that only you can write"
+// checkSocketDir returns an error if another user or a container could replace a socket in dir. Clients would then send
+// secrets to a foreign process instead of the engine.
+func checkSocketDir(store *state.Store, dir string) error {
+	hint := "name a path in a directory that only you can write"
 	fi, err := os.Stat(dir)
 	if err == nil && fi.Mode().Perm()&0o002 != 0 && fi.Mode()&fs.ModeSticky == 0 {
-		return cli.Hint(fmt.Errorf("--listen: every user could replace a socket in %s", names.Quoted(dir)), instead)
+		return cli.Hint(fmt.Errorf("--listen: every user could replace a socket in %s", names.Quoted(dir)), hint)
 	}
-	written, werr := launch.ContainersWrite(store, dir)
+	writable, werr := launch.ContainersWrite(store, dir)
 	if err := errors.Join(err, werr); err != nil {
 		return fmt.Errorf("--listen: %w", err)
 	}
-	if written {
-		return cli.Hint(fmt.Errorf("--listen: a container could replace a socket in %s", names.Quoted(dir)), instead)
+	if writable {
+		return cli.Hint(fmt.Errorf("--listen: a container could replace a socket in %s", names.Quoted(dir)), hint)
 	}
 	return nil
 }
 
-// Host returns what clients call the proxy in DOCKER_HOST.
+// Host returns the value of DOCKER_HOST for clients of the proxy.
 func (s *Socket) Host() string { return "unix://" + s.Path }
 
 // Close removes the socket and its directory.

@@ -34,7 +34,7 @@ func (l *Launcher) Start(ctx context.Context, ref string) error {
 	api := l.cli.Client()
 	c, err := api.ContainerInspect(ctx, ref)
 	if err != nil {
-		return nil // the engine has the better message
+		return nil // the engine's own message is better
 	}
 	i := slices.IndexFunc(recs, func(rec state.Session) bool { return rec.Container == c.ID })
 	if i < 0 {
@@ -59,7 +59,7 @@ func (l *Launcher) Start(ctx context.Context, ref string) error {
 		return l.resumeOnce(ctx, rec)
 	}
 	if st.State == control.StateWaiting && c.State.Status != container.StateCreated {
-		l.follow(context.WithoutCancel(ctx), api, rec)
+		l.resumeAfterStart(context.WithoutCancel(ctx), api, rec)
 	}
 	return nil
 }
@@ -91,9 +91,9 @@ func (l *Launcher) resume(ctx context.Context, rec state.Session) error {
 func (l *Launcher) refuseStart(api client.APIClient, rec state.Session, c container.InspectResponse, err error) error {
 	err = fmt.Errorf("container %s: %w", rec.ContainerName, err)
 	if c.State.Status != container.StateCreated {
-		return cli.Hint(err, "the container is kept, but not started: undo what its mount leads to now, or create it again with other mounts (docker cp copies its files)")
+		return cli.Hint(err, "the container is kept, but not started: restore the target of its mount, or create it again with other mounts (docker cp copies its files)")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), removal)
+	ctx, cancel := context.WithTimeout(context.Background(), removeTimeout) // the client may have left
 	defer cancel()
 	if rerr := remover.Remove(ctx, api, c.ID); rerr != nil {
 		return errors.Join(err, rerr)
@@ -105,15 +105,15 @@ func (l *Launcher) refuseStart(api client.APIClient, rec state.Session, c contai
 }
 
 const (
-	// removal is the time limit for the removal of a container.
-	removal = 10 * time.Second
+	// removeTimeout is the time limit for the removal of a container.
+	removeTimeout = 10 * time.Second
 	// startTimeout is the time limit for the start of a container whose watcher may be ending.
 	startTimeout = 5 * time.Second
 )
 
-// follow resumes the session of a container whose watcher has ended while the engine started the container: a watcher
+// resumeAfterStart resumes the session of a container whose watcher has ended while the engine started the container: a watcher
 // waits some seconds for a container that has stopped.
-func (l *Launcher) follow(ctx context.Context, api client.APIClient, rec state.Session) {
+func (l *Launcher) resumeAfterStart(ctx context.Context, api client.APIClient, rec state.Session) {
 	// ends when the container runs and is served, or after startTimeout; Close waits for it.
 	l.followers.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, startTimeout)

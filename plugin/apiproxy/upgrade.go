@@ -34,30 +34,30 @@ func isUpgrade(r *http.Request) bool {
 	if len(all) >= 3 && strings.EqualFold(all[len(all)-1], "attach") {
 		return true
 	}
-	return r.Method == http.MethodPost && execStart(r.URL.Path)
+	return r.Method == http.MethodPost && isExecStart(r.URL.Path)
 }
 
-func execStart(path string) bool {
+func isExecStart(path string) bool {
 	parts := strings.Split(path, "/")
 	return len(parts) > 3 && parts[len(parts)-1] == "start" && parts[len(parts)-3] == "exec"
 }
 
-// upgrade passes on a request on a connection of its own, and then the bytes of both directions until both have ended.
-// The end of one direction is passed on: stdin of a container ends before its output.
+// upgrade sends a request to the engine on a new connection, and then copies the bytes of both directions until both
+// have ended. It passes on the end of each direction: stdin of a container ends before its output.
 func (s *Server) upgrade(w http.ResponseWriter, r *http.Request) {
 	engine, err := s.Engine.Dialer()(r.Context())
 	if err != nil {
-		s.noEngine(w, err)
+		s.refuseWithoutEngine(w, err)
 		return
 	}
 	defer engine.Close()
-	in, resp, err := s.ask(engine, r)
+	in, resp, err := s.sendUpgrade(engine, r)
 	if err != nil {
-		s.noEngine(w, err)
+		s.refuseWithoutEngine(w, err)
 		return
 	}
-	if !streams(resp) {
-		answer(w, resp)
+	if !isStream(resp) {
+		writeResponse(w, resp)
 		return
 	}
 	conn, buffered, err := http.NewResponseController(w).Hijack()
@@ -65,18 +65,18 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request) {
 		return // HTTP/1 can be hijacked
 	}
 	defer conn.Close()
-	if head(conn, resp) != nil {
+	if writeHead(conn, resp) != nil {
 		return
 	}
-	pump(conn.(halfCloser), buffered.Reader, engine, in)
+	copyBoth(conn.(halfCloser), buffered.Reader, engine, in)
 }
 
-// ask sends r to the engine and reads the header of the answer.
-func (s *Server) ask(engine net.Conn, r *http.Request) (*bufio.Reader, *http.Response, error) {
+// sendUpgrade sends r to the engine and reads the header of the answer.
+func (s *Server) sendUpgrade(engine net.Conn, r *http.Request) (*bufio.Reader, *http.Response, error) {
 	out := r.Clone(r.Context())
-	s.aim(out.URL)
+	s.directToEngine(out.URL)
 	out.Host = r.Host
-	out.Header.Del("Expect") // the body is here already, and 100 Continue would be taken for the answer
+	out.Header.Del("Expect") // out has its body, and ReadResponse would take 100 Continue for the answer
 	if _, has := out.Header["User-Agent"]; !has {
 		out.Header.Set("User-Agent", "") // Write would add one
 	}
@@ -88,18 +88,18 @@ func (s *Server) ask(engine net.Conn, r *http.Request) (*bufio.Reader, *http.Res
 	return in, resp, err
 }
 
-// streams reports whether a stream follows the header of resp. An answer whose end is known, by a length or by chunks,
-// is no stream, whatever its type: the next request may follow on the connection.
-func streams(resp *http.Response) bool {
+// isStream reports whether a stream follows the header of resp. An answer with a length or in chunks is no stream,
+// whatever its type, because the next request may follow on the connection.
+func isStream(resp *http.Response) bool {
 	media := resp.Header.Get("Content-Type")
 	return resp.StatusCode == http.StatusSwitchingProtocols ||
 		resp.StatusCode == http.StatusOK && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 &&
 			(media == "application/vnd.docker.raw-stream" || media == "application/vnd.docker.multiplexed-stream")
 }
 
-// head writes the header of a stream. Response.Write would declare an empty body, and HTTP libraries would then not
+// writeHead writes the header of a stream. Response.Write would declare an empty body, and HTTP libraries would then not
 // read the stream.
-func head(w io.Writer, resp *http.Response) error {
+func writeHead(w io.Writer, resp *http.Response) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "HTTP/1.1 %s\r\n", resp.Status)
 	_ = resp.Header.Write(&b) // a buffer takes everything
@@ -108,41 +108,41 @@ func head(w io.Writer, resp *http.Response) error {
 	return err
 }
 
-// answer passes on an answer that is no stream, such as an error.
-func answer(w http.ResponseWriter, resp *http.Response) {
+// writeResponse passes on an answer that is no stream, such as an error.
+func writeResponse(w http.ResponseWriter, resp *http.Response) {
 	defer resp.Body.Close()
 	for name, v := range resp.Header {
 		w.Header()[name] = v
 	}
 	w.WriteHeader(resp.StatusCode)
-	_, _ = carry(flusher{w, http.NewResponseController(w)}, resp.Body) // fails if the client or the engine has left
+	_, _ = copyStream(flushingWriter{w, http.NewResponseController(w)}, resp.Body) // fails if the client or the engine has left
 }
 
-// flusher sends each write at once.
-type flusher struct {
+// flushingWriter sends each write at once.
+type flushingWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 }
 
-func (f flusher) Write(p []byte) (int, error) {
+func (f flushingWriter) Write(p []byte) (int, error) {
 	n, err := f.ResponseWriter.Write(p)
 	return n, errors.Join(err, f.control.Flush())
 }
 
-// halfCloser is a connection whose one direction can end before the other.
+// halfCloser is a connection of which one direction can end before the other.
 type halfCloser interface {
 	net.Conn
 	CloseRead() error
 	CloseWrite() error
 }
 
-// pump copies both directions until both have ended. fromClient and fromEngine read the connections behind what is
-// buffered.
-func pump(client halfCloser, fromClient io.Reader, engine net.Conn, fromEngine io.Reader) {
+// copyBoth copies both directions until both have ended. fromClient and fromEngine are the connections' buffered
+// readers.
+func copyBoth(client halfCloser, fromClient io.Reader, engine net.Conn, fromEngine io.Reader) {
 	var wg sync.WaitGroup
 	// ends when the client has ended its direction or its connection, or the engine reads no more
 	wg.Go(func() {
-		rerr, werr := carry(engine, fromClient)
+		rerr, werr := copyStream(engine, fromClient)
 		switch {
 		case rerr != nil:
 			engine.Close() // the client is gone
@@ -152,7 +152,7 @@ func pump(client halfCloser, fromClient io.Reader, engine net.Conn, fromEngine i
 			closeWrite(engine)
 		}
 	})
-	rerr, werr := carry(client, fromEngine)
+	rerr, werr := copyStream(client, fromEngine)
 	if rerr == nil && werr == nil {
 		werr = client.CloseWrite()
 	}
@@ -170,8 +170,9 @@ func closeWrite(c net.Conn) {
 	}
 }
 
-// carry copies in to out until in ends. rerr is the error of reading from in, werr that of writing to out.
-func carry(out io.Writer, in io.Reader) (rerr, werr error) {
+// copyStream copies in to out until in ends. It returns the error of reading and the error of writing, because their
+// causes are on different sides.
+func copyStream(out io.Writer, in io.Reader) (rerr, werr error) {
 	b := make([]byte, streamBuffer)
 	for {
 		n, err := in.Read(b)

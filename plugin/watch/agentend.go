@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// AgentGrace is how long an agent has between TERM and KILL, unless a person sets another time. It is
-// the same in both modes, whatever ends the agent.
+// AgentGrace is the time between TERM and KILL for an agent, unless a person sets another time. It is the same in both
+// modes, and for all reasons.
 const AgentGrace = 10 * time.Second
 
-// AgentEnd ends the agent of a session: it is asked to end, and killed when its time is up.
+// AgentEnd ends the agent of a session: first with TERM, and later with KILL.
 type AgentEnd struct {
-	Asked, Deadline context.Context // done when the agent is to end, and when it is killed
+	Asked, Deadline context.Context // done when the agent gets TERM, and when it gets KILL
 	ask, kill       context.CancelFunc
 	stopped         atomic.Pointer[StopError] // set if the whole session is to end, not only the agent
 }
@@ -34,10 +34,10 @@ func (e *AgentEnd) Within(grace time.Duration) {
 		e.kill()
 		return
 	}
-	time.AfterFunc(grace, e.kill) // once the agent has ended, it does nothing
+	time.AfterFunc(grace, e.kill) // does nothing if the agent has ended
 }
 
-// Stopped returns why the whole session is to end, or nil if only the agent is.
+// Stopped returns the reason why the whole session ends, or nil if only the agent ends.
 func (e *AgentEnd) Stopped() error {
 	if why := e.stopped.Load(); why != nil {
 		return *why
@@ -45,14 +45,15 @@ func (e *AgentEnd) Stopped() error {
 	return nil
 }
 
-// StopError is the cause that ends a session, with the time between TERM and KILL for its commands.
+// StopError is the cause of the end of a session that a person stops. It has the time between TERM and KILL for
+// commands.
 type StopError struct{ grace time.Duration }
 
 func (e StopError) Error() string        { return ErrStopped.Error() }
 func (e StopError) Is(target error) bool { return target == ErrStopped }
 func (e StopError) Grace() time.Duration { return e.grace }
 
-// gracefulError is why a session ends, with the time between TERM and KILL for its commands.
+// gracefulError is any other cause, with the time between TERM and KILL for commands.
 type gracefulError struct {
 	error
 	grace time.Duration
@@ -61,7 +62,7 @@ type gracefulError struct {
 func (e gracefulError) Unwrap() error        { return e.error }
 func (e gracefulError) Grace() time.Duration { return e.grace }
 
-// graceful returns why the session ends, with the time that a person has set for all that it ends.
+// graceful adds to why the time between TERM and KILL that a person has set.
 func (e *AgentEnd) graceful(why error) error {
 	if set := e.stopped.Load(); set != nil && why != nil {
 		return gracefulError{why, set.grace}

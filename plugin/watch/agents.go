@@ -14,8 +14,8 @@ import (
 // agentsFile is the file in a session's share that tells agents about the policy.
 const agentsFile = "AGENTS.md"
 
-// AgentRules returns what an agent should know about the policy as it is now, and writes it into the share if that has
-// something else. It returns "" before a caller is known.
+// AgentRules returns a description of the current policy for agents, or "" before the first container is known. It
+// updates the share's copy.
 func (c *Calls) AgentRules() string {
 	sc := c.Server.State()
 	if sc == nil {
@@ -27,14 +27,14 @@ func (c *Calls) AgentRules() string {
 
 func agentRules(sc *call.SessionState) string { return verb.Agents(sc.Policy, sc.Git.Known()) }
 
-// writeAgentsLocked writes what an agent should know into the share, if it has changed.
+// writeAgentsLocked writes the description for agents into the share, if it has changed.
 func (c *Calls) writeAgentsLocked() {
 	text := agentRules(c.Server.State())
 	if text == c.agents {
 		return
 	}
 	if err := carrier.WriteFile(state.ShareDir(c.record.Dir), agentsFile, strings.TrimSuffix(text, "\n")); err != nil {
-		c.log.Error("write for agents", "error", err)
+		c.log.Error("write "+agentsFile, "error", err)
 		return
 	}
 	c.agents = text

@@ -22,7 +22,7 @@ func TestAuditing(t *testing.T) {
 		{config.Audit{Rotate: 5, Keep: 2}, 5, 2},
 		{config.Audit{Rotate: config.Never, Keep: config.Never}, 0, 0},
 	} {
-		if o := auditing(tt.c); o.Rotate != tt.rotate || o.Keep != tt.keep {
+		if o := auditOptions(tt.c); o.Rotate != tt.rotate || o.Keep != tt.keep {
 			t.Errorf("%+v: rotated at %d, %d kept, want %d and %d", tt.c, o.Rotate, o.Keep, tt.rotate, tt.keep)
 		}
 	}

@@ -25,19 +25,18 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// CallContainers runs commands in containers: fresh ones for single calls, and other containers for their
-// shells.
+// CallContainers runs commands in containers: a new container for each call, and running containers for shells.
 type CallContainers struct {
 	record     *Record
 	log        *slog.Logger
 	session    func() (Engine, error)            // connects to the session's engine
-	another    func(host string) (Engine, error) // connects to an engine by its DOCKER_HOST value
+	connectTo  func(host string) (Engine, error) // connects to an engine by its DOCKER_HOST value
 	containers *container.Containers
-	others     engines
+	engines    otherEngines
 }
 
-func newCallContainers(record *Record, session func() (Engine, error), another func(string) (Engine, error), host *executor.Host, log *slog.Logger) *CallContainers {
-	c := &CallContainers{record: record, log: log, session: session, another: another}
+func newCallContainers(record *Record, session func() (Engine, error), connectTo func(string) (Engine, error), host *executor.Host, log *slog.Logger) *CallContainers {
+	c := &CallContainers{record: record, log: log, session: session, connectTo: connectTo}
 	c.containers = &container.Containers{
 		Session: record.ID,
 		Home:    record.Store.Home,
@@ -50,38 +49,37 @@ func newCallContainers(record *Record, session func() (Engine, error), another f
 	return c
 }
 
-// engines are the engines that commands' containers are made at, other than the session's.
-type engines struct {
+// otherEngines are the engines of call containers, other than the session's engine.
+type otherEngines struct {
 	mu    sync.Mutex // guards the field below
 	known map[string]Engine
 }
 
-// engine connects to the engine at host, or the session's if that is empty.
+// engine connects to the engine at host, or to the session's engine if host is empty.
 func (c *CallContainers) engine(host string) (container.Engine, error) {
 	if host == "" {
 		return c.session()
 	}
-	c.others.mu.Lock()
-	defer c.others.mu.Unlock()
-	if api, ok := c.others.known[host]; ok {
+	c.engines.mu.Lock()
+	defer c.engines.mu.Unlock()
+	if api, ok := c.engines.known[host]; ok {
 		return api, nil
 	}
-	if err := c.record.Store.AddCallEngine(host); err != nil { // prune would not find the containers there
+	if err := c.record.Store.AddCallEngine(host); err != nil { // without it, prune does not find the containers there
 		return nil, err
 	}
-	api, err := c.another(host)
+	api, err := c.connectTo(host)
 	if err != nil {
 		return nil, err
 	}
-	if c.others.known == nil {
-		c.others.known = map[string]Engine{}
+	if c.engines.known == nil {
+		c.engines.known = map[string]Engine{}
 	}
-	c.others.known[host] = api
+	c.engines.known[host] = api
 	return api, nil
 }
 
-// elsewhere returns a session state's Elsewhere. The containers of calls get the directories of the session's
-// container.
+// elsewhere implements call.SessionState.Elsewhere. Call containers get the directories of the session's container.
 func (c *CallContainers) elsewhere(dirs *mount.Table) func(policy.Place, string, string) (call.Runner, string, error) {
 	return func(p policy.Place, cwd, copies string) (call.Runner, string, error) {
 		mounts, at := dirs.Share(cwd)
@@ -103,8 +101,7 @@ func (c *CallContainers) elsewhere(dirs *mount.Table) func(policy.Place, string,
 	}
 }
 
-// socketsOf returns the sockets of the session's engine and of that at host, where they are
-// sockets.
+// socketsOf returns the paths of the unix sockets of the session's engine and of the engine at host.
 func (c *CallContainers) socketsOf(host string) (sockets []string) {
 	hosts := []string{host}
 	if api, err := c.session(); err == nil {
@@ -118,16 +115,15 @@ func (c *CallContainers) socketsOf(host string) (sockets []string) {
 	return sockets
 }
 
-// commandMounts returns those of mounts that the container of a command in cwd gets. It leaves out mounts in
-// which the caller could replace files of hostexec, and mounts that would give it the host, such as engine
-// sockets. home is the state directory; only workspace in it belongs to the caller. A call from below one of
-// these mounts cannot be served.
+// commandMounts returns the mounts of the container of a command in cwd. It leaves out mounts in which the caller could
+// replace files of hostexec, and mounts that would give it the host, such as engine sockets. A call from below one of
+// these mounts gets an error. home is the state directory; only workspace in it belongs to the caller.
 func commandMounts(mounts []mount.Point, cwd, copies, home, workspace string, sockets []string) (kept []mount.Point, err error) {
 	for _, m := range mounts {
 		why := ""
 		switch {
 		case names.Within(m.Target, state.Target):
-			continue // the container has something else there
+			continue // the call container has its own files there
 		case names.Within(state.Target, m.Target), copies != "" && names.Within(filepath.Clean(copies), m.Target):
 			why = "what hostexec puts into the command's container would be below it"
 		case m.Source != "" && container.EngineIn(m.Source, sockets...):
@@ -143,12 +139,12 @@ func commandMounts(mounts []mount.Point, cwd, copies, home, workspace string, so
 		}
 	}
 	if slices.ContainsFunc(kept, func(m mount.Point) bool { return m.Source != "" && names.Within(cwd, m.Target) }) {
-		err = nil // there is a nearer one
+		err = nil // a kept mount contains cwd
 	}
 	return kept, err
 }
 
-// find returns the container ref for a shell to live in; exact wants its name.
+// find returns the container ref for a shell. If exact is set, ref must be its name.
 func (c *CallContainers) find(ctx context.Context, ref string, exact bool) (shell.Container, error) {
 	api, err := c.session()
 	if err != nil {
@@ -159,17 +155,17 @@ func (c *CallContainers) find(ctx context.Context, ref string, exact bool) (shel
 	})
 }
 
-// findExact is a session state's Inside.
+// findExact implements call.SessionState.Inside.
 func (c *CallContainers) findExact(ctx context.Context, name string) (shell.Container, error) {
 	return c.find(ctx, name, true)
 }
 
-// sweeping limits how long an engine may take to remove leftovers, because a container waits.
-const sweeping = 5 * time.Second
+// removeTimeout is the time limit for an engine to remove leftovers, because the session's container waits.
+const removeTimeout = 5 * time.Second
 
 // RemoveLeft removes the call containers that an earlier watcher has left.
 func (c *CallContainers) RemoveLeft(ctx context.Context) {
-	mine := func(session string) bool { return session == c.record.ID }
+	own := func(session string) bool { return session == c.record.ID }
 	hosts, err := c.record.Store.CallEngines()
 	if err != nil {
 		c.log.Warn("look for leftovers", "error", err)
@@ -177,8 +173,8 @@ func (c *CallContainers) RemoveLeft(ctx context.Context) {
 	for _, host := range append([]string{""}, hosts...) {
 		api, err := c.engine(host)
 		if err == nil {
-			soon, cancel := context.WithTimeout(ctx, sweeping)
-			err = container.Sweep(soon, api, c.record.Store.Home, mine)
+			limited, cancel := context.WithTimeout(ctx, removeTimeout)
+			err = container.Sweep(limited, api, c.record.Store.Home, own)
 			cancel()
 		}
 		if err != nil {

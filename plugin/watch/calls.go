@@ -29,9 +29,9 @@ import (
 // busy machine.
 const collectAbove = 18 << 20
 
-// copies is the largest number of copies of a long request in memory: the frame, its strings, and the record.
+// requestCopies is the maximum number of copies of a long request in memory: the frame, its strings, and the record.
 // The collector cannot free them during the call.
-const copies = 4
+const requestCopies = 4
 
 // Calls answers the session's calls. It holds the inputs of the answers: the directories that callers share
 // with this host, the policy, and the environment of commands.
@@ -56,16 +56,16 @@ func (w *Watcher) openCalls(s *Session, host *executor.Host, log *audit.Log) (er
 	c := s.Calls
 	c.audit = log
 	c.Questions = newQuestions(s.Record, Notify(s.Config.Current().Notify), s.Others, c.notifierRunner(host), s.Log)
-	c.Containers = newCallContainers(s.Record, w.Engine, w.Another, host, s.Log)
+	c.Containers = newCallContainers(s.Record, w.Engine, w.ConnectTo, host, s.Log)
 	c.Server = &call.Server{Version: w.Version, Verbs: verb.Verbs{}, Runner: host, Queue: c.Questions.queue, Log: s.Log, Environ: s.Config.Environ, Refresh: c.refresh}
 	c.Server.Shells = &shell.Pool{Runner: host, Dir: filepath.Join(s.Record.Dir, "shells"), Log: s.Log, Limits: &c.Server.Limits, Program: shellProgram(s.Record.Store.Home)}
-	c.Server.Memory = func(argv int64) { debug.SetMemoryLimit(collectAbove + copies*argv) }
+	c.Server.Memory = func(argv int64) { debug.SetMemoryLimit(collectAbove + requestCopies*argv) }
 	c.Server.Jobs, err = job.Open(state.JobsDir(s.Record.Dir))
 	return err
 }
 
-// Apply makes later calls depend on dirs, on the current configuration, and on the files that containers of
-// other sessions can write.
+// Apply sets what later calls depend on: dirs, the current configuration, and the files that containers of other
+// sessions can write.
 func (c *Calls) Apply(name string, dirs *mount.Table) {
 	c.record.mu.Lock()
 	defer c.record.mu.Unlock()
@@ -86,7 +86,7 @@ func (c *Calls) Apply(name string, dirs *mount.Table) {
 
 		Recordings: c.record.Store.Recordings(),
 		Elsewhere:  c.Containers.elsewhere(dirs),
-		Confined:   confined(c.record, dirs, func() int64 { return c.Server.Limits.Limit(limit.Spool).Max }),
+		Confined:   c.sandboxes(dirs).forCommand,
 		Inside:     c.Containers.findExact,
 		Git:        c.gitRemotes(),
 	}
@@ -100,8 +100,14 @@ func (c *Calls) Apply(name string, dirs *mount.Table) {
 	}
 }
 
-// AddSupplied removes, from now on, the programs and variables that other containers of the service supply. It
-// saves the places that they can write.
+// sandboxes returns the sandboxes for callers that have dirs.
+func (c *Calls) sandboxes(dirs *mount.Table) *sandboxes {
+	maxCache := func() int64 { return c.Server.Limits.Limit(limit.Spool).Max }
+	return &sandboxes{rec: c.record, dirs: dirs, maxCache: maxCache, program: shellProgram(c.record.Store.Home)}
+}
+
+// AddSupplied removes the programs and variables that other containers of the service supply from the environment of
+// later calls. It saves the places that these containers can write.
 func (c *Calls) AddSupplied(fresh []mount.Point) {
 	c.record.mu.Lock()
 	defer c.record.mu.Unlock()
@@ -126,12 +132,13 @@ func (c *Calls) cleanEnvironLocked(sc *call.SessionState) {
 		c.log.Warn("environment of commands", "finding", f.String())
 	}
 	path, _ := executor.Path(osenv.Get(c.config.Environ, "PATH"), sc.Dirs)
-	_ = os.Setenv("PATH", path) // by which the engine's client finds ssh, again and again; it is a valid name
+	_ = os.Setenv("PATH", path) // the engine's client looks up ssh for each connection; the name is valid
 	sc.Environ = env
 	sc.Find = func(name string) (string, bool) { return osenv.LookPath(name, path) }
 }
 
-// HostCode names the commands on this host, of the session's flags or of rules, that run code of others.
+// HostCode returns sentences about the commands that run on this host, and run code from dirs. why says who can write
+// dirs.
 func (c *Calls) HostCode(dirs []string, why string) []string {
 	sc := c.Server.State()
 	if sc == nil || len(dirs) == 0 {
@@ -147,7 +154,7 @@ func (c *Calls) HostCode(dirs []string, why string) []string {
 	return HostCode(sc.Policy, here, strings.Join(dirs, ", ")+", "+why, policy.GradeCertain, policy.GradePossible)
 }
 
-// Workdir is the working directory of the container, for callers that do not send theirs.
+// Workdir returns the working directory of the container, for callers that do not send theirs.
 func (c *Calls) Workdir() string {
 	if at := c.workdir.Load(); at != nil {
 		return *at
@@ -155,10 +162,10 @@ func (c *Calls) Workdir() string {
 	return "/"
 }
 
-// SetWorkdir notes the working directory of the container.
+// SetWorkdir sets the working directory of the container.
 func (c *Calls) SetWorkdir(at string) { c.workdir.Store(&at) }
 
-// Dirs returns the directories of this host that callers know.
+// Dirs returns the directories of this host that callers can name.
 func (c *Calls) Dirs() *mount.Table { return c.dirs }
 
 // Rename changes the session's name to the new name of its container.

@@ -18,17 +18,17 @@ import (
 
 // Carriers are the ways by which calls reach the session.
 type Carriers struct {
-	ByFiles     bool            // calls come as files in directories of the session's directory
-	Relay       *relay.Listener // nil where no relay has a place
-	Connected   chan struct{}   // closed when a connection has come to the socket
-	Unreachable string          // why no calls come over HTTP, or ""
+	ByFiles     bool            // calls arrive as files in directories of the session's directory
+	Relay       *relay.Listener // nil: the session cannot use a relay
+	Connected   chan struct{}   // closed after the socket's first connection
+	Unreachable string          // the reason why no calls arrive over HTTP, or ""
 
 	record    *Record
 	calls     *Calls
 	life      *Lifetime
 	log       *slog.Logger
 	transport atomic.Pointer[Transport]
-	http      *http.Listener // nil where no calls come over HTTP
+	http      *http.Listener // nil: HTTP was not asked for
 }
 
 // Transport is the path of calls to this host, and the reason why it was chosen. The choice is always proven: a
@@ -36,12 +36,12 @@ type Carriers struct {
 // not reach the socket shows that they do not.
 type Transport struct{ Carrier, Why string }
 
-// Transport returns how calls reach this host. Each decision has a pointer of its own.
+// Transport returns the path of calls to this host. Each decision returns a new pointer.
 func (c *Carriers) Transport() *Transport { return c.transport.Load() }
 
 // Open opens the listeners of the session's carriers.
 func (c *Carriers) Open() ([]net.Listener, error) {
-	others, err := c.openOtherListeners() // first: nothing makes files yet while a socket is bound
+	others, err := c.openOtherListeners() // first: Bind changes the umask, and no goroutine creates files yet
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (c *Carriers) Open() ([]net.Listener, error) {
 	return append(others, listeners...), nil
 }
 
-// openShimListeners opens those of the carriers of shims.
+// openShimListeners opens the listeners for the calls of shims.
 func (c *Carriers) openShimListeners() (listeners []net.Listener, err error) {
 	if c.record.Carrier == carrier.ByFiles {
 		c.Decide(carrier.ByFiles, "it was asked for")
@@ -64,14 +64,14 @@ func (c *Carriers) openShimListeners() (listeners []net.Listener, err error) {
 	}
 	share := state.ShareDir(c.record.Dir)
 	known := c.record.Store.Engine(c.record.Engine)
-	first := Transport{carrier.Undecided, "nothing has come from the container yet"}
+	initial := Transport{carrier.Undecided, "nothing has come from the container yet"}
 	switch {
 	case c.record.Carrier == carrier.BySocket:
-		first = Transport{carrier.BySocket, "it was asked for"}
+		initial = Transport{carrier.BySocket, "it was asked for"}
 	case c.record.Carrier == carrier.ByRelay:
-		first.Why = "a relay was asked for, and is not up yet"
+		initial.Why = "a relay was asked for, and is not up yet"
 	case known.Carrier == carrier.BySocket && !c.record.RemoteFiles:
-		first = Transport{carrier.BySocket, "it was proven with this engine before"}
+		initial = Transport{carrier.BySocket, "it was proven with this engine before"}
 	}
 	var nonce string
 	if c.shared() {
@@ -79,7 +79,7 @@ func (c *Carriers) openShimListeners() (listeners []net.Listener, err error) {
 			return nil, err
 		}
 	}
-	c.Decide(first.Carrier, first.Why)
+	c.Decide(initial.Carrier, initial.Why)
 	c.Connected = make(chan struct{})
 	if c.record.Carrier != carrier.ByRelay {
 		ln, err := socket.Listen(share)
@@ -105,10 +105,10 @@ type firstConnListener struct {
 	accepted chan struct{}
 }
 
-func (b *firstConnListener) Accept() (net.Conn, error) {
-	c, err := b.Listener.Accept()
+func (l *firstConnListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
 	if err == nil {
-		b.once.Do(func() { close(b.accepted) })
+		l.once.Do(func() { close(l.accepted) })
 	}
 	return c, err
 }
@@ -122,7 +122,7 @@ func (c *Carriers) Decide(name, why string) {
 	}
 	c.log.Info("carrier", "is", r.Carrier, "for", r.Why)
 	if !c.shared() || c.record.Carrier == carrier.ByFiles {
-		return // the entry in its place says relay from the start, or the listener creates it
+		return // the copy in the container says relay from the start, or listenFiles creates the file
 	}
 	if err := carrier.Decide(state.ShareDir(c.record.Dir), r.Carrier); err != nil {
 		c.log.Error("carrier", "error", err)

@@ -23,17 +23,17 @@ type Configuration struct {
 	current atomic.Pointer[config.Config]
 }
 
-// NewConfiguration returns the configuration for a session. It is read by Load.
+// NewConfiguration returns the configuration for a session, which Load reads.
 func NewConfiguration(record *Record, log *slog.Logger) *Configuration {
 	return &Configuration{Environ: os.Environ(), record: record, log: log}
 }
 
-// Load reads the configuration. Its settings of the audit log and of notifications hold for as long as the
-// watcher lives. All others are read again when the file changes.
+// Load reads the configuration. The watcher's first settings of the audit log and of notifications stay in force. All
+// other settings are read again when the file changes.
 func (f *Configuration) Load() *config.Config {
 	c := config.Load(config.Source{Store: f.record.Store.Home, Project: f.record.InvokedIn, Workspace: f.record.Workspace})
 	if old := f.current.Swap(c); old != nil && old.Digest == c.Digest && fmt.Sprint(old.Err) == fmt.Sprint(c.Err) {
-		return c // a container that touches its proposal fills no log
+		return c // a container that rewrites its proposal must not fill the log
 	}
 	f.log.Info("configuration", "digest", c.Digest)
 	for _, text := range c.Warnings {
@@ -48,8 +48,8 @@ func (f *Configuration) Load() *config.Config {
 // Current returns the configuration as it was last read, or nil.
 func (f *Configuration) Current() *config.Config { return f.current.Load() }
 
-// Supplied returns warnings for a person about PATH, variables, and the configuration's commands in a session
-// with this owner.
+// Supplied returns warnings about PATH, variables, and the configuration's commands that containers with owner's
+// mounts can change.
 func (f *Configuration) Supplied(owner *mount.Table) (notes []string) {
 	c := f.Current()
 	if c == nil {

@@ -80,7 +80,7 @@ func (a controlAPI) AuditLog() string { return a.s.Record.Store.Audit() }
 // AgentRules implements control.Session.
 func (a controlAPI) AgentRules() string { return a.s.Calls.AgentRules() }
 
-// Status implements control.Session. Whoever asks may have found the record damaged.
+// Status implements control.Session. It restores a damaged record, because the client may have failed to read it.
 func (a controlAPI) Status() control.Status {
 	if !a.s.Life.ended() { // after that the session's directory may be removed
 		a.s.Record.restore()

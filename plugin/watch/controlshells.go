@@ -27,7 +27,7 @@ func (a controlAPI) CreateShell(ctx context.Context, name string, o control.Shel
 // RemoveShell implements control.ShellHost.
 func (a controlAPI) RemoveShell(name string) bool { return a.s.Calls.Server.Shells.Remove(name) }
 
-// RunShell implements control.ShellHost. Commands of the person on the host also end with the session.
+// RunShell implements control.ShellHost. Commands that a person on the host runs end with the session, too.
 func (a controlAPI) RunShell(ctx context.Context, by, name string, c shell.Command, start bool, o shell.Output) (int, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -38,7 +38,7 @@ func (a controlAPI) RunShell(ctx context.Context, by, name string, c shell.Comma
 	// ends with the command, or the session.
 	watch.Go(func() {
 		select {
-		case <-a.s.Life.over:
+		case <-a.s.Life.done:
 			cancel(ErrStopped)
 		case <-over:
 		}

@@ -5,7 +5,6 @@ package watch
 import (
 	"errors"
 	"net"
-	"os"
 	"path/filepath"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
@@ -19,12 +18,12 @@ import (
 func (c *Carriers) listenFiles() (net.Listener, error) {
 	var places []files.RequestDir
 	for _, name := range append(c.record.Linked(), shimName) {
-		// Any user of the container, and none of this host: the session's directory is private.
-		box, err := dir.MakeSharedDir(c.record.Dir, filepath.Join(filepath.Base(state.ProxyDir(c.record.Dir)), name), dir.ForEveryone)
+		// Every user of the container may write, and no other user of this host: the session's directory is private.
+		requests, err := dir.MakeSharedDir(c.record.Dir, filepath.Join(filepath.Base(state.ProxyDir(c.record.Dir)), name), dir.ForEveryone)
 		if err != nil {
 			return nil, errors.Join(err, CloseRequestDirs(places))
 		}
-		places = append(places, files.RequestDir{Dir: box, Commands: []string{name}, Cwd: c.calls.Workdir})
+		places = append(places, files.RequestDir{Dir: requests, Commands: []string{name}, Cwd: c.calls.Workdir})
 	}
 	c.ByFiles = true
 	ln, err := files.Listen(places, c.log, &c.calls.Server.Limits)
@@ -32,21 +31,13 @@ func (c *Carriers) listenFiles() (net.Listener, error) {
 		return nil, errors.Join(err, CloseRequestDirs(places))
 	}
 	mark := filepath.Join(state.ShareDir(c.record.Dir), carrier.File)
-	if err := carrier.Decide(state.ShareDir(c.record.Dir), carrier.ByFiles); err != nil { // which follows no link
+	if err := carrier.Decide(state.ShareDir(c.record.Dir), carrier.ByFiles); err != nil {
 		return nil, errors.Join(err, ln.Close())
 	}
-	return &marked{ln, mark}, nil
+	return &removedOnClose{ln, mark}, nil
 }
 
 const shimName = "hostexec"
-
-// marked is a listener that removes a file when it is closed.
-type marked struct {
-	*files.Listener
-	mark string
-}
-
-func (m *marked) Close() error { return errors.Join(os.Remove(m.mark), m.Listener.Close()) }
 
 // CloseRequestDirs closes the directories of places.
 func CloseRequestDirs(places []files.RequestDir) error {

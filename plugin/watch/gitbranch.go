@@ -11,13 +11,13 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// branch returns the git branch of the repository at from, HEAD for a detached one, and "" outside of git. It
-// does not run git, because git runs programs that .git/config names, and a container may have written that. So
-// the container can choose the name that is shown, but no more.
+// branch returns the git branch of the repository that contains from, HEAD without a branch, and "" outside of git. It
+// does not run git, which runs programs that .git/config names: a container may have written that file. So the
+// container can only choose the name that is shown.
 func branch(from string) string {
 	for {
-		if text := head(filepath.Join(from, ".git")); text != "" {
-			return branchIn(text)
+		if text := readHead(filepath.Join(from, ".git")); text != "" {
+			return parseHead(text)
 		}
 		parent := filepath.Dir(from)
 		if parent == from {
@@ -27,8 +27,8 @@ func branch(from string) string {
 	}
 }
 
-// branchIn reads the text of a HEAD: a reference, or a commit.
-func branchIn(text string) string {
+// parseHead returns the branch in the text of HEAD, which is a reference or a commit.
+func parseHead(text string) string {
 	text = strings.TrimSuffix(text, "\n")
 	name, ok := strings.CutPrefix(text, "ref: refs/heads/")
 	switch {
@@ -42,15 +42,15 @@ func branchIn(text string) string {
 	return ""
 }
 
-// commit is a SHA-1 or a SHA-256.
+// commit is the form of a SHA-1 or SHA-256.
 var commit = names.Form{Chars: "0-9a-f", Min: 40, Max: 64}
 
-// head returns the text of HEAD for a .git. For a linked worktree, .git is a file that names the directory.
-func head(git string) string {
-	if text := small(git, "HEAD"); text != "" {
+// readHead returns the text of HEAD for a .git. For a linked worktree, .git is a file that names the directory.
+func readHead(git string) string {
+	if text := readStart(git, "HEAD"); text != "" {
 		return text
 	}
-	to, ok := strings.CutPrefix(small(filepath.Dir(git), filepath.Base(git)), "gitdir: ")
+	to, ok := strings.CutPrefix(readStart(filepath.Dir(git), filepath.Base(git)), "gitdir: ")
 	if !ok {
 		return ""
 	}
@@ -61,14 +61,14 @@ func head(git string) string {
 	if above := filepath.Dir(filepath.Dir(filepath.Clean(to))); filepath.Base(above) != ".git" {
 		return ""
 	}
-	return small(to, "HEAD")
+	return readStart(to, "HEAD")
 }
 
-// maxHead is more than the name of a branch can have: it is a path's element on disk.
+// maxHead is the maximum size of HEAD. The name of a branch is shorter, because it is a path.
 const maxHead = 1 << 10
 
-// small returns the beginning of a file in directory, and nothing if it is no file.
-func small(folder, name string) string {
+// readStart returns the first bytes of a regular file, or "".
+func readStart(folder, name string) string {
 	f, err := dir.OpenPlain(filepath.Join(folder, name))
 	if err != nil {
 		return ""

@@ -18,37 +18,36 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Gateway is where a container reaches this host: the address that the host has on the
-// bridge that the container is plugged in at.
+// Gateway is the address at which a container reaches this host: that of the host on the container's bridge.
 type Gateway struct {
 	Device string
 	Addr   netip.Addr
-	Port   uint16 // 0: the first free one from FirstPort on
+	Port   uint16 // 0: the first free port from FirstPort on
 }
 
-// FirstPort is the port of HTTP calls, where it is free.
+// FirstPort is the port of HTTP calls, if it is free.
 const FirstPort = 9998
 
-// manyPorts is how many are tried.
-const manyPorts = 200
+// triedPorts is the number of ports from FirstPort on that are tried.
+const triedPorts = 200
 
-// HTTP has the watcher listen at at. It returns the address with the port.
+// HTTP lets the watcher listen at the gateway. It returns the address with the port.
 func (l *Link) HTTP(at Gateway) (string, error) {
 	b, err := json.Marshal(at)
 	if err != nil {
 		return "", err
 	}
-	if _, err := fmt.Fprintf(l.f, "http %s\n", b); err != nil {
-		return "", fmt.Errorf("tell the watcher: %w", err)
+	if err := l.send("http %s", b); err != nil {
+		return "", err
 	}
 	return l.awaitValue("listening")
 }
 
 // Listening returns the address of calls over HTTP.
-func (u *Launcher) Listening(address string) { fmt.Fprintln(u.f, "listening", address) }
+func (l *LauncherLink) Listening(address string) { fmt.Fprintln(l.f, "listening", address) }
 
-// openOtherListeners opens those of callers that have no shim: HTTP, where it was asked for, and
-// the socket for tools of this host.
+// openOtherListeners opens the listeners for callers without a shim: the socket for tools of this host, and HTTP if it
+// was asked for.
 func (c *Carriers) openOtherListeners() (listeners []net.Listener, err error) {
 	token, err := http.KeptKey(state.TokenFile(c.record.Dir))
 	if err != nil {
@@ -63,7 +62,7 @@ func (c *Carriers) openOtherListeners() (listeners []net.Listener, err error) {
 		return nil, fmt.Errorf("listen for tools: %w", err)
 	}
 	keys := http.Keys{Secret: secret, Token: token, Cwd: c.cwdOf}
-	listeners = append(listeners, &removed{http.ListenExecSocket(control.OwnUser(ln), c.record.Dir, keys), state.ExecSock(c.record.Dir)})
+	listeners = append(listeners, &removedOnClose{http.ListenExecSocket(control.OwnUser(ln), c.record.Dir, keys), state.ExecSock(c.record.Dir)})
 	if c.record.HTTP == nil {
 		return listeners, nil
 	}
@@ -77,15 +76,15 @@ func (c *Carriers) openOtherListeners() (listeners []net.Listener, err error) {
 	return append(listeners, c.http), nil
 }
 
-// removed is a listener that removes its socket when it is closed.
-type removed struct {
+// removedOnClose is a listener whose file at path is removed when the listener is closed.
+type removedOnClose struct {
 	net.Listener
 	path string
 }
 
-func (r *removed) Close() error { return errors.Join(os.Remove(r.path), r.Listener.Close()) }
+func (r *removedOnClose) Close() error { return errors.Join(os.Remove(r.path), r.Listener.Close()) }
 
-// errDown is the answer to a tool of the host that calls while the container does not run.
+// errDown is the answer to a host's tool while the container does not run.
 var errDown = errors.New("the container does not run at the moment")
 
 // cwdOf returns the container's path of the host's directory workdir.
@@ -102,7 +101,7 @@ func (c *Carriers) cwdOf(workdir string) (cwd string, err error) {
 	return "", http.ErrNoWorkdir
 }
 
-// OpenHTTP listens at the address of the container's gateway, which run has found and text contains.
+// OpenHTTP listens at the container's gateway. text is the Gateway, as JSON, that run has found.
 func (c *Carriers) OpenHTTP(text string) (address string, err error) {
 	var at Gateway
 	if err := json.Unmarshal([]byte(text), &at); err != nil {
@@ -124,8 +123,7 @@ func (c *Carriers) OpenHTTP(text string) (address string, err error) {
 	return got, nil
 }
 
-// portsAt returns the ports to be tried. It leaves out ports of other sessions, also of those that may be
-// resumed.
+// portsAt returns the ports to try. It leaves out ports of other sessions, which may be resumed.
 func (c *Carriers) portsAt(at Gateway) (ports []uint16, err error) {
 	all, err := c.record.Store.List()
 	if err != nil {
@@ -144,7 +142,7 @@ func (c *Carriers) portsAt(at Gateway) (ports []uint16, err error) {
 		}
 		return []uint16{at.Port}, nil
 	}
-	for port := uint16(FirstPort); port < FirstPort+manyPorts; port++ {
+	for port := uint16(FirstPort); port < FirstPort+triedPorts; port++ {
 		if holder(port) < 0 {
 			ports = append(ports, port)
 		}
@@ -152,8 +150,8 @@ func (c *Carriers) portsAt(at Gateway) (ports []uint16, err error) {
 	return ports, nil
 }
 
-// reopenHTTP listens where it did before: the container knows no other place. That it cannot
-// is no reason not to answer by other roads.
+// reopenHTTP listens at the address of before, the only one that the container knows. Calls by other carriers are
+// answered even if it fails.
 func (c *Carriers) reopenHTTP() {
 	at, err := netip.ParseAddrPort(c.record.HTTP.Address)
 	if err == nil {

@@ -20,18 +20,18 @@ const (
 	EnginePoll = time.Second
 )
 
-// Lifetime is how long the session is served, and why it ends.
+// Lifetime determines when the session ends, and why.
 type Lifetime struct {
-	Agent *AgentEnd   // nil where the session is no agent's
+	Agent *AgentEnd   // nil: not the session of an agent
 	Down  atomic.Bool // the container does not run at the moment
 
-	// Interrupt is called on TERM and INT; nil ends the session.
+	// Interrupt is called on TERM and INT. If it is nil, these signals end the session.
 	Interrupt func(why error)
 
 	calls   *Calls
 	log     *slog.Logger
 	cancel  context.CancelCauseFunc
-	over    <-chan struct{} // closed when the session ends
+	done    <-chan struct{} // closed when the session ends
 	keeping atomic.Bool     // the container has ended, and only jobs that are kept are waited for
 	term    atomic.Pointer[term]
 }
@@ -39,7 +39,7 @@ type Lifetime struct {
 // newLifetime returns a lifetime that ends with ctx at the latest, and the context that is done when it ends.
 func newLifetime(ctx context.Context, record *Record, log *slog.Logger) (*Lifetime, context.Context) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	l := &Lifetime{log: log, cancel: cancel, over: ctx.Done()}
+	l := &Lifetime{log: log, cancel: cancel, done: ctx.Done()}
 	if record.Agent != nil {
 		l.Agent = newAgentEnd(ctx)
 	}
@@ -57,28 +57,27 @@ func (l *Lifetime) Stop(why error) {
 // ended reports whether the session has ended.
 func (l *Lifetime) ended() bool {
 	select {
-	case <-l.over:
+	case <-l.done:
 		return true
 	default:
 		return false
 	}
 }
 
-// term is a part of a session: from a start of its container until the watcher stops waiting for a restart.
-// Calls, jobs and shells end with their term. Kept jobs belong to none.
+// term is a period of a session: from a start of its container until the watcher stops waiting for a restart. Calls,
+// jobs and shells end with their term. Kept jobs belong to no term.
 type term struct {
 	context.Context
 	end context.CancelCauseFunc
 }
 
-// begin begins a term, as a part of the watcher's life.
+// begin begins a term, which ends with life at the latest.
 func (l *Lifetime) begin(life context.Context) {
 	ctx, end := context.WithCancelCause(life)
 	l.term.Store(&term{ctx, end})
 }
 
-// NewTerm ends the calls and shells of a container that is over, for the reason why. Later ones are a part
-// of life.
+// NewTerm begins a term after the container has ended for the reason why. It ends the calls and shells of the old term.
 func (l *Lifetime) NewTerm(life context.Context, why error) {
 	old := l.term.Load()
 	l.begin(life)
@@ -88,10 +87,9 @@ func (l *Lifetime) NewTerm(life context.Context, why error) {
 	}
 }
 
-// WaitKeptJobs waits for the jobs that are kept, when the container is over for the reason why. Everything
-// else ends. It returns why when these jobs have ended too, and nil when the container runs again. For that
-// it asks runs, which returns nil if it does, and ErrGone if it never will. An agent that was a process has
-// no container: then runs is nil.
+// WaitKeptJobs waits for kept jobs after the container has ended for the reason why. All other processes end. It
+// returns why when these jobs have ended, and nil when the container runs again. runs returns nil if the container
+// runs, and ErrGone if it never will. runs is nil for an agent without a container.
 func (l *Lifetime) WaitKeptJobs(ctx context.Context, runs func(context.Context) error, why error) error {
 	if ctx.Err() != nil || l.KeptJob() == nil {
 		return why
@@ -116,14 +114,14 @@ func (l *Lifetime) WaitKeptJobs(ctx context.Context, runs func(context.Context) 
 				return nil
 			case errors.Is(err, ErrGone):
 				why = err
-				tick.Stop() // it does not come back
+				tick.Stop() // a removed container does not run again
 			}
 		}
 	}
 	return why
 }
 
-// KeptJob returns one of the jobs that run and are kept, or nil.
+// KeptJob returns a kept job that runs, or nil.
 func (l *Lifetime) KeptJob() *job.Job {
 	for _, j := range l.calls.Server.Jobs.Kept() {
 		if j.Info().Status == job.Running {
@@ -133,16 +131,15 @@ func (l *Lifetime) KeptJob() *job.Job {
 	return nil
 }
 
-// keeps reports whether there is anything of jobs that are, or were, kept.
-func (l *Lifetime) keeps() bool {
+// hasKeptJobs reports whether the session has kept jobs, which run or have ended.
+func (l *Lifetime) hasKeptJobs() bool {
 	return l.calls.Server.Jobs != nil && len(l.calls.Server.Jobs.Kept()) > 0
 }
 
-// usual stands for the default grace.
-const usual = -1
+// defaultGrace stands for the default time between TERM and KILL.
+const defaultGrace = -1
 
-// stopWithin ends the session for a person or a signal. An agent is ended first, so that it can end
-// its calls.
+// stopWithin ends the session for a person or a signal. An agent ends first, so that it can end its calls.
 func (l *Lifetime) stopWithin(grace time.Duration) {
 	why := StopError{grace}
 	if grace < 0 {
@@ -158,16 +155,15 @@ func (l *Lifetime) stopWithin(grace time.Duration) {
 
 // EndUnlessKept ends the session of an agent whose container has ended. If the session has kept jobs, it stays
 // like any other session, until they have ended.
-func (l *Lifetime) EndUnlessKept(why error, link *Launcher) {
+func (l *Lifetime) EndUnlessKept(why error, link *LauncherLink) {
 	if l.KeptJob() == nil || l.Agent.stopped.Load() != nil {
 		l.Stop(why)
 		return
 	}
-	link.LetGo()
+	link.CloseEarly()
 }
 
-// graceOf returns how long the processes that commands have left running have between TERM and KILL
-// when the session is over.
+// graceOf returns the time between TERM and KILL for processes that still run when the session ends.
 func (l *Lifetime) graceOf(ctx context.Context) time.Duration {
 	var why StopError
 	switch {

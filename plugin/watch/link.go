@@ -46,7 +46,7 @@ import (
 // If the stream ends without done, abort or over, run was killed. The watcher of an agent closes the stream early if
 // it continues with kept jobs.
 
-// Link is run's end. Its methods are called one after the other.
+// Link is run's end. Call its methods from one goroutine.
 type Link struct {
 	f        *os.File
 	r        *bufio.Reader
@@ -56,6 +56,14 @@ type Link struct {
 	once     sync.Once
 	gone     chan struct{} // see Gone
 	stopping atomic.Bool   // see Stopping
+}
+
+// send sends one message.
+func (l *Link) send(format string, args ...any) error {
+	if _, err := fmt.Fprintf(l.f, format+"\n", args...); err != nil {
+		return fmt.Errorf("tell the watcher: %w", err)
+	}
+	return nil
 }
 
 // Recorded reports that the session's record exists. From then on the watcher removes the objects that run
@@ -84,22 +92,17 @@ func (l *Link) Ready(ctx context.Context) error {
 // The engine does not answer another inspect while files are copied into the container.
 func (l *Link) Inspected(raw []byte) error {
 	var line bytes.Buffer
-	line.WriteString("inspected ")
 	if err := json.Compact(&line, raw); err != nil {
 		return fmt.Errorf("tell the watcher: %w", err)
 	}
-	line.WriteByte('\n')
-	if _, err := l.f.Write(line.Bytes()); err != nil {
-		return fmt.Errorf("tell the watcher: %w", err)
-	}
-	return nil
+	return l.send("inspected %s", line.Bytes())
 }
 
-// Bind tells the watcher the container of the session, before it starts, and the volume in place of the share,
-// or "". It returns the watcher's objections to the container's mounts, if it has any.
+// Bind sends the watcher the id of the session's container, before the container starts, and the volume in place of the
+// share, or "". It returns an error if the watcher refuses the container's mounts.
 func (l *Link) Bind(container, volume string) error {
-	if _, err := fmt.Fprintln(l.f, strings.TrimSpace("container "+container+" "+volume)); err != nil {
-		return fmt.Errorf("tell the watcher: %w", err)
+	if err := l.send("%s", strings.TrimSpace("container "+container+" "+volume)); err != nil {
+		return err
 	}
 	return l.await("bound")
 }
@@ -110,15 +113,15 @@ func (l *Link) Warnings() []string { return l.warnings }
 // Where returns the directories of this host in which commands run, as text for people. Bind finds them.
 func (l *Link) Where() string { return l.where }
 
-// Done ends the link: the session goes on without run, if its container does.
-func (l *Link) Done() error { return l.end("done\n") }
+// Done ends the link. The session continues if its container does.
+func (l *Link) Done() error { return l.end("done") }
 
 // Over ends the link and the session, whose container has ended. It returns when the watcher has exited, or ctx
 // is done.
 func (l *Link) Over(ctx context.Context) error {
 	defer l.f.Close()
-	if _, err := l.f.WriteString("over\n"); err != nil {
-		return fmt.Errorf("tell the watcher: %w", err)
+	if err := l.send("over"); err != nil {
+		return err
 	}
 	select {
 	case <-l.Gone():
@@ -127,8 +130,7 @@ func (l *Link) Over(ctx context.Context) error {
 	return nil
 }
 
-// Gone returns a channel that is closed when the watcher has gone. Only Over, Done and
-// Close are called after it.
+// Gone returns a channel that is closed when the watcher has exited. After it, call Over, Done and Close only.
 func (l *Link) Gone() <-chan struct{} {
 	l.once.Do(func() {
 		l.gone = make(chan struct{})
@@ -154,26 +156,15 @@ func (l *Link) Gone() <-chan struct{} {
 func (l *Link) Stopping() bool { return l.stopping.Load() }
 
 // Close ends the link and the session: there is no container.
-func (l *Link) Close() error { return l.end("abort\n") }
+func (l *Link) Close() error { return l.end("abort") }
 
 // Drain asks a session without a container to end when its calls have. It does not wait.
-func (l *Link) Drain() error {
-	if _, err := l.f.WriteString("drain\n"); err != nil {
-		return fmt.Errorf("tell the watcher: %w", err)
-	}
-	return nil
-}
+func (l *Link) Drain() error { return l.send("drain") }
 
-// Ended returns when the watcher is gone. Nothing more is expected of it.
+// Ended returns when the watcher has exited. It discards the watcher's messages.
 func (l *Link) Ended() { io.Copy(io.Discard, l.r) }
 
-func (l *Link) end(word string) error {
-	_, err := l.f.WriteString(word)
-	if err = errors.Join(err, l.f.Close()); err != nil {
-		return fmt.Errorf("tell the watcher: %w", err)
-	}
-	return nil
-}
+func (l *Link) end(word string) error { return errors.Join(l.send("%s", word), l.f.Close()) }
 
 // errEnded means that the watcher has exited too early.
 var errEnded = errors.New("the watcher ended: docker hostexec logs may tell why")
@@ -184,7 +175,7 @@ func (l *Link) await(want string) error {
 	return err
 }
 
-// awaitValue is await for a word that something comes with.
+// awaitValue is await for a message with a value, which it returns.
 func (l *Link) awaitValue(want string) (string, error) {
 	for {
 		s, err := l.r.ReadString('\n')
@@ -206,42 +197,42 @@ func (l *Link) awaitValue(want string) (string, error) {
 	}
 }
 
-// Launcher is the watcher's end of a Link. At the other end is the process that starts the session: run, attach, an
+// LauncherLink is the watcher's end of a Link. At the other end is the process that starts the session: run, attach, an
 // agent, or proxy.
-type Launcher struct {
+type LauncherLink struct {
 	f      *os.File
-	Lines  chan string // closed when run has gone; it ends with "" if it was killed
+	Lines  chan string // closed when run has exited
 	closed chan struct{}
 	reader sync.WaitGroup
 }
 
-// maxLine is more than an agent's arguments and environment can have: the kernel takes less.
+// maxLine is the maximum size of a message. The kernel limits an agent's arguments and environment to less.
 const maxLine = 16 << 20
 
-func newLauncher(f *os.File) *Launcher {
-	u := &Launcher{f: f, Lines: make(chan string), closed: make(chan struct{})}
+func newLauncherLink(f *os.File) *LauncherLink {
+	l := &LauncherLink{f: f, Lines: make(chan string), closed: make(chan struct{})}
 	// ends when run closes its end or close closes ours.
-	u.reader.Go(u.read)
-	return u
+	l.reader.Go(l.read)
+	return l
 }
 
-func (u *Launcher) read() {
-	defer close(u.Lines)
-	in := bufio.NewScanner(u.f)
+func (l *LauncherLink) read() {
+	defer close(l.Lines)
+	in := bufio.NewScanner(l.f)
 	in.Buffer(nil, maxLine)
 	for in.Scan() {
 		select {
-		case u.Lines <- in.Text():
-		case <-u.closed:
+		case l.Lines <- in.Text():
+		case <-l.closed:
 			return
 		}
 	}
 }
 
-// recorded waits for the session's record; it reports false when there will be none.
-func (u *Launcher) recorded(ctx context.Context) bool {
+// recorded waits for the session's record. It returns false if there will be none.
+func (l *LauncherLink) recorded(ctx context.Context) bool {
 	select {
-	case line := <-u.Lines:
+	case line := <-l.Lines:
 		return line == "recorded"
 	case <-ctx.Done():
 		return false
@@ -249,34 +240,34 @@ func (u *Launcher) recorded(ctx context.Context) bool {
 }
 
 // Stopping reports that the container is being stopped, because a user stops the session.
-func (u *Launcher) Stopping() { fmt.Fprintln(u.f, "stopping") }
+func (l *LauncherLink) Stopping() { fmt.Fprintln(l.f, "stopping") }
 
 // Ready reports that calls are accepted.
-func (u *Launcher) Ready() { fmt.Fprintln(u.f, "ready") }
+func (l *LauncherLink) Ready() { fmt.Fprintln(l.f, "ready") }
 
 // Bound reports that the container may start, with warnings about its mounts, and the directories in which
 // commands run.
-func (u *Launcher) Bound(warnings []string, where string) {
-	u.Warn(warnings)
-	fmt.Fprintln(u.f, "where", strconv.Quote(where))
-	fmt.Fprintln(u.f, "bound")
+func (l *LauncherLink) Bound(warnings []string, where string) {
+	l.Warn(warnings)
+	fmt.Fprintln(l.f, "where", strconv.Quote(where))
+	fmt.Fprintln(l.f, "bound")
 }
 
 // Warn sends warnings about the session.
-func (u *Launcher) Warn(warnings []string) {
+func (l *LauncherLink) Warn(warnings []string) {
 	for _, w := range warnings {
-		fmt.Fprintln(u.f, "warn", strconv.Quote(w))
+		fmt.Fprintln(l.f, "warn", strconv.Quote(w))
 	}
 }
 
 // Fail sends the reason why the session cannot be served.
-func (u *Launcher) Fail(err error) { fmt.Fprintln(u.f, "error", strconv.Quote(err.Error())) }
+func (l *LauncherLink) Fail(err error) { fmt.Fprintln(l.f, "error", strconv.Quote(err.Error())) }
 
-// LetGo ends the link before the watcher does: run need not wait for that.
-func (u *Launcher) LetGo() { u.f.Close() }
+// CloseEarly ends the link before the watcher exits, so that run does not wait for the exit.
+func (l *LauncherLink) CloseEarly() { l.f.Close() }
 
-func (u *Launcher) close() {
-	u.f.Close()
-	close(u.closed)
-	u.reader.Wait()
+func (l *LauncherLink) close() {
+	l.f.Close()
+	close(l.closed)
+	l.reader.Wait()
 }

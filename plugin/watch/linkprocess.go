@@ -15,20 +15,20 @@ type Process struct {
 	Path string // absolute
 	Args []string
 	Env  []string
-	Dir  string // where it starts, and below which it may make calls
+	Dir  string // its working directory; it may make calls from below
 }
 
-// Run has p run and returns its exit code, 128+n if a signal ended it. When ctx is done p
-// gets TERM, and KILL after AgentGrace.
+// Run runs p, and returns its exit code, or 128+n if signal n ended it. When ctx is done, p gets TERM, and KILL after
+// AgentGrace.
 func (l *Link) Run(ctx context.Context, p Process) (code int, err error) {
-	b, err := json.Marshal(encode(p))
+	b, err := json.Marshal(encodeProcess(p))
 	if err != nil {
 		return 0, err
 	}
-	if _, err := fmt.Fprintf(l.f, "process %s\n", b); err != nil {
-		return 0, fmt.Errorf("tell the watcher: %w", err)
+	if err := l.send("process %s", b); err != nil {
+		return 0, err
 	}
-	defer context.AfterFunc(ctx, func() { l.f.WriteString("stop\n") })() // it may have ended by itself
+	defer context.AfterFunc(ctx, func() { _ = l.send("stop") })() // fails if the watcher has exited
 	text, err := l.awaitValue("exited")
 	if err != nil {
 		return 0, err
@@ -36,14 +36,14 @@ func (l *Link) Run(ctx context.Context, p Process) (code int, err error) {
 	return strconv.Atoi(text)
 }
 
-// encoded is a Process whose strings may contain any bytes.
-type encoded struct {
+// encodedProcess is a Process whose strings may contain any bytes.
+type encodedProcess struct {
 	Path, Dir []byte
 	Args, Env [][]byte
 }
 
-func encode(p Process) encoded {
-	e := encoded{Path: []byte(p.Path), Dir: []byte(p.Dir)}
+func encodeProcess(p Process) encodedProcess {
+	e := encodedProcess{Path: []byte(p.Path), Dir: []byte(p.Dir)}
 	for _, arg := range p.Args {
 		e.Args = append(e.Args, []byte(arg))
 	}
@@ -55,12 +55,12 @@ func encode(p Process) encoded {
 
 // DecodeProcess is the inverse of the encoding in Link.Run.
 func DecodeProcess(text string) (Process, error) {
-	var e encoded
+	var e encodedProcess
 	err := json.Unmarshal([]byte(text), &e)
 	return e.decode(), err
 }
 
-func (e encoded) decode() Process {
+func (e encodedProcess) decode() Process {
 	p := Process{Path: string(e.Path), Dir: string(e.Dir)}
 	for _, arg := range e.Args {
 		p.Args = append(p.Args, string(arg))
@@ -72,4 +72,4 @@ func (e encoded) decode() Process {
 }
 
 // Exited reports that the process has ended.
-func (u *Launcher) Exited(code int) { fmt.Fprintln(u.f, "exited", strconv.Itoa(code)) }
+func (l *LauncherLink) Exited(code int) { fmt.Fprintln(l.f, "exited", strconv.Itoa(code)) }

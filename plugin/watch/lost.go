@@ -45,11 +45,11 @@ func EndUnkept(dirs []string) error {
 	})
 }
 
-// endEach is EndLost for those sessions in dirs that selected selects.
+// endEach is EndLost for the sessions in dirs for which selected returns true.
 func endEach(dirs []string, selected func(string, *proctree.Survivors) bool) error {
-	dirs = slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool { return !killed(dir) || !unlocked(dir) })
+	dirs = slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool { return !hasControlSocket(dir) || !lockIsFree(dir) })
 	if len(dirs) == 0 {
-		return nil // this check is cheaper than a scan of all processes
+		return nil // saves a scan of all processes
 	}
 	found := proctree.FindSurvivors()
 	var errs []error
@@ -61,9 +61,9 @@ func endEach(dirs []string, selected func(string, *proctree.Survivors) bool) err
 	return errors.Join(errs...)
 }
 
-// endIfLost is EndLost. Without processes in found it does not search for them again.
+// endIfLost is EndLost. If found has no process of the session, it does not search again.
 func endIfLost(dir string, found *proctree.Survivors) error {
-	if !killed(dir) {
+	if !hasControlSocket(dir) {
 		return nil
 	}
 	lock := state.ExistingLock(state.LockFile(dir))
@@ -76,7 +76,7 @@ func endIfLost(dir string, found *proctree.Survivors) error {
 	defer lock.Close()
 	store, id := state.Of(dir)
 	if found.MayHave(id) {
-		if err := endLost(dir); err != nil {
+		if err := endProcesses(dir); err != nil {
 			return err
 		}
 	}
@@ -89,23 +89,22 @@ func endIfLost(dir string, found *proctree.Survivors) error {
 	return nil
 }
 
-// unlocked reports whether the session's lock is free.
-func unlocked(dir string) bool {
+// lockIsFree reports whether the session's lock is free.
+func lockIsFree(dir string) bool {
 	lock := state.ExistingLock(state.LockFile(dir))
 	defer lock.Close()
 	ok, err := lock.TryLock()
 	return ok && err == nil
 }
 
-// killed reports whether the session's watcher has not removed its socket: it was killed, or it still
-// serves.
-func killed(dir string) bool {
+// hasControlSocket reports whether the session's control socket exists. Then its watcher serves, or was killed.
+func hasControlSocket(dir string) bool {
 	_, err := os.Lstat(state.ControlSock(dir))
 	return err == nil
 }
 
-// endLost is EndLost for a caller that has the session's lock.
-func endLost(dir string) error {
+// endProcesses ends the commands of the session in dir. The caller has the session's lock.
+func endProcesses(dir string) error {
 	_, id := state.Of(dir)
 	_, err := proctree.EndLost(id, proctree.DefaultGrace)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -114,12 +113,12 @@ func endLost(dir string) error {
 	return nil
 }
 
-// endLost ends the commands that an earlier watcher has left running, and answers the callers.
+// endLost ends the commands that an earlier watcher has left running, and answers their callers by files.
 func (s *Session) endLost() {
-	if !killed(s.Record.Dir) {
+	if !hasControlSocket(s.Record.Dir) {
 		return
 	}
-	if err := endLost(s.Record.Dir); err != nil {
+	if err := endProcesses(s.Record.Dir); err != nil {
 		s.Log.Error("resume", "error", err)
 	}
 	answerLost(s.Record.Store, s.Record.Session)

@@ -39,15 +39,15 @@ func answerLost(store *state.Store, rec state.Session) {
 	}
 	defer base.Close()
 	for _, name := range append(rec.Linked(), shimName) {
-		if box, err := base.Open(filepath.Join(filepath.Base(state.ProxyDir(session)), name)); err == nil {
-			files.AnswerLost(box, []string{name}, false)
-			box.Close()
+		if requests, err := base.Open(filepath.Join(filepath.Base(state.ProxyDir(session)), name)); err == nil {
+			files.AnswerLost(requests, []string{name}, false)
+			requests.Close()
 		}
 	}
 }
 
-// answerLostProxy is answerLost for a session without a container. It changes nothing in a directory that has
-// replaced the served one.
+// answerLostProxy is answerLost for a session of proxy. It changes nothing if another directory has replaced the served
+// one.
 func answerLostProxy(store *state.Store, rec state.Session) {
 	base, err := dir.ReopenBase(rec.Proxy.Real, rec.Proxy.Key)
 	if err != nil {
@@ -56,16 +56,16 @@ func answerLostProxy(store *state.Store, rec state.Session) {
 	defer base.Close()
 	for _, name := range rec.Names() {
 		_, rest := rec.Proxy.Dir(name)
-		if box, err := base.Open(rest); err == nil {
-			answerUnserved(store, box, name, rec.Proxy.Flat)
-			box.Close()
+		if requests, err := base.Open(rest); err == nil {
+			answerUnserved(store, requests, name, rec.Proxy.Flat)
+			requests.Close()
 		}
 	}
 }
 
-// answerUnserved answers the calls of name in box unless another proxy serves them.
-func answerUnserved(store *state.Store, box *dir.SharedDir, name string, shared bool) {
-	key, err := box.Key()
+// answerUnserved answers the requests for name unless another proxy serves them.
+func answerUnserved(store *state.Store, requests *dir.SharedDir, name string, shared bool) {
+	key, err := requests.Key()
 	if err != nil {
 		return
 	}
@@ -74,5 +74,5 @@ func answerUnserved(store *state.Store, box *dir.SharedDir, name string, shared 
 		return
 	}
 	defer l.Release()
-	files.AnswerLost(box, []string{name}, shared)
+	files.AnswerLost(requests, []string{name}, shared)
 }

@@ -18,15 +18,15 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Notify has the settings by which a person is notified of a waiting request. The zero value rings the bell of
-// the terminal that the session was started on, and notifies on the desktop, if there is one.
+// Notify contains the settings for notifications of waiting requests. The zero value rings the bell of the terminal
+// that the session was started on, and notifies on the desktop, if there is one.
 type Notify struct {
 	Command []string // a program and its arguments, run without a shell; nil means none
-	Desktop *bool    // nil: where there is one
-	Bell    *bool    // nil: yes
+	Desktop *bool    // nil: if there is a desktop
+	Bell    *bool    // nil: true
 }
 
-// Questions are the requests that wait for a person. It notifies people of them.
+// Questions are the requests that wait for a person, and notifies people of them.
 type Questions struct {
 	Notifier notify.Notifier
 
@@ -42,15 +42,15 @@ func newQuestions(record *Record, options Notify, others *OtherSessions, run not
 	q.Notifier.Run = run
 	q.queue = &approval.Queue{CanNotify: q.terminal.Open, Notifies: q.Notifier.Reachable()}
 	if err := q.queue.LoadDenials(state.DenialsFile(record.Dir), record.ID); err != nil { // a grant may cover what was denied
-		log.Error("no grant and no denial of before holds", "error", err)
+		log.Error("earlier grants and denials are not in force", "error", err)
 	} else if err := q.queue.Load(state.GrantsFile(record.Dir), record.ID); err != nil {
-		log.Error("no grant of before holds", "error", err)
+		log.Error("earlier grants are not in force", "error", err)
 	}
 	return q
 }
 
-// NewNotifier returns the available programs of options. It looks them up before the container runs, and leaves
-// out those that the container of another session can write.
+// NewNotifier looks up the programs of options, before the container runs. It leaves out programs that the container of
+// another session can write.
 func NewNotifier(rec state.Session, options Notify, others *OtherSessions, log *slog.Logger) notify.Notifier {
 	n := notify.Notifier{Session: rec.ID}
 	getenv := os.Getenv
@@ -67,7 +67,7 @@ func NewNotifier(rec state.Session, options Notify, others *OtherSessions, log *
 			return os.Getenv(name)
 		}
 	}
-	if wanted(options.Desktop) {
+	if enabled(options.Desktop) {
 		n.Desktop = notify.Desktop(runtime.GOOS, getenv)
 	}
 	if len(options.Command) > 0 {
@@ -91,8 +91,8 @@ func WritableNotifier(n notify.Notifier, owner executor.ContainerAccess) (at str
 	return "", false
 }
 
-// notifierRunner runs programs as calls run: in a tree that ends whole, with nothing on its
-// descriptors, and in the environment of one. So whatever they do, they approve nothing.
+// notifierRunner runs notifiers as calls run: in a process tree that ends as a whole, without descriptors, and in the
+// environment of calls. So a notifier has nothing with which it could approve a request.
 func (c *Calls) notifierRunner(host *executor.Host) notify.Runner {
 	return func(ctx context.Context, argv, env []string) error {
 		root, err := os.Open("/")
@@ -100,7 +100,7 @@ func (c *Calls) notifierRunner(host *executor.Host) notify.Runner {
 			return err
 		}
 		defer root.Close()
-		if sc := c.Server.State(); sc != nil { // the terminal exists before there are requests
+		if sc := c.Server.State(); sc != nil { // nil until the first container is known
 			env = slices.Concat(sc.Environ, env)
 		}
 		cmd := executor.Command{ID: state.NewID(), Path: argv[0], Args: argv, Env: env, Dir: int(root.Fd())}
@@ -112,7 +112,7 @@ func (c *Calls) notifierRunner(host *executor.Host) notify.Runner {
 	}
 }
 
-func wanted(option *bool) bool { return option == nil || *option }
+func enabled(option *bool) bool { return option == nil || *option }
 
 // announce notifies of new questions until ctx is done. Questions that arrive during a notification are
 // announced together afterwards, by their number.
@@ -141,7 +141,7 @@ func (q *Questions) announce(ctx context.Context) {
 
 // notify rings the bell and starts the notifiers. If both fail, the questions are refused.
 func (q *Questions) notify(ctx context.Context, fresh []string, waiting int) {
-	if wanted(q.options.Bell) {
+	if enabled(q.options.Bell) {
 		q.terminal.Bell()
 	}
 	if !q.Notifier.Reachable() {

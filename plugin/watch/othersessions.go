@@ -19,8 +19,8 @@ import (
 // their mounts.
 type OtherSessions struct {
 	record  *Record
-	latest  atomic.Pointer[otherWrites] // as the records were read last
-	applied atomic.Pointer[otherWrites] // on which calls depend
+	latest  atomic.Pointer[otherWrites] // of the records that were read last
+	applied atomic.Pointer[otherWrites] // calls depend on it
 }
 
 // otherWrites holds the places that the containers of the other sessions could write at one moment.
@@ -32,7 +32,7 @@ type otherWrites struct {
 // NewOtherSessions returns all sessions except that of record.
 func NewOtherSessions(record *Record) *OtherSessions { return &OtherSessions{record: record} }
 
-// read returns what the records say. It reads them only if a session has changed since.
+// read returns the current otherWrites. It reads the records only if a session has changed since the last call.
 func (o *OtherSessions) read() (*otherWrites, error) {
 	changed, err := o.record.Store.Changed()
 	if err != nil {
@@ -58,30 +58,30 @@ func (o *OtherSessions) AddTo(owner *mount.Table) {
 	}
 }
 
-// unchanged reports whether calls depend on the current records, or the current records cannot be read.
+// unchanged reports whether applied corresponds to the current records, or these cannot be read.
 func (o *OtherSessions) unchanged() bool {
 	changed, err := o.record.Store.Changed()
 	known := o.applied.Load()
 	return err != nil || known != nil && known.changed.Equal(changed)
 }
 
-// applyLocked returns the places that containers of other sessions can write, on which calls depend from now
-// on, and whether they have changed. After an error they do not change.
-func (o *OtherSessions) applyLocked() (writable []string, news bool, err error) {
-	was := o.applied.Load()
+// applyLocked sets applied to the current records, unless they cannot be read. It returns the places that containers of
+// other sessions can write, and whether they have changed.
+func (o *OtherSessions) applyLocked() (writable []string, changed bool, err error) {
+	old := o.applied.Load()
 	now, err := o.read()
 	if err != nil {
-		if was == nil {
+		if old == nil {
 			return nil, false, err
 		}
-		return was.writable, false, err
+		return old.writable, false, err
 	}
 	o.applied.Store(now)
-	return now.writable, was == nil || !slices.Equal(was.writable, now.writable), nil
+	return now.writable, old == nil || !slices.Equal(old.writable, now.writable), nil
 }
 
-// Programs lists the proxied programs of the other sessions that have a watcher. A session counts after its own
-// container has been checked: until then it is the one that is refused.
+// Programs lists the proxied programs of other sessions with a watcher and a container. A session without a container
+// is still to be checked itself.
 func (o *OtherSessions) Programs() (all []ProtectedFile, err error) {
 	others, err := o.record.Store.Others(o.record.ID)
 	if err != nil {
@@ -102,7 +102,7 @@ func (o *OtherSessions) Programs() (all []ProtectedFile, err error) {
 	return all, nil
 }
 
-// CheckPrograms returns an error if the container of another session could write a program among files. environ has the
+// CheckPrograms returns an error if the container of another session could write a program in files. environ contains
 // PATH.
 func (o *OtherSessions) CheckPrograms(files []ProtectedFile, environ []string) error {
 	others, err := o.read()
@@ -124,7 +124,7 @@ func (o *OtherSessions) CheckPrograms(files []ProtectedFile, environ []string) e
 	return nil
 }
 
-// WriterOf returns the first session whose container can write the host's file.
+// WriterOf returns the first session whose container can write file, a path of the host.
 func WriterOf(recs []state.Session, file string) (rec state.Session, ok bool) {
 	i := slices.IndexFunc(recs, func(rec state.Session) bool {
 		return len(rec.Writable) > 0 && mount.Written(rec.Writable).ControlsFilesIn(file)
@@ -135,7 +135,7 @@ func WriterOf(recs []state.Session, file string) (rec state.Session, ok bool) {
 	return recs[i], true
 }
 
-// writerOf names the session of WriterOf for people.
+// writerOf describes the session of WriterOf, for a message.
 func writerOf(recs []state.Session, file string) string {
 	rec, _ := WriterOf(recs, file)
 	if rec.Proxy != nil {
@@ -164,13 +164,13 @@ func (c *Calls) refreshOthers() {
 // applyOthersLocked adds the places that containers of other sessions can write to dirs. It reports whether
 // they have changed.
 func (c *Calls) applyOthersLocked(dirs *mount.Table) bool {
-	writable, news, err := c.others.applyLocked()
+	writable, changed, err := c.others.applyLocked()
 	if err != nil {
 		c.log.Error("read the other sessions", "error", err)
 	}
 	dirs.SetOthers(writable)
-	alone := mount.Written(nil)
-	alone.SetOthers(writable)
-	c.warnings.setSessions(c.config.Supplied(alone))
-	return news
+	others := mount.Written(nil)
+	others.SetOthers(writable)
+	c.warnings.setSessions(c.config.Supplied(others))
+	return changed
 }

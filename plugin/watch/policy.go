@@ -13,8 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/config"
 )
 
-// auditing is how the configuration wants things written down.
-func auditing(c config.Audit) audit.Options {
+// auditOptions returns the options of the audit log that the configuration sets.
+func auditOptions(c config.Audit) audit.Options {
 	o := audit.Options{Redact: c.Redact, PerContainer: c.PerContainer,
 		Rotate: max(0, cmp.Or(c.Rotate, audit.DefaultRotate)), Keep: max(0, cmp.Or(c.Keep, audit.DefaultKeep))}
 	switch c.Sync {
@@ -57,8 +57,8 @@ func (c *Calls) refresh() {
 	c.writeAgentsLocked()
 }
 
-// configPoll is the interval at which the configuration is checked while a request waits for a person. The new
-// configuration may decide without a person.
+// configPoll is the interval at which the configuration is checked while requests wait for a person: a new
+// configuration may decide them.
 const configPoll = time.Second
 
 // review decides waiting requests again when the configuration changes, until ctx is done.

@@ -11,14 +11,14 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// MountAction is what hostexec does about a mount that shows a protected file.
+// MountAction is the reaction to a mount that shows a protected file.
 type MountAction int
 
 // The actions.
 const (
-	Refuse         MountAction = iota // the mount, read-only or not
-	RefuseWritable                    // a mount that can be written
-	WarnWritable                      // the same, but it is the person's choice
+	Refuse         MountAction = iota // refuse the mount, even if it is read-only
+	RefuseWritable                    // refuse a writable mount
+	WarnWritable                      // warn of a writable mount, which is the person's choice
 )
 
 // ProtectedFile is a file or directory of this host that decides which code runs on it.
@@ -26,14 +26,14 @@ type ProtectedFile struct {
 	Path    string
 	Does    string // completes: path, which ...
 	OnMount MountAction
-	Instead string // advice, other than to mount read-only
+	Instead string // advice, as an alternative to a read-only mount
 }
 
 // Narrower is advice to mount a smaller directory, without the protected file.
 const Narrower = "something narrower"
 
-// ProtectedFiles lists the protected files of a session. Only hostexec's own state, policy and programs are
-// refused. All other mounts are the person's choice.
+// ProtectedFiles lists the protected files of a session. Only mounts of hostexec's own state, policy and programs are
+// refused.
 func ProtectedFiles(record *Record, settings *Configuration, notifier notify.Notifier) (all []ProtectedFile) {
 	all = append(all, ProtectedFile{record.Store.Home, "is hostexec's own state", Refuse, ""})
 	for _, cmd := range record.Proxied() {
@@ -48,9 +48,9 @@ func ProtectedFiles(record *Record, settings *Configuration, notifier notify.Not
 		all = append(all, ProtectedFile{exe, "is hostexec itself", RefuseWritable, Narrower})
 	}
 	if c := settings.Current(); c != nil {
-		proposal := config.Source{Workspace: record.Workspace}.ProposalFile() // which is pinned
+		proposal := config.Source{Workspace: record.Workspace}.ProposalFile()
 		for _, path := range c.Files() {
-			if path != proposal {
+			if path != proposal { // a changed proposal must be trusted again
 				all = append(all, ProtectedFile{path, "says what it may run", RefuseWritable, Narrower})
 			}
 		}
@@ -58,10 +58,10 @@ func ProtectedFiles(record *Record, settings *Configuration, notifier notify.Not
 	if record.Agent != nil && record.Agent.Config != "" {
 		all = append(all, ProtectedFile{record.Agent.Config, "says what agent runs, and whether on this host", RefuseWritable, "move that file out of it"})
 	}
-	return append(all, personal()...)
+	return append(all, userFiles()...)
 }
 
-// runsHere reports whether a command has a program of this host: it is not denied, and no image has its program.
+// runsHere reports whether a command runs a program of this host, and not of an image.
 func runsHere(cmd state.Command) bool {
 	return cmd.Path != "" && (cmd.Where == nil || cmd.Where.Image == "")
 }
@@ -69,8 +69,8 @@ func runsHere(cmd state.Command) bool {
 // systemPlugins are the directories where docker looks for its plugins, after the user's own.
 var systemPlugins = []string{"/usr/local/lib/docker/cli-plugins", "/usr/local/libexec/docker/cli-plugins", "/usr/lib/docker/cli-plugins", "/usr/libexec/docker/cli-plugins"}
 
-// personal are the files that docker and ssh take their programs from.
-func personal() (all []ProtectedFile) {
+// userFiles lists the files from which docker and ssh take programs.
+func userFiles() (all []ProtectedFile) {
 	const plugin, starts = "docker-hostexec", "docker starts as hostexec"
 	for _, dir := range systemPlugins {
 		all = append(all, ProtectedFile{filepath.Join(dir, plugin), starts, RefuseWritable, Narrower})

@@ -18,8 +18,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Record is the record of the session that is served. It is changed by the goroutine that follows the
-// session, or with Calls.Change.
+// Record is the record of the served session. Only the goroutine that follows the session changes it, or a call of
+// Change.
 type Record struct {
 	state.Session
 	Dir   string // the session's directory
@@ -57,7 +57,7 @@ func (r *Record) remember() {
 	}
 }
 
-// restore writes the record anew when it cannot be read.
+// restore writes the record again if its file cannot be read.
 func (r *Record) restore() {
 	if _, err := r.Store.Load(r.ID); err == nil {
 		return
@@ -70,8 +70,8 @@ func (r *Record) restore() {
 	r.log.Warn("the session's record was damaged", "rewritten", err == nil, "error", err)
 }
 
-// Adapt replaces commands that were found in a part of PATH that containers supply by those of the remaining
-// PATH. owner knows the places that containers can write, and environ has the PATH. It returns warnings for a
+// Adapt replaces each program that was found in a directory of PATH that containers can write by one in the rest of
+// PATH. owner knows the places that containers can write, and environ contains PATH. Adapt returns warnings for a
 // person.
 func (r *Record) Adapt(owner *mount.Table, environ []string) (notes []string) {
 	path, _ := executor.Path(osenv.Get(environ, "PATH"), owner)
@@ -81,7 +81,7 @@ func (r *Record) Adapt(owner *mount.Table, environ []string) (notes []string) {
 		if !cmd.Found || !owner.ControlsFilesIn(filepath.Dir(cmd.Path)) {
 			continue
 		}
-		// If there is none, the session is refused.
+		// Without another program, the session is refused.
 		if other, ok := osenv.LookPath(filepath.Base(cmd.Path), path); ok {
 			notes = append(notes, fmt.Sprintf("--proxy %s runs %s, and not %s, which %s can write", cmd.Name, other, cmd.Path, owner.Writer(filepath.Dir(cmd.Path))))
 			cmd.Path = other
@@ -101,7 +101,7 @@ func (r *Record) Adapt(owner *mount.Table, environ []string) (notes []string) {
 func (r *Record) commands() []policy.Command {
 	var list []policy.Command
 	for _, c := range r.Proxied() {
-		action, err := policy.ParseAction(c.Action) // an unknown one denies
+		action, err := policy.ParseAction(c.Action) // an unknown action denies
 		if err != nil {
 			r.log.Error("policy", "command", c.Name, "error", err)
 		}
@@ -114,8 +114,8 @@ func (r *Record) commands() []policy.Command {
 	return list
 }
 
-// OwnWorkspace is the workspace in the state directory that hostexec has created for an agent in a container.
-// It is empty if a link leads elsewhere.
+// OwnWorkspace returns the workspace in the state directory that hostexec has created for an agent in a container. It
+// returns "" if a part of the path is a link.
 func (r *Record) OwnWorkspace() string {
 	own := filepath.Join(r.Store.Workspaces(), r.ID)
 	if mount.Resolved(own) != own {

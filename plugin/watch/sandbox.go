@@ -22,65 +22,74 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// plainVariables are the variables of the host that every sandboxed command gets. The others may hold
-// tokens, or name sockets.
+// plainVariables are the variables of the host that every sandboxed command gets. Other variables may contain tokens,
+// or name sockets.
 var plainVariables = []string{
 	"PATH", "USER", "LOGNAME", "SHELL", "TZ", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LC_COLLATE",
 	"LC_NUMERIC", "LC_TIME", "LC_MONETARY",
 }
 
-// confined returns what puts commands of rec's session into a sandbox. The container has the directories dirs.
-// space returns the size of the largest cache that is copied.
-func confined(rec *Record, dirs *mount.Table, space func() int64) func(*policy.Verdict, []string, func(string)) (*sandbox.Sandbox, []string, error) {
-	var copying sync.Mutex
-	program := shellProgram(rec.Store.Home)
-	return func(v *policy.Verdict, environ []string, report func(string)) (*sandbox.Sandbox, []string, error) {
-		if err := sandbox.Supported(); err != nil {
-			return nil, nil, fmt.Errorf("%w: where=container:IMAGE works on every system", err)
-		}
-		opened, err := directories(dirs, v.Sandbox.ReadOnly)
-		if err != nil {
-			return nil, nil, err
-		}
-		defer mount.CloseAll(opened)
-		home := osenv.Get(environ, "HOME")
-		paths, err := namedPaths(v, dirs, rec.Store.Home)
-		if err != nil {
-			return nil, nil, err
-		}
-		paths = append(paths, workdir(dirs, rec.Store.Home, home)...)
-		all := slices.Concat(sandbox.System, resolved(paths), shared(opened))
-		if err := checkProgram(v, home, all); err != nil {
-			return nil, nil, err
-		}
-		private, err := rec.Store.SandboxDirs(rec.Workspace, dirs.Sources())
-		if err != nil {
-			return nil, nil, err
-		}
-		copying.Lock()
-		err = linkHome(private.Home, home, v.Sandbox, &cacheCopy{space: space(), report: report})
-		copying.Unlock()
-		if err != nil {
-			return nil, nil, err
-		}
-		if v.Sandbox.Copies != "" {
-			paths = append(paths, sandbox.Path{Name: v.Sandbox.Copies, Access: sandbox.Execute})
-		}
-		own := access(v.Sandbox.ReadOnly)
-		paths = append(paths, sandbox.Path{Name: private.Home, Access: own}, sandbox.Path{Name: private.Tmp, Access: own})
-		if v.Args[0] == policy.Shell {
-			at, err := program()
-			if err != nil {
-				return nil, nil, err
-			}
-			paths = append(paths, sandbox.Path{Name: at, Access: sandbox.Execute})
-		}
-		confined, err := prepare(opened, paths, v.Sandbox.Net)
-		return confined, sandboxEnviron(environ, private, v, all), err
-	}
+// sandboxes makes the sandboxes for commands of a session.
+type sandboxes struct {
+	rec      *Record
+	dirs     *mount.Table           // directories that the container has
+	maxCache func() int64           // size of the largest cache that is copied
+	program  func() (string, error) // path of the program of shells
+
+	copying sync.Mutex // held while caches are copied
 }
 
-// directories returns the container's directories of the host, opened. If readOnly is set, the program writes to none.
+// forCommand returns a sandbox for the command of v, and the command's environment.
+func (s *sandboxes) forCommand(v *policy.Verdict, environ []string, report func(string)) (*sandbox.Sandbox, []string, error) {
+	if err := sandbox.Supported(); err != nil {
+		return nil, nil, fmt.Errorf("%w: where=container:IMAGE works on every system", err)
+	}
+	opened, err := directories(s.dirs, v.Sandbox.ReadOnly)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer mount.CloseAll(opened)
+	home := osenv.Get(environ, "HOME")
+	paths, err := namedPaths(v, s.dirs, s.rec.Store.Home)
+	if err != nil {
+		return nil, nil, err
+	}
+	paths = append(paths, workdir(s.dirs, s.rec.Store.Home, home)...)
+	all := slices.Concat(sandbox.System, resolved(paths), shared(opened))
+	if err := checkProgram(v, home, all); err != nil {
+		return nil, nil, err
+	}
+	private, err := s.privateDirs(v, home, report)
+	if err != nil {
+		return nil, nil, err
+	}
+	access := access(v.Sandbox.ReadOnly)
+	paths = append(paths, sandbox.Path{Name: private.Home, Access: access}, sandbox.Path{Name: private.Tmp, Access: access})
+	if v.Sandbox.Copies != "" {
+		paths = append(paths, sandbox.Path{Name: v.Sandbox.Copies, Access: sandbox.Execute})
+	}
+	if v.Args[0] == policy.Shell {
+		at, err := s.program()
+		if err != nil {
+			return nil, nil, err
+		}
+		paths = append(paths, sandbox.Path{Name: at, Access: sandbox.Execute})
+	}
+	made, err := prepare(opened, paths, v.Sandbox.Net)
+	return made, sandboxEnviron(environ, private, v, all), err
+}
+
+// privateDirs returns the sandbox's own directories, with links and caches in its home.
+func (s *sandboxes) privateDirs(v *policy.Verdict, home string, report func(string)) (private state.SandboxDirs, err error) {
+	if private, err = s.rec.Store.SandboxDirs(s.rec.Workspace, s.dirs.Sources()); err != nil {
+		return private, err
+	}
+	s.copying.Lock()
+	defer s.copying.Unlock()
+	return private, linkHome(private.Home, home, v.Sandbox, &cacheCopy{maxSize: s.maxCache(), report: report})
+}
+
+// directories opens the container's directories of the host, all of them read-only if readOnly is set.
 func directories(dirs *mount.Table, readOnly bool) ([]mount.Opened, error) {
 	opened, err := dirs.Direct(!readOnly)
 	for i := range opened {
@@ -102,7 +111,7 @@ func shellProgram(home string) func() (string, error) {
 	})
 }
 
-// workdir returns the directory in which commands of callers without a mount run, unless private files are below it.
+// workdir returns the directory in which commands of callers without a mount run, unless it contains one of private.
 func workdir(dirs *mount.Table, private ...string) []sandbox.Path {
 	at := dirs.Default().Source
 	if at == "" || slices.ContainsFunc(private, func(p string) bool { return names.Within(mount.Resolved(p), mount.Resolved(at)) }) {
@@ -119,7 +128,7 @@ func shared(opened []mount.Opened) (list []sandbox.Path) {
 	return list
 }
 
-// access returns the access to a directory that a program may write, unless it is read-only.
+// access returns the access to one of the container's or the sandbox's directories.
 func access(readOnly bool) sandbox.Access {
 	if readOnly {
 		return sandbox.Execute
@@ -157,8 +166,8 @@ func namedPaths(v *policy.Verdict, dirs *mount.Table, store string) (list []sand
 	return list, nil
 }
 
-// checkNamed refuses a path that the container could replace by a link to any file of the host, and one that shows
-// hostexec's state, with which code of a sandbox could leave it.
+// checkNamed refuses a path that the container could replace by a link to any file of the host. It also refuses a path
+// that shows hostexec's state, because code with that state can leave its sandbox.
 func checkNamed(name string, dirs *mount.Table, store string) error {
 	at, state := mount.Resolved(name), mount.Resolved(store)
 	switch {
@@ -172,7 +181,7 @@ func checkNamed(name string, dirs *mount.Table, store string) error {
 
 // checkProgram refuses a program that the sandbox cannot read, and says what to add.
 func checkProgram(v *policy.Verdict, home string, paths []sandbox.Path) error {
-	need := readFor(v.Command.Path, home, paths)
+	need := missingReads(v.Command.Path, home, paths)
 	if len(need) == 0 {
 		return nil
 	}
@@ -208,14 +217,14 @@ func linkHome(private, home string, s policy.Sandbox, c *cacheCopy) error {
 	}
 	defer root.Close()
 	for _, name := range slices.Concat(s.Write, s.Read, s.Creds) {
-		if rest, ok := below(name, home); ok {
-			if err := link(root, rest, name); err != nil {
+		if rest, ok := pathBelow(name, home); ok {
+			if err := linkTo(root, rest, name); err != nil {
 				return err
 			}
 		}
 	}
 	for _, name := range s.Cache {
-		if rest, ok := below(name, home); ok {
+		if rest, ok := pathBelow(name, home); ok {
 			if err := c.copyOnce(root, rest, name); err != nil {
 				return fmt.Errorf("copy the cache %s: %w", strconv.QuoteToASCII(name), err)
 			}
@@ -224,14 +233,14 @@ func linkHome(private, home string, s policy.Sandbox, c *cacheCopy) error {
 	return nil
 }
 
-// below returns the rest of the path name below home, if it is below.
-func below(name, home string) (rest string, ok bool) {
+// pathBelow returns the path of name relative to home, if name is below home.
+func pathBelow(name, home string) (rest string, ok bool) {
 	rest, ok = names.CutDir(name, filepath.Clean(home))
 	return rest, ok && home != "" && rest != "."
 }
 
-// link has rest in root lead to the file called to, unless something is there already.
-func link(root *os.Root, rest, to string) error {
+// linkTo makes rest in root a link to the file called to, unless rest exists.
+func linkTo(root *os.Root, rest, to string) error {
 	if err := root.MkdirAll(filepath.Dir(rest), 0o700); err != nil {
 		return err
 	}

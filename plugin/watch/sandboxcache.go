@@ -16,24 +16,24 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// maxCacheFiles is the number of files and directories in the largest cache that is copied.
+// maxCacheFiles is the maximum number of files and directories in a cache that is copied.
 const maxCacheFiles = 100_000
 
 // reportInterval is the time between two reports of a copy, and before the first one.
 const reportInterval = time.Second
 
-// cacheCopy copies caches of the user, and reports how far a copy is that takes long.
+// cacheCopy copies caches of the user, and reports the progress of long copies.
 type cacheCopy struct {
-	space  int64             // the size of the largest cache that is copied
-	report func(text string) // nil: nobody reads it
+	maxSize int64             // of a cache that is copied
+	report  func(text string) // nil: nobody reads it
 
 	name        string
 	done, total int64
 	next        time.Time // of the next report
 }
 
-// copyOnce copies the directory called from to rest in root, unless something is there already. It copies nothing if
-// the directory is too large. A copy gets its name when it is complete.
+// copyOnce copies the directory called from to rest in root, unless rest exists. It copies nothing if the directory is
+// too large. The copy gets its name after it is complete.
 func (c *cacheCopy) copyOnce(root *os.Root, rest, from string) error {
 	if _, err := root.Lstat(rest); err == nil {
 		return nil
@@ -63,7 +63,7 @@ func (c *cacheCopy) copyOnce(root *os.Root, rest, from string) error {
 	return root.Rename(part, rest)
 }
 
-// measure adds up the sizes of a cache. It returns an error if they are too large, because the call waits for the copy.
+// measure sets c.total. It returns an error if the cache is too large, because the call waits for the copy.
 func (c *cacheCopy) measure(from fs.FS) error {
 	files := 0
 	return fs.WalkDir(from, ".", func(_ string, d fs.DirEntry, err error) error {
@@ -73,9 +73,9 @@ func (c *cacheCopy) measure(from fs.FS) error {
 				c.total += fi.Size()
 			}
 		}
-		if c.total > c.space || files > maxCacheFiles {
+		if c.total > c.maxSize || files > maxCacheFiles {
 			return fmt.Errorf("it has more than %s (limits.spool) or %d files: leave it out of cache, and the sandbox fills its own",
-				units.BytesSize(float64(c.space)), maxCacheFiles)
+				units.BytesSize(float64(c.maxSize)), maxCacheFiles)
 		}
 		return nil
 	})
@@ -113,7 +113,7 @@ func (c *cacheCopy) copyFile(to *os.Root, from fs.FS, name string) error {
 	if err != nil {
 		return err
 	}
-	for err == nil { // in pieces, which the kernel copies
+	for err == nil { // in pieces, to report the progress; the kernel copies each piece
 		var n int64
 		n, err = io.CopyN(out, in, 16<<20)
 		c.add(n)

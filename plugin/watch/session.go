@@ -25,7 +25,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Session is a session that is served.
+// Session is a session that this process serves.
 type Session struct {
 	Record   *Record
 	Config   *Configuration
@@ -38,7 +38,7 @@ type Session struct {
 	Log      *slog.Logger
 
 	mode  Mode
-	quiet *time.Timer // returns the memory of calls when none has ended for a while
+	idle  *time.Timer // returns the memory of calls when no call has ended for a while
 	atEnd []func() error
 	wg    sync.WaitGroup // all goroutines that the session's end waits for
 }
@@ -57,9 +57,9 @@ func NewSession(record *Record, log *slog.Logger) *Session {
 	return s
 }
 
-// settling is how long after its start a watcher begins to save memory. By then its container runs, also on a
-// busy machine, and relays are up: collections would delay both.
-const settling = 3 * time.Second
+// startupTime is the time after which a watcher begins to save memory. By then its container and relays run, also on a
+// busy machine: collections would delay both.
+const startupTime = 3 * time.Second
 
 // saveMemory returns the memory that only the start needed, and makes the garbage collector run often. A
 // watcher is mostly idle, so its memory matters more than its CPU time.
@@ -70,7 +70,7 @@ func saveMemory() {
 
 // serve opens the listeners, and follows the source of the calls until it ends. It returns when every call has
 // been answered and all processes of the calls have ended.
-func (w *Watcher) serve(ctx context.Context, s *Session, log *audit.Log, link *Launcher) (err error) {
+func (w *Watcher) serve(ctx context.Context, s *Session, log *audit.Log, link *LauncherLink) (err error) {
 	host, err := executor.NewHost(s.Log)
 	if err != nil {
 		return err
@@ -90,28 +90,28 @@ func (w *Watcher) serve(ctx context.Context, s *Session, log *audit.Log, link *L
 	if err != nil {
 		return errors.Join(fmt.Errorf("listen for control: %w", err), closeAll(listeners), host.Close())
 	}
-	s.quiet = time.AfterFunc(2*settling, debug.FreeOSMemory)
-	defer s.quiet.Stop()
+	s.idle = time.AfterFunc(2*startupTime, debug.FreeOSMemory)
+	defer s.idle.Stop()
 	s.Life.begin(ctx)
-	var controlled sync.WaitGroup
+	var controlServer sync.WaitGroup
 	api := controlAPI{s, w.Version, time.Now()}
 	// ends when ctl is closed, below.
-	controlled.Go(func() { s.Log.Debug("control ended", "error", control.Serve(ctl, api)) })
+	controlServer.Go(func() { s.Log.Debug("control ended", "error", control.Serve(ctl, api)) })
 	w.start(ctx, s, listeners)
 
 	s.Log.Info("serving", "session", s.Record.ID, "version", w.Version, "commands", s.Record.Names())
-	settled := time.AfterFunc(settling, saveMemory)
-	defer settled.Stop()
+	started := time.AfterFunc(startupTime, saveMemory)
+	defer started.Stop()
 	err = s.mode.Follow(ctx, link)
 	if s.Record.Container != "" {
-		s.Record.restore() // nothing can do so after the exit of this process
+		s.Record.restore() // the last chance: this process exits
 	}
-	s.Life.Stop(err) // calls in flight and jobs end, whole trees of them
+	s.Life.Stop(err) // ends the process trees of calls and jobs
 	s.Log.Info("ending", "reason", err)
 	err = s.end(ctx, listeners, host)
 	// This comes last: when a client finds no watcher, all parts of the watcher must have ended.
 	err = errors.Join(err, ctl.Close(), os.Remove(state.ControlSock(s.Record.Dir)))
-	controlled.Wait()
+	controlServer.Wait()
 	return s.finish(ctx, err)
 }
 
@@ -120,7 +120,7 @@ func (w *Watcher) start(ctx context.Context, s *Session, listeners []net.Listene
 	// ends when listeners are closed.
 	s.Go(func() { s.serveListeners(ctx, listeners) })
 	// end with ctx.
-	s.Go(func() { s.signals(ctx) })
+	s.Go(func() { s.handleSignals(ctx) })
 	s.Go(func() { s.Life.watchKeeper(ctx, w.Keeper) })
 	s.Go(func() { s.Calls.Questions.announce(ctx) })
 	s.Go(func() { s.Calls.review(ctx) })
@@ -135,7 +135,7 @@ func (s *Session) finish(ctx context.Context, err error) error {
 		s.Calls.dirs.Close()
 	}
 	// After kept jobs the record stays, although the container may have gone: users look for the results of jobs.
-	if errors.Is(context.Cause(ctx), ErrGone) && !s.Life.keeps() {
+	if errors.Is(context.Cause(ctx), ErrGone) && !s.Life.hasKeptJobs() {
 		err = s.Record.Store.Remove(s.Record.ID)
 	}
 	return err
@@ -154,8 +154,8 @@ func (s *Session) end(ctx context.Context, listeners []net.Listener, host *execu
 }
 
 func closeAll(listeners []net.Listener) (err error) {
-	for _, d := range listeners {
-		err = errors.Join(err, d.Close())
+	for _, ln := range listeners {
+		err = errors.Join(err, ln.Close())
 	}
 	return err
 }
@@ -172,8 +172,7 @@ func (s *Session) serveListeners(ctx context.Context, listeners []net.Listener) 
 	s.Calls.Server.Wait()
 }
 
-// accept serves each call in a goroutine of its own, until ln is closed, and returns
-// when all of them have ended.
+// accept serves each call in its own goroutine until ln is closed. It returns when all calls have ended.
 func (s *Session) accept(ctx context.Context, ln net.Listener) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -195,19 +194,18 @@ func (s *Session) accept(ctx context.Context, ln net.Listener) {
 		}
 		// ends when the caller hangs up, the command has ended, or ctx is done.
 		wg.Go(func() {
-			// Connections without a request are not logged: a container could fill the disk with
-			// them.
+			// Connections without a request are not logged: a container could fill the disk with them.
 			if err := s.Calls.Server.Serve(ctx, s.Life.term.Load(), conn); err != nil && !errors.Is(err, call.ErrNoRequest) {
 				s.Log.Warn("call", "error", err)
 			}
-			s.quiet.Reset(settling)
+			s.idle.Reset(startupTime)
 		})
 	}
 }
 
-// signals ends the session on TERM and INT. HUP makes it read the configuration at once, which the next call
-// would do otherwise.
-func (s *Session) signals(ctx context.Context) {
+// handleSignals ends the session on TERM and INT. On HUP it reads the configuration, which otherwise the next call
+// does.
+func (s *Session) handleSignals(ctx context.Context) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	defer signal.Stop(c)
@@ -220,7 +218,7 @@ func (s *Session) signals(ctx context.Context) {
 				s.Life.Interrupt(why)
 				continue
 			case s.Life.Agent != nil && s.Life.Agent.Asked.Err() == nil:
-				s.Life.stopWithin(usual)
+				s.Life.stopWithin(defaultGrace)
 				continue
 			default:
 				s.Life.Stop(why)

@@ -20,17 +20,17 @@ import (
 // Supported reports whether sessions can be served on this system.
 const Supported = true
 
-// linkFD is where keeper and watcher find their end of the link, stdioFD where an agent's
-// three descriptors begin.
+// linkFD is the descriptor of the link in the keeper and the watcher. stdioFD is the first of an agent's three
+// descriptors.
 const (
 	linkFD  = 3
 	stdioFD = 4
 )
 
-// Start starts the keeper and the watcher of a session. dir is the session's directory, which is created before
-// Link.Recorded. So a watcher exists to remove it if run is killed. Both processes outlive this one. globalArgs
-// are docker's own flags, by which the watcher reaches the same engine. stdio is nil, or becomes 0, 1 and 2 of
-// the Process of Link.Run. The caller ends the link, by Done, Over or Close.
+// Start starts the keeper and the watcher of a session, which outlive this process. dir is the session's directory,
+// which the caller creates between Start and Link.Recorded. So the watcher removes it if run is killed. globalArgs are
+// docker's flags for the same engine. stdio is nil, or becomes 0, 1 and 2 of the Process of Link.Run. The caller ends
+// the link by Done, Over or Close.
 func Start(dir string, globalArgs []string, stdio ...*os.File) (*Link, error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -49,11 +49,11 @@ func Start(dir string, globalArgs []string, stdio ...*os.File) (*Link, error) {
 		grace = AgentGrace
 	}
 	cmd.Args = append([]string{proctree.KeeperName, exe, dir, strconv.Itoa(1 + len(stdio)), grace.String()}, globalArgs...)
-	cmd.Dir = "/" // no file system is held busy
-	// Docker's plugin socket would end the watcher with docker. The rest is not meant for commands.
+	cmd.Dir = "/" // so that file systems can be unmounted
+	// Docker's plugin socket would end the watcher with docker. The other variables are not meant for commands.
 	cmd.Env = osenv.Without(os.Environ(), "DOCKER_CLI_PLUGIN_", "HOSTEXEC_")
 	cmd.ExtraFiles = append([]*os.File{theirs}, stdio...)
-	// A separate session, so that the end of the terminal does not end it.
+	// A separate session survives the end of the terminal.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start watcher: %w", err), ours.Close())
@@ -74,10 +74,10 @@ func KeeperPipe() *os.File {
 	return os.NewFile(uintptr(unix.Stdin), "keeper")
 }
 
-// AgentStdio are an agent's descriptors, at its watcher.
+// AgentStdio are an agent's descriptors in its watcher.
 var AgentStdio = [3]int{stdioFD, stdioFD + 1, stdioFD + 2}
 
-// CloseAgentStdio lets go of them, so that whoever reads the agent's output sees the end of it.
+// CloseAgentStdio closes AgentStdio, so that readers of the agent's output see its end.
 func CloseAgentStdio() {
 	for _, fd := range AgentStdio {
 		unix.Close(fd)

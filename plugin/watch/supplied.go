@@ -17,16 +17,15 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Supplied returns the places where a command would run code, or read settings, that owner can write. Findings
-// in the environment env are removed from the command's environment. Findings in paths that p names stay. None
-// is fatal.
+// Supplied lists the code and settings of commands that owner, a container, can write. The command's environment loses
+// findings in env. Findings in paths that p names stay. No finding is fatal.
 func Supplied(p *policy.Policy, env []string, owner executor.ContainerAccess) (all []policy.Problem) {
 	_, found := executor.Environ(env, owner)
 	for _, f := range append(found, executor.WritableSettings(osenv.Get(env, "HOME"), owner)...) {
 		all = append(all, policy.Problem{Text: f.String()})
 	}
 	search, _ := executor.Path(osenv.Get(env, "PATH"), owner)
-	s := supplies{owner: owner, search: search}
+	s := suppliedFinder{owner: owner, search: search}
 	s.settings("", "", p.Defaults)
 	for _, name := range slices.Sorted(maps.Keys(p.Rules)) {
 		if set := p.Rules[name]; !set.Place.Contained() {
@@ -36,17 +35,18 @@ func Supplied(p *policy.Policy, env []string, owner executor.ContainerAccess) (a
 	return append(all, s.problems...)
 }
 
-type supplies struct {
+// suppliedFinder collects the findings of Supplied in a policy.
+type suppliedFinder struct {
 	owner    executor.ContainerAccess
 	search   string // PATH
 	problems []policy.Problem
 }
 
-func (s *supplies) add(where, rule, format string, args ...any) {
+func (s *suppliedFinder) add(where, rule, format string, args ...any) {
 	s.problems = append(s.problems, policy.Problem{Where: where, Rule: rule, Text: fmt.Sprintf(format, args...)})
 }
 
-func (s *supplies) command(name string, set policy.Ruleset) {
+func (s *suppliedFinder) command(name string, set policy.Ruleset) {
 	if set.Exec != "" {
 		if at, ok := executor.WritableDependency(set.Exec, s.search, s.owner); ok {
 			s.add(set.Where, name, "exec: %s could change %s, so it will not run", s.owner.Writer(at), strconv.QuoteToASCII(at))
@@ -67,8 +67,8 @@ func (s *supplies) command(name string, set policy.Ruleset) {
 	}
 }
 
-// words are arguments that the person wrote. A path in one may be code: -c core.sshCommand=/w/x.
-func (s *supplies) words(where, rule, key string, words []string) {
+// words checks arguments of the configuration. A path in an argument may be code: -c core.sshCommand=/w/x.
+func (s *suppliedFinder) words(where, rule, key string, words []string) {
 	for _, word := range words {
 		if at, ok := executor.WritablePath(word, s.owner); ok {
 			s.add(where, rule, "%s: %s names %s, which %s can write", key, strconv.QuoteToASCII(word), strconv.QuoteToASCII(at), s.owner.Writer(at))
@@ -76,7 +76,7 @@ func (s *supplies) words(where, rule, key string, words []string) {
 	}
 }
 
-func (s *supplies) settings(where, rule string, set policy.Settings) {
+func (s *suppliedFinder) settings(where, rule string, set policy.Settings) {
 	if set.Env == nil {
 		return
 	}
@@ -91,9 +91,9 @@ func (s *supplies) settings(where, rule string, set policy.Settings) {
 	}
 }
 
-// WritableByRequesters returns the directories that callers of docker hostexec proxy may be able to write:
-// those of requests, and those in which commands run, because they may be mounted into a container. A home
-// directory does not count, because programs and settings come from there.
+// WritableByRequesters returns the directories that callers of docker hostexec proxy may be able to write, because they
+// may be mounted into a container: those of requests, and the one in which commands run. A home directory does not
+// count, because programs and settings come from there.
 func WritableByRequesters(rec state.Session) (list []mount.Point) {
 	if home, err := os.UserHomeDir(); err != nil || !names.Within(mount.Resolved(home), mount.Resolved(rec.InvokedIn)) {
 		list = append(list, mount.Point{Source: rec.InvokedIn})

@@ -13,8 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/sandbox"
 )
 
-// toolchains has the directories of the home that the programs in the first one of each line need. None has
-// credentials: ~/.cargo and ~/.m2 would.
+// toolchains lists directories of the home. Programs in the first directory of an entry need all directories of the
+// entry. No directory contains credentials, as ~/.cargo and ~/.m2 do.
 var toolchains = [][]string{
 	{".cargo/bin", ".rustup"}, {".rustup"}, {".nvm"}, {".fnm"}, {".local/share/fnm"}, {".volta"}, {".bun"}, {".deno"},
 	{".pyenv"}, {".rbenv"}, {".rvm"}, {".nodenv"}, {".goenv"}, {".jenv"}, {".asdf"}, {".local/share/mise"}, {".sdkman"}, {".ghcup"},
@@ -22,22 +22,22 @@ var toolchains = [][]string{
 	{".local/share/pipx"}, {".local/pipx"}, {".local/share/pnpm"}, {"miniconda3"}, {"anaconda3"}, {"miniforge3"},
 }
 
-// readFor returns what commands.NAME.sandbox.read needs for a program that is not in paths: its toolchain, or the
-// directory that it is in. It returns nothing if the program is in paths. Links on the way need no permission.
-func readFor(program, home string, paths []sandbox.Path) []string {
+// missingReads returns the entries that commands.NAME.sandbox.read lacks for a program: its toolchain, or its
+// directory. It returns nothing if the program is in paths. Symbolic links need no permission.
+func missingReads(program, home string, paths []sandbox.Path) []string {
 	real := mount.Resolved(program)
 	if readable(real, paths) {
 		return nil
 	}
 	for _, at := range []string{program, real} {
-		if rest, ok := below(at, mount.Resolved(home)); ok {
+		if rest, ok := pathBelow(at, mount.Resolved(home)); ok {
 			return toolchain(rest)
 		}
 	}
 	return []string{filepath.Dir(real)}
 }
 
-// toolchain returns the directories of the toolchain that a program belongs to, by its path below the home.
+// toolchain returns the directories of a program's toolchain. program is a path relative to the home.
 func toolchain(program string) (dirs []string) {
 	for _, t := range toolchains {
 		if names.Within(program, t[0]) {
@@ -62,13 +62,13 @@ func resolved(paths []sandbox.Path) []sandbox.Path {
 	return list
 }
 
-// readable reports whether at is in one of paths.
+// readable reports whether at is in paths.
 func readable(at string, paths []sandbox.Path) bool {
 	return slices.ContainsFunc(paths, func(p sandbox.Path) bool { return names.Within(at, p.Name) })
 }
 
-// readablePath returns path without the directories that are not in paths. A program that is also in a later one is
-// found there.
+// readablePath returns the PATH value path without the directories that are not in paths, so that programs are found
+// in the other directories.
 func readablePath(path string, paths []sandbox.Path) string {
 	return strings.Join(slices.DeleteFunc(slices.Collect(osenv.Dirs(path)), func(dir string) bool { return !readable(mount.Resolved(dir), paths) }), ":")
 }

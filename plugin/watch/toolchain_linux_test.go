@@ -36,11 +36,11 @@ func TestReadFor(t *testing.T) {
 		".cargo/bin/cargo": {"~/.cargo/bin", "~/.rustup"}, ".nvm/versions/node/v20/bin/node": {"~/.nvm"}, "go/bin/dlv": {"~/go/bin"},
 		"tools/x/bin/x": {"~/tools/x/bin"}, "alone": {"~/alone"}, "open/x": nil, "lnk": nil, "linked/x": nil, "data/opt/x": nil,
 	} {
-		if got := readFor(filepath.Join(home, program), home, paths); !slices.Equal(got, want) {
+		if got := missingReads(filepath.Join(home, program), home, paths); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", program, got, want)
 		}
 	}
-	if got := readFor("/srv/tools/x", home, paths); !slices.Equal(got, []string{"/srv/tools"}) {
+	if got := missingReads("/srv/tools/x", home, paths); !slices.Equal(got, []string{"/srv/tools"}) {
 		t.Errorf("outside of the home: %q", got)
 	}
 	path := filepath.Join(home, ".cargo/bin") + ":/usr/bin:" + filepath.Join(home, "linked") + ":/srv"
@@ -63,7 +63,7 @@ func TestCopyOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	if err := (&cacheCopy{space: 999}).copyOnce(root, "x/cache", from); err == nil || !strings.Contains(err.Error(), "limits.spool") {
+	if err := (&cacheCopy{maxSize: 999}).copyOnce(root, "x/cache", from); err == nil || !strings.Contains(err.Error(), "limits.spool") {
 		t.Errorf("a large cache: %v", err)
 	}
 	if list, err := os.ReadDir(filepath.Join(private, "x")); err != nil || len(list) > 0 {
@@ -73,14 +73,14 @@ func TestCopyOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := (&cacheCopy{space: 1000}).copyOnce(root, "x/cache", from); err != nil {
+		if err := (&cacheCopy{maxSize: 1000}).copyOnce(root, "x/cache", from); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if text, err := os.ReadFile(filepath.Join(private, "x/cache/a/b/c")); err != nil || len(text) != 1000 {
 		t.Errorf("the copy has %d bytes, %v", len(text), err)
 	}
-	if err := (&cacheCopy{space: 1}).copyOnce(root, "none", filepath.Join(from, "none")); err != nil {
+	if err := (&cacheCopy{maxSize: 1}).copyOnce(root, "none", filepath.Join(from, "none")); err != nil {
 		t.Error(err)
 	}
 }

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	maxWarnings = 64   // of a session
-	maxWarning  = 1024 // bytes of one
+	maxWarnings = 64   // number
+	maxWarning  = 1024 // size of one
 )
 
 // Warnings are the risks of the session. run prints them on a terminal only. So they are also stored in the
@@ -24,27 +24,26 @@ type Warnings struct {
 	sessions  atomic.Pointer[[]string] // of the containers of other sessions
 }
 
-// Set stores the warnings about the session's container in the record, to be saved next. They replace those of
-// an earlier container.
-func (l *Warnings) Set(list []string) {
+// Set replaces the warnings about the session's container, also in the record, which the caller saves.
+func (w *Warnings) Set(list []string) {
 	shown := printableAll(list)
-	l.record.Warnings = shown
-	l.container.Store(&shown)
+	w.record.Warnings = shown
+	w.container.Store(&shown)
 }
 
 // SetOthers stores the warnings about other containers that make calls of the session.
-func (l *Warnings) SetOthers(list []string) {
+func (w *Warnings) SetOthers(list []string) {
 	shown := printableAll(list)
-	l.others.Store(&shown)
+	w.others.Store(&shown)
 }
 
 // setSessions stores the warnings about containers of other sessions.
-func (l *Warnings) setSessions(list []string) {
+func (w *Warnings) setSessions(list []string) {
 	shown := printableAll(list)
-	l.sessions.Store(&shown)
+	w.sessions.Store(&shown)
 }
 
-// printableAll returns list as it is shown.
+// printableAll returns the first maxWarnings of list in their printable form.
 func printableAll(list []string) []string {
 	shown := make([]string, 0, len(list))
 	for _, text := range list[:min(len(list), maxWarnings)] {
@@ -53,24 +52,24 @@ func printableAll(list []string) []string {
 	return shown
 }
 
-// printable is a warning as it is shown: the beginning of text, in printable ASCII.
+// printable returns the first maxWarning bytes of text in printable ASCII.
 func printable(text string) string {
 	return string(names.ASCII([]byte(text[:min(len(text), maxWarning)])))
 }
 
 // list returns all warnings about the session: of its container, of others that have its share, of other
 // sessions, and of the configuration.
-func (l *Warnings) list() (list []string) {
-	for _, p := range []*[]string{l.container.Load(), l.others.Load()} {
+func (w *Warnings) list() (list []string) {
+	for _, p := range []*[]string{w.container.Load(), w.others.Load()} {
 		if p != nil {
 			list = append(list, *p...)
 		}
 	}
-	if p := l.sessions.Load(); p != nil {
+	if p := w.sessions.Load(); p != nil {
 		own := list
 		list = append(list, slices.DeleteFunc(slices.Clone(*p), func(text string) bool { return slices.Contains(own, text) })...)
 	}
-	if c := l.config.Current(); c != nil {
+	if c := w.config.Current(); c != nil {
 		for _, text := range c.Warnings {
 			list = append(list, printable(text))
 		}

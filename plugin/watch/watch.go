@@ -6,13 +6,14 @@
 //	                                    |  \--control.sock-- status, stop ...
 //	                                  engine (waits for the container to end)
 //
-// A Mode decides how calls come, when they may be answered, and when the session ends. The modes are packages below
+// A Mode decides how calls arrive, when they may be answered, and when the session ends. The modes are packages below
 // this one, which import it: container, process and directory.
 //
-// The watcher is ready before the container's first instruction. It ends after the container, or after the last job
-// that is kept. However it ends, no command of the session stays: the keeper above it ends them.
+// The watcher is ready before the container's first instruction. It ends after the container, or after the last kept
+// job. If it is killed, its parent, the keeper, ends the session's commands.
 //
-// The package decides on no request and speaks no protocol of its own, except with the process that starts it (Link).
+// Requests are decided in exec/call. The only protocol of this package is that of Link, between a watcher and the
+// process that starts it.
 package watch
 
 import (
@@ -37,48 +38,47 @@ import (
 
 // Watcher serves one session. Set its fields, then Run it.
 type Watcher struct {
-	Dir     string                            // the session's directory
-	Version string                            // ours
-	Engine  func() (Engine, error)            // connects to the session's engine
-	Another func(host string) (Engine, error) // connects to an engine by its DOCKER_HOST value
-	Keeper  io.ReadCloser                     // ends when the keeper dies
-	Mode    func(state.Session) Mode          // chooses the mode that serves the session
+	Dir       string                            // the session's directory
+	Version   string                            // of this program
+	Engine    func() (Engine, error)            // connects to the session's engine
+	ConnectTo func(host string) (Engine, error) // connects to an engine by its DOCKER_HOST value
+	Keeper    io.ReadCloser                     // ends when the keeper dies
+	Mode      func(state.Session) Mode          // chooses the mode that serves the session
 }
 
 // Mode implements the differences between kinds of sessions: the source of the calls, and the end of the
 // session.
 type Mode interface {
-	// Listen opens the listeners by which calls of s come.
+	// Listen opens the listeners for the calls of s.
 	Listen(s *Session) ([]net.Listener, error)
-	// Admit waits until a call that has come may be answered. It returns false if none may be: the session
-	// ends, or ctx is done.
+	// Admit waits until calls may be answered. It returns false if the session ends, or ctx is done.
 	Admit(ctx context.Context) bool
 	// Follow reports to the launcher that the session is ready, and returns when it ends, with the reason.
 	// ErrGone means that no file of the session is needed any more.
-	Follow(ctx context.Context, l *Launcher) error
+	Follow(ctx context.Context, l *LauncherLink) error
 }
 
-// Why a session ends.
+// The reasons why a session ends.
 var (
 	ErrStopped = errors.New("the session was stopped")
-	ErrGone    = errors.New("the container is gone") // nothing of the session is needed any more
+	ErrGone    = errors.New("the container is gone") // no file of the session is needed any more
 	ErrOver    = errors.New("the container has stopped")
 )
 
-// Run serves the session until its container ends or the watcher is told to end. It reports its progress to up,
-// the other end of a Link, and closes up.
-func (w *Watcher) Run(ctx context.Context, up *os.File) error {
-	link := newLauncher(up)
+// Run serves the session until its container ends or a user stops it. It reports its progress to launcher, the other
+// end of a Link, and closes launcher.
+func (w *Watcher) Run(ctx context.Context, launcher *os.File) error {
+	link := newLauncherLink(launcher)
 	defer link.close()
 	store, id := state.Of(w.Dir)
 	if !link.recorded(ctx) {
-		return store.Discard(id) // run was killed over it
+		return store.Discard(id) // run was killed before it has written the record
 	}
 	s, err := w.run(ctx, link)
 	if err != nil {
 		link.Fail(err) // the launcher listens only at the start
 	}
-	if s != nil && (s.Life.keeps() || s.Record.Service != nil) { // which another one may have by now, under the same id
+	if s != nil && (s.Life.hasKeptJobs() || s.Record.Service != nil) { // a new watcher may already serve it
 		return err
 	}
 	return errors.Join(err, store.Discard(id))
@@ -96,15 +96,15 @@ func becomeWatcher() error {
 }
 
 // run returns the session that it has served, or nil if there is no record of it.
-func (w *Watcher) run(ctx context.Context, link *Launcher) (*Session, error) {
+func (w *Watcher) run(ctx context.Context, link *LauncherLink) (*Session, error) {
 	if err := becomeWatcher(); err != nil {
 		return nil, err
 	}
 	lock := flock.New(state.LockFile(w.Dir))
 	// A watcher that was told to end may still write its last log lines.
-	patience, cancel := context.WithTimeout(ctx, time.Second)
+	lockCtx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	if ok, err := lock.TryLockContext(patience, Poll/10); err != nil || !ok {
+	if ok, err := lock.TryLockContext(lockCtx, Poll/10); err != nil || !ok {
 		return nil, errors.Join(fmt.Errorf("another watcher serves session %s", filepath.Base(w.Dir)), err)
 	}
 	defer lock.Close()
@@ -129,7 +129,7 @@ func (w *Watcher) run(ctx context.Context, link *Launcher) (*Session, error) {
 	s.Engine, s.Life = w.Engine, life
 	life.calls = s.Calls
 	info := audit.SessionInfo{Project: filepath.Base(rec.InvokedIn), Branch: branch(rec.InvokedIn), Session: rec.ID, Agent: rec.AgentName()}
-	options := auditing(s.Config.Load().Audit)
+	options := auditOptions(s.Config.Load().Audit)
 	options.NoRecords = rec.Container == ""
 	entries, err := audit.Open(store.Audit(), info, options)
 	if err != nil {
@@ -139,7 +139,7 @@ func (w *Watcher) run(ctx context.Context, link *Launcher) (*Session, error) {
 	return s, w.serve(ctx, s, entries, link)
 }
 
-// Pause waits for d; it reports false when ctx was done first.
+// Pause waits for d. It returns false if ctx is done first.
 func Pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -23,7 +23,7 @@ const Name = ".init"
 // Socket is the name of the host's socket, in the directory of the program.
 const Socket = "socket"
 
-// Called reports whether a program with args is to run as this first process.
+// Called reports whether args, the arguments of the program, call this first process.
 func Called(args []string) bool { return len(args) > 0 && base(args[0]) == Name }
 
 // Main runs the command that the host sends, with env, and returns after its end. All other processes in

@@ -3,7 +3,6 @@
 package initproc
 
 import (
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -79,7 +78,7 @@ func (r *initProcess) start(req wire.Exec, fds []int, env []string) error {
 		return startError{"", err}
 	}
 	if r.child, err = syscall.ForkExec(path, req.Args[1:], attr); err == syscall.ENOENT {
-		return startError{"its interpreter", err} // the program exists, as look has checked
+		return startError{"its interpreter", err} // the program exists: lookPath has checked it
 	}
 	if err != nil {
 		return startError{"", err}
@@ -146,10 +145,4 @@ func number(name string) syscall.Signal {
 		}
 	}
 	return 0
-}
-
-// link is the connection to the host.
-type link struct {
-	fd int
-	mu sync.Mutex // held while a frame is sent
 }

@@ -3,18 +3,25 @@
 package initproc
 
 import (
+	"sync"
 	"syscall"
 
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// startError is the reason why a command could not be started.
-type startError struct {
-	what string
-	err  error
+// link is the connection to the host.
+type link struct {
+	fd int
+	mu sync.Mutex // held while a frame is sent
 }
 
-func (p startError) Error() string { return p.what + ": " + p.err.Error() }
+// startError is the reason why a command could not be started.
+type startError struct {
+	op  string
+	err error
+}
+
+func (e startError) Error() string { return e.op + ": " + e.err.Error() }
 
 // readRequest connects to the host and sends it the working directory and the root directory of this container.
 // It returns the request and the descriptors that come with it.
@@ -146,9 +153,9 @@ func (l *link) started(master int) error {
 // failed sends the reason why the command does not run: an errno and a text.
 func (l *link) failed(err error) {
 	m := wire.Exit{Outcome: wire.Failed, Code: byte(syscall.EIO)}
-	if p, ok := err.(startError); ok {
-		m.Text = p.what
-		if errno, ok := p.err.(syscall.Errno); ok {
+	if e, ok := err.(startError); ok {
+		m.Text = e.op
+		if errno, ok := e.err.(syscall.Errno); ok {
 			m.Code = byte(errno)
 		}
 	}

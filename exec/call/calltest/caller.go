@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package calltest is for tests of calls: it has a server with a few commands, and a caller that
-// speaks to it as the shim does.
+// Package calltest has helpers for tests of calls: a server with a few commands, and a caller that
+// plays the shim.
 package calltest
 
 import (
@@ -27,7 +27,7 @@ type Caller struct {
 	Started  bool
 }
 
-// Dial serves one connection; the test ends when Serve has returned.
+// Dial returns a caller whose connection s serves. The test ends after Serve has returned.
 func Dial(t *testing.T, s *call.Server) *Caller {
 	t.Helper()
 	ours, theirs := net.Pipe()
@@ -83,7 +83,7 @@ func (c *Caller) Read(t *testing.T, want wire.Kind) {
 	}
 }
 
-// End returns how the call ends.
+// End returns the Exit of the call.
 func (c *Caller) End(t *testing.T) wire.Exit {
 	t.Helper()
 	c.Read(t, wire.KindExit)
@@ -96,34 +96,34 @@ func (c *Caller) Drain() {
 	go io.Copy(io.Discard, c.Conn)
 }
 
-// Hostexec has a caller say words to hostexec, and returns it when it was answered.
-func Hostexec(t *testing.T, s *call.Server, words ...string) *Caller {
+// Hostexec runs hostexec with args, and returns its caller after the call's end.
+func Hostexec(t *testing.T, s *call.Server, args ...string) *Caller {
 	t.Helper()
 	c := Dial(t, s)
-	c.Exec(t, wire.FDNull, append([]string{"hostexec"}, words...)...)
+	c.Exec(t, wire.FDNull, append([]string{"hostexec"}, args...)...)
 	c.Read(t, wire.KindExit)
 	return c
 }
 
 // Background starts a job and returns its id.
-func Background(t *testing.T, s *call.Server, words ...string) string {
+func Background(t *testing.T, s *call.Server, args ...string) string {
 	t.Helper()
-	c := Hostexec(t, s, append([]string{"-d"}, words...)...)
+	c := Hostexec(t, s, append([]string{"-d"}, args...)...)
 	var id, pid string
 	if id, pid, _ = strings.Cut(strings.TrimSuffix(c.Out.String(), "\n"), " "); len(id) != 16 || c.Exit.Code != 0 {
-		t.Fatalf("hostexec -d %q: stdout %q, exit %+v", words, c.Out.String(), c.Exit)
+		t.Fatalf("hostexec -d %q: stdout %q, exit %+v", args, c.Out.String(), c.Exit)
 	}
 	if n, err := strconv.Atoi(pid); err != nil || n < 2 {
-		t.Fatalf("hostexec -d %q: pid %q", words, pid)
+		t.Fatalf("hostexec -d %q: pid %q", args, pid)
 	}
 	return id
 }
 
-// InSession runs a word of hostexec session to its end.
-func InSession(t *testing.T, s *call.Server, words ...string) *Caller {
+// HostexecSession runs hostexec session with args and a file as stdin, and returns its caller after the call's end.
+func HostexecSession(t *testing.T, s *call.Server, args ...string) *Caller {
 	t.Helper()
 	c := Dial(t, s)
-	c.Exec(t, wire.FDFile, append([]string{"hostexec", "session"}, words...)...)
+	c.Exec(t, wire.FDFile, append([]string{"hostexec", "session"}, args...)...)
 	c.Read(t, wire.KindExit)
 	return c
 }

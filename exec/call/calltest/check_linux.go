@@ -26,8 +26,8 @@ func InfoOf(t *testing.T, s *call.Server, id string) job.Info {
 	return kept.Info()
 }
 
-// Alive makes a FIFO and returns what a script says to hold its write end, and what returns
-// when all that do have ended.
+// Alive creates a FIFO. It returns the start of a script that holds the FIFO's write end, and a function
+// that waits until all processes of that script have ended.
 func Alive(t *testing.T) (hold string, gone func()) {
 	t.Helper()
 	fifo := filepath.Join(t.TempDir(), "alive")

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OwnMounts runs the calling test again, in a mount namespace of its own, and reports whether this is that
-// run. Mounts there are seen by nobody else and end with it.
+// OwnMounts runs the calling test again in a mount namespace of its own, and reports whether this is that
+// run. Other processes do not see its mounts.
 func OwnMounts(t *testing.T) bool {
 	t.Helper()
 	attr := &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}
@@ -43,7 +43,7 @@ func Mount(t *testing.T, source, target, kind string, flags uintptr, options str
 	}
 }
 
-// WithoutOpenat2 runs the calling test again, in a process for which the kernel has no openat2(2), and
+// WithoutOpenat2 runs the calling test again in a process whose calls of openat2(2) fail with ENOSYS, and
 // reports whether this is that run.
 func WithoutOpenat2(t *testing.T) bool {
 	t.Helper()
@@ -72,7 +72,7 @@ func WithoutOpenat2(t *testing.T) bool {
 	return true
 }
 
-// rerun runs the calling test in a new process, of which it reports true.
+// rerun runs the calling test in a new process, and reports whether this is that process.
 func rerun(t *testing.T, mark string, attr *syscall.SysProcAttr) bool {
 	t.Helper()
 	if os.Getenv(mark) != "" {

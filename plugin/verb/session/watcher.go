@@ -30,7 +30,7 @@ func NewWatcherCommand(dockerCLI command.Cli) *cobra.Command {
 				Keeper:  watch.KeeperPipe(),
 				Mode:    modeOf,
 				Engine:  func() (watch.Engine, error) { return dockerCLI.Client(), nil },
-				Another: func(host string) (watch.Engine, error) {
+				ConnectTo: func(host string) (watch.Engine, error) {
 					return cli.Connect(dockerCLI.ConfigFile(), []string{"--host", host})
 				},
 			}

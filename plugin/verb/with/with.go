@@ -156,7 +156,7 @@ func run(docker context.Context, dockerCLI command.Cli, opts *options, args []st
 		}
 		announce(dockerCLI, opts, sock.Host())
 		if dockerCLI.Err().IsTerminal() {
-			launcher.TellAtOnce(func(line string) { cli.Say(dockerCLI.Err(), "%s", line) })
+			launcher.ReportNotes(func(line string) { cli.Say(dockerCLI.Err(), "%s", line) })
 		}
 		waitForSignal(docker)
 		return nil

@@ -21,7 +21,7 @@ type agentStopper struct {
 
 // stop ends the agent's container when the agent is to end. Then the caller, which follows
 // the container, removes it and ends the session; a caller that does not is not waited for.
-func (a agentStopper) stop(ctx context.Context, api watch.Engine, id string, link *watch.Launcher) {
+func (a agentStopper) stop(ctx context.Context, api watch.Engine, id string, link *watch.LauncherLink) {
 	select {
 	case <-a.s.Life.Agent.Asked.Done():
 	case <-ctx.Done():

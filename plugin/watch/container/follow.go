@@ -14,7 +14,7 @@ import (
 )
 
 // Follow implements Mode. It stays with the session's container, from before it starts, until it is over.
-func (m *Mode) Follow(ctx context.Context, link *watch.Launcher) (err error) {
+func (m *Mode) Follow(ctx context.Context, link *watch.LauncherLink) (err error) {
 	link.Ready()
 	if m.s.Record.Service != nil {
 		return m.followService(ctx, link)
@@ -82,7 +82,7 @@ func (m *Mode) followRuns(ctx context.Context, api watch.Engine, id, began strin
 // noteRun watches for run to be killed before the container has started: then nothing of
 // it stays. A run that ends any other way leaves the container to itself. An agent's
 // container is its caller's, and goes with it at any time.
-func (m *Mode) noteRun(ctx context.Context, api watch.Engine, id string, link *watch.Launcher) {
+func (m *Mode) noteRun(ctx context.Context, api watch.Engine, id string, link *watch.LauncherLink) {
 	select {
 	case line := <-link.Lines:
 		switch {

@@ -33,7 +33,7 @@ const containerTimeout = time.Hour
 
 // followService serves the containers, one after another, until there is none and none is expected. It returns the
 // reason: ErrGone if nothing of the session is needed any more.
-func (m *Mode) followService(ctx context.Context, link *watch.Launcher) error {
+func (m *Mode) followService(ctx context.Context, link *watch.LauncherLink) error {
 	api, err := m.s.Engine()
 	if err != nil {
 		link.Fail(err)
@@ -146,7 +146,7 @@ func has(c container.InspectResponse, session string) bool {
 }
 
 // admit sets the session up for a container, and lets its calls in.
-func (m *Mode) admit(ctx context.Context, api watch.Engine, c container.InspectResponse, link *watch.Launcher) error {
+func (m *Mode) admit(ctx context.Context, api watch.Engine, c container.InspectResponse, link *watch.LauncherLink) error {
 	if old := m.s.Record.Container; old != c.ID {
 		m.s.Record.Container, m.s.Record.ContainerName, m.s.Record.Image = c.ID, strings.TrimPrefix(c.Name, "/"), c.Config.Image
 		if err := m.s.Record.Save(); err != nil {

@@ -18,7 +18,7 @@ import (
 
 // readContainer waits for the message that names the session's container, and for the engine's description of
 // it, if run has one. If run ends without that message, it removes the objects that run may have created.
-func (m *Mode) readContainer(ctx context.Context, link *watch.Launcher) (id string, made []byte, err error) {
+func (m *Mode) readContainer(ctx context.Context, link *watch.LauncherLink) (id string, made []byte, err error) {
 	for {
 		var line string
 		select {
@@ -73,7 +73,7 @@ func (m *Mode) settleShare(volume string) {
 // setUp checks the container that was created, prepares the session for it, and lets it start. The returned
 // wait ends with the container's first run. It has the start time of that run, if there was one. made is the
 // engine's description of the container, or nil.
-func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []byte, link *watch.Launcher) (began string, exit *exitWait, err error) {
+func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []byte, link *watch.LauncherLink) (began string, exit *exitWait, err error) {
 	c, registered, err := m.firstLook(ctx, api, id, made)
 	if err != nil {
 		link.Fail(err)
@@ -153,7 +153,7 @@ func (m *Mode) setState(c container.InspectResponse) error {
 	if err != nil {
 		return fmt.Errorf("hold the container's mounts: %w", err)
 	}
-	m.s.Calls.Server.Limits.Container(pidsOf(c))
+	m.s.Calls.Server.Limits.SetPidsLimit(pidsOf(c))
 	if runs(c) {
 		m.admission.noteLive(c)
 	}

@@ -83,7 +83,7 @@ func (m *Mode) Admit(context.Context) bool { return true }
 
 // Follow implements Mode. It waits for calls in flight when the session is told to end, but not when its
 // launcher has exited.
-func (m *Mode) Follow(ctx context.Context, link *watch.Launcher) error {
+func (m *Mode) Follow(ctx context.Context, link *watch.LauncherLink) error {
 	defer m.files.Refuse() // before calls in flight are ended: they say why
 	defer m.dirs.unpublish()
 	notes := m.dirs.noted()

@@ -28,7 +28,7 @@ func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 func (m *Mode) Admit(context.Context) bool { return true }
 
 // Follow implements Mode. It runs the agent that run asks for, and stays until it has ended.
-func (m *Mode) Follow(ctx context.Context, link *watch.Launcher) error {
+func (m *Mode) Follow(ctx context.Context, link *watch.LauncherLink) error {
 	link.Ready()
 	var line string
 	select {
@@ -55,14 +55,14 @@ func (m *Mode) Follow(ctx context.Context, link *watch.Launcher) error {
 	}
 	if m.s.Life.KeptJob() != nil {
 		m.s.Calls.Server.EndLeft(m.s.Record.ID) // as the session's end does
-		link.LetGo()
+		link.CloseEarly()
 	}
 	return m.s.Life.WaitKeptJobs(ctx, nil, watch.ErrOver)
 }
 
 // run runs p, whose calls are answered as a container's would be. Its directory is
 // the host's own, under the same name.
-func (m *Mode) run(ctx context.Context, p watch.Process, link *watch.Launcher) (executor.Status, error) {
+func (m *Mode) run(ctx context.Context, p watch.Process, link *watch.LauncherLink) (executor.Status, error) {
 	dirs, err := mount.NewTable([]mount.Point{{Target: p.Dir, Source: p.Dir, Bind: true}}, mount.Default{})
 	if err != nil {
 		return executor.Status{}, err
@@ -91,7 +91,7 @@ func (m *Mode) run(ctx context.Context, p watch.Process, link *watch.Launcher) (
 }
 
 // endAgent ends the agent when its caller requires it or is killed, or when a person stops the session.
-func (m *Mode) endAgent(ctx context.Context, link *watch.Launcher, signals chan<- executor.Delivery, cancel context.CancelCauseFunc) {
+func (m *Mode) endAgent(ctx context.Context, link *watch.LauncherLink, signals chan<- executor.Delivery, cancel context.CancelCauseFunc) {
 	for lines := link.Lines; m.s.Life.Agent.Asked.Err() == nil; {
 		select {
 		case line, ok := <-lines:

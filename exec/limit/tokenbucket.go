@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// defaultRate is the default rate of a Bucket, in events per second.
+// defaultRate is the default rate of a TokenBucket, in events per second.
 const defaultRate = 20
 
-// burstSeconds is the size of the burst: the number of events at the rate in this many seconds.
+// burstSeconds is the size of a burst, as the time in which that many events happen at the rate.
 const burstSeconds = 10
 
 // TokenBucket is a token bucket: it limits the rate of events and permits bursts. The zero value has

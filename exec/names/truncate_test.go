@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-func TestClip(t *testing.T) {
-	const maxClipped = 4 << 10
-	for _, args := range [][]string{{"a", "b"}, {strings.Repeat("x", maxClipped)}, {"a", strings.Repeat("x", 1<<20)}, strings.Split(strings.Repeat("x ", 1<<20), " ")} {
+func TestTruncateArgs(t *testing.T) {
+	const maxBytes = 4 << 10
+	for _, args := range [][]string{{"a", "b"}, {strings.Repeat("x", maxBytes)}, {"a", strings.Repeat("x", 1<<20)}, strings.Split(strings.Repeat("x ", 1<<20), " ")} {
 		n := 0
-		list, cut := TruncateArgs(args, maxClipped)
+		list, cut := TruncateArgs(args, maxBytes)
 		for _, arg := range list {
 			n += len(arg)
 		}
-		if n > maxClipped+3 || len(list) > maxClipped+1 || cut != (size(list) != size(args)) {
+		if n > maxBytes+3 || len(list) > maxBytes+1 || cut != (size(list) != size(args)) {
 			t.Errorf("%d bytes of %d arguments, cut is %t", n, len(args), cut)
 		}
 	}
@@ -30,7 +30,7 @@ func TestClip(t *testing.T) {
 		{[]string{"", ""}, 1, "|...", true},
 	} {
 		if got, cut := TruncateArgs(tt.args, tt.max); strings.Join(got, "|") != tt.want || cut != tt.cut {
-			t.Errorf("Clip(%q, %d) = %q, %t, want %q, %t", tt.args, tt.max, got, cut, tt.want, tt.cut)
+			t.Errorf("TruncateArgs(%q, %d) = %q, %t, want %q, %t", tt.args, tt.max, got, cut, tt.want, tt.cut)
 		}
 	}
 }

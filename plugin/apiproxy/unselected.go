@@ -12,8 +12,8 @@ import (
 	watchcontainer "github.com/docker-hostexec/hostexec/plugin/watch/container"
 )
 
-// createdOther removes container id, which was not selected, if it mounts a part of the state directory.
-func (l *Launcher) createdOther(ctx context.Context, id string, labels map[string]string) error {
+// createdUnselected removes container id, which is not selected, if it mounts a part of the state directory.
+func (l *Launcher) createdUnselected(ctx context.Context, id string, labels map[string]string) error {
 	if id == "" {
 		return nil
 	}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inputs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
+)
+
+// make first rebuilds each makefile, by the rules that it has for all files: with a newer Makefile.sh, the content of the
+// Makefile decides nothing (GNU make manual, sections 3.5 and 10.2).
+
+// madeFrom contains the ends of names of files from which make has a rule to make a file without them.
+var madeFrom = names.WordSet("o a c cc C cpp p f F m r y l ym yl s S mod sym w web sh tex texinfo texi txinfo ch")
+
+// searches matches what has make find the sources of a makefile in other directories, or read other makefiles.
+var searches = regexp.MustCompile(`(?m)\bVPATH\b|^\s*vpath\b`)
+
+// rebuilt returns an error if make may rebuild one of the files from another one.
+func (r *reader) rebuilt() error {
+	s := search{reader: r, left: maxEntries}
+	done := map[string][]string{}
+	for _, f := range r.files {
+		if searches.Match(f.Content) {
+			return fmt.Errorf("make may rebuild %s from a file in a directory of VPATH", f.Path)
+		}
+		at := path.Dir(f.Path)
+		if _, ok := done[at]; !ok {
+			list, err := s.list(at)
+			if err != nil && !absent(err) {
+				return fmt.Errorf("%s: %w", at, err)
+			}
+			done[at] = []string{}
+			for _, e := range list {
+				done[at] = append(done[at], e.Name())
+			}
+		}
+		for _, name := range done[at] {
+			if makes(name, path.Base(f.Path)) {
+				return fmt.Errorf("make may rebuild %s from %s", f.Path, names.Quoted(path.Join(at, name)))
+			}
+		}
+	}
+	return nil
+}
+
+// makes reports whether make has a rule to make base from name, in one or more steps.
+func makes(name, base string) bool {
+	if name == "RCS" || name == "SCCS" {
+		return true
+	}
+	source := strings.TrimSuffix(strings.TrimPrefix(name, "s."), ",v")
+	rest, ok := strings.CutPrefix(source, base+".")
+	return ok && madeFrom(rest) || source == base && source != name
+}
+
+// makefile checks the content of a makefile that is read as lines and words, and returns it as make reads it.
+func makefile(content []byte) (string, error) {
+	if bytes.IndexByte(content, 0) >= 0 { // make joins the lines before and after it
+		return "", errors.New("it is not a text")
+	}
+	text := strings.TrimPrefix(string(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))), "\ufeff")
+	if evals.MatchString(text) {
+		return "", errEval
+	}
+	return continued.ReplaceAllString(text, "$1$2 "), nil
+}
