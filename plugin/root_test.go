@@ -18,7 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// TestCheckAgent checks that policy check reports exactly what docker hostexec agent would refuse.
+// TestCheckAgent checks that policy check reports exactly what docker hostexec agent would refuse, in either mode.
 func TestCheckAgent(t *testing.T) {
 	t.Setenv("HOSTEXEC_HOME", t.TempDir())
 	t.Chdir(t.TempDir())
@@ -30,7 +30,9 @@ func TestCheckAgent(t *testing.T) {
 		{"{mode: foo}", "invalid agent.mode: foo (must be 'process' or 'container')"},
 		{"{env: {A=B: x}}", "agent.env: A=B is not the name of a variable"},
 		{"{mode: container, container: {cpu_limit: many}}", "agent.container.cpu_limit: many is not understood"},
-		{"{container: {cpu_limit: many}}", ""},
+		{"{container: {cpu_limit: many}}", "agent.container.cpu_limit: many is not understood"}, // for --mode container
+		{"{container: {memory_limit: 1g}}", ""},
+		{"{mode: process, container: {workspace_container_path: w}}", "agent.container.workspace_container_path: w is not an absolute path below /"},
 		{"{mode: container}", ""},
 		{"{}", ""},
 	} {

@@ -194,12 +194,19 @@ func agentHost(store *state.Store) agent.Host {
 }
 
 // CheckConfig returns the error with which docker hostexec agent would refuse the configuration, for any
-// command and image. Unreadable files are reported elsewhere.
+// command and image, and also with --mode container if the file has that section. Unreadable files are reported
+// elsewhere.
 func CheckConfig(store *state.Store, c config.Agent) []policy.Problem {
 	if c.Err() != nil {
 		return nil
 	}
-	if _, _, err := agent.New(c, agent.Given{Args: []string{"typed"}, Image: "typed"}, agentHost(store)); err != nil {
+	given := agent.Given{Args: []string{"typed"}, Image: "typed"}
+	_, _, err := agent.New(c, given, agentHost(store))
+	if err == nil && len(c.Container) > 0 {
+		given.Mode = string(agent.InContainer)
+		_, _, err = agent.New(c, given, agentHost(store))
+	}
+	if err != nil {
 		return []policy.Problem{{Text: err.Error(), Fatal: true}}
 	}
 	return nil
