@@ -45,7 +45,10 @@ func body(info SessionInfo, r Record, redact []*regexp.Regexp) string {
 		text(&b, "pattern", r.Pattern)
 	case Approve:
 		field(&b, "rule", r.Rule)
-		text(&b, "user", r.By)
+		text(&b, "user", hide(r.By, redact)) // a grant whose argument varies has the command
+		if r.Grant != "" {
+			text(&b, "grant", hide(r.Grant, redact))
+		}
 		if r.Inputs != "" {
 			field(&b, "inputs", r.Inputs)
 		}
@@ -127,14 +130,19 @@ func maxShown(k Kind) int {
 // redacted replaces the matches of the patterns of Options.Redact.
 const redacted = "[redacted]"
 
+// hide returns s without the matches of the patterns.
+func hide(s string, redact []*regexp.Regexp) string {
+	for _, re := range redact {
+		s = re.ReplaceAllLiteralString(s, redacted)
+	}
+	return s
+}
+
 // command appends args quoted for a shell, in at most limit bytes. If the text is not the whole
 // command, the length and the SHA-256 of the whole command follow.
 func command(b *strings.Builder, args []string, redact []*regexp.Regexp, limit int) {
 	whole := shellescape.QuoteCommand(args)
-	shown := whole
-	for _, re := range redact {
-		shown = re.ReplaceAllLiteralString(shown, redacted)
-	}
+	shown := hide(whole, redact)
 	if shown == whole { // redaction may have removed quotes
 		shown = short(args)
 	}
