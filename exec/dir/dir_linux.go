@@ -38,21 +38,21 @@ func openHost(path string) (*Dir, error) {
 	return &Dir{fd: fd, path: name}, nil
 }
 
-// openSource holds the directory rest below root, through no symbolic link. Mount points may be on the way: the user
-// chose the sources of mounts.
-func openSource(root int, rest string) (int, error) {
+// openAcrossMounts holds the directory rest below root. It follows no symbolic link, but crosses mount points, because
+// the user chose the sources of mounts.
+func openAcrossMounts(root int, rest string) (int, error) {
 	return resolve(root, rest, unix.RESOLVE_BENEATH|unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_NO_MAGICLINKS)
 }
 
-// openInside holds the directory name of another container with the root directory root. Links lead where they lead in
-// that container.
-func openInside(root int, name string) (int, error) {
+// openInRoot holds the directory name below root, the root directory of a container. It resolves links as the container
+// does.
+func openInRoot(root int, name string) (int, error) {
 	return resolve(root, name, unix.RESOLVE_IN_ROOT|unix.RESOLVE_NO_MAGICLINKS)
 }
 
 // covered returns an error unless something is mounted over the entry name below dir. It follows no link.
 func covered(dir int, name string) error {
-	above, err := openSource(dir, path.Dir(name))
+	above, err := openAcrossMounts(dir, path.Dir(name))
 	if err != nil {
 		return err
 	}
@@ -84,8 +84,8 @@ func openBelow(root int, rest string) (*Dir, error) {
 	return &Dir{fd: fd, path: path}, nil
 }
 
-// holds reports whether the entry name of the directory dir is the directory inner.
-func holds(dir int, name string, inner int) bool {
+// isEntry reports whether the entry name of the directory dir is the directory inner.
+func isEntry(dir int, name string, inner int) bool {
 	fd, err := retry(func() (int, error) { return unix.Openat(dir, name, openFlags|unix.O_NOFOLLOW, 0) })
 	if err != nil {
 		return false
@@ -98,7 +98,7 @@ func holds(dir int, name string, inner int) bool {
 	return a.Dev == b.Dev && a.Ino == b.Ino
 }
 
-// inspect returns the path of the directory fd, or why no command can start in it.
+// inspect returns the path of the directory fd, or the reason why no command can start in it.
 func inspect(fd int) (string, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
@@ -145,8 +145,7 @@ func resolve(root int, rest string, how uint64) (int, error) {
 	return fd, err
 }
 
-// walk is resolve without openat2: one element at a time, none of them a link, none of
-// them "..".
+// walk is resolve without openat2: it opens one element after the other, and none may be a link or "..".
 func walk(root int, rest string, how uint64) (int, error) {
 	dir, err := unix.Openat(root, ".", openFlags, 0)
 	if err != nil {
