@@ -91,11 +91,7 @@ func isEntry(dir int, name string, inner int) bool {
 		return false
 	}
 	defer unix.Close(fd)
-	var a, b unix.Stat_t
-	if unix.Fstat(fd, &a) != nil || unix.Fstat(inner, &b) != nil {
-		return false
-	}
-	return a.Dev == b.Dev && a.Ino == b.Ino
+	return Same(fd, inner)
 }
 
 // inspect returns the path of the directory fd, or the reason why no command can start in it.
@@ -111,14 +107,15 @@ func inspect(fd int) (string, error) {
 	if err := unix.Faccessat(fd, ".", unix.X_OK, unix.AT_EACCESS); err != nil {
 		return "", err
 	}
-	return name("/proc/self/fd/" + strconv.Itoa(fd))
+	return pathOf(fd)
 }
 
-// name reads a link. A buffer for the longest possible path would double the stack of each call while it runs.
-func name(link string) (string, error) {
+// pathOf returns the current path of the directory fd. A buffer for the longest possible path would double the stack of
+// each call while it runs.
+func pathOf(fd int) (string, error) {
 	for size := 256; ; size *= 4 {
 		buf := make([]byte, size)
-		n, err := unix.Readlink(link, buf)
+		n, err := unix.Readlink("/proc/self/fd/"+strconv.Itoa(fd), buf)
 		if err != nil {
 			return "", err
 		}

@@ -23,9 +23,6 @@ func sharedKey(fd int) (string, error) {
 
 func keyOf(st *unix.Stat_t) string { return fmt.Sprintf("%x-%x", st.Dev, st.Ino) }
 
-// pathOf returns the current path of the directory fd.
-func pathOf(fd int) (string, error) { return name("/proc/self/fd/" + strconv.Itoa(fd)) }
-
 // inPlace reports whether rest below base is the directory inner. If it cannot open rest, for example because there are
 // no free descriptors, it reports true.
 func inPlace(base int, rest string, inner int) bool {

@@ -21,17 +21,21 @@ type writableSet struct {
 // WritableTable returns a table that only knows which files can be written: those at and below paths. It holds no
 // directory, and Open finds none.
 func WritableTable(paths []string) *Table {
-	t := &Table{own: &writableSet{}}
+	return &Table{own: &writableSet{}, sourcesOnly: sourcesOf(paths)}
+}
+
+// sourcesOf returns writable mounts of paths, without targets.
+func sourcesOf(paths []string) []mount {
 	var mounts []Point
 	for _, p := range paths {
 		mounts = append(mounts, Point{Source: p})
 	}
-	_, t.sourcesOnly = splitTargets(mounts)
-	return t
+	_, sourcesOnly := splitTargets(mounts)
+	return sourcesOnly
 }
 
 // splitTargets returns the mounts with a target, and those without one.
-func splitTargets(mounts []Point) (rest []Point, behind []mount) {
+func splitTargets(mounts []Point) (rest []Point, sourcesOnly []mount) {
 	for _, m := range mounts {
 		if m.Target != "" {
 			rest = append(rest, m)
@@ -39,21 +43,17 @@ func splitTargets(mounts []Point) (rest []Point, behind []mount) {
 		}
 		b := mount{source: path.Clean(m.Source), readOnly: m.ReadOnly, nonRecursive: m.NonRecursive}
 		b.real = realPath(b)
-		behind = append(behind, b)
+		sourcesOnly = append(sourcesOnly, b)
 	}
-	return rest, behind
+	return rest, sourcesOnly
 }
 
 // SetOthers sets the paths that containers of other sessions can write. Sources does not return them.
 func (t *Table) SetOthers(paths []string) {
-	var mounts []Point
-	for _, p := range paths {
-		mounts = append(mounts, Point{Source: p})
-	}
-	_, behind := splitTargets(mounts)
+	others := sourcesOf(paths)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.others, t.otherSessions = behind, &writableSet{}
+	t.others, t.otherSessions = others, &writableSet{}
 }
 
 // Others returns a table of the places that containers of other sessions can write, or nil if there are none.
