@@ -234,7 +234,7 @@ func (f *files) readFallback() {
 }
 
 // leaveAndEnd is like leave, for a caller that ends the process afterwards. If a signal or the clock came
-// first, depart waits for that one to end the process.
+// first, leaveAndEnd waits until that ends the process.
 func (f *files) leaveAndEnd(why string) {
 	if !f.leave(why) && !f.ended {
 		poll(nil, -1)

@@ -20,7 +20,7 @@ import (
 // maxUpdates limits the refs of one push: a person may be asked about each.
 const maxUpdates = 32
 
-// push is what a container's git sends to receive-pack.
+// push is the request that a container's git sends to receive-pack.
 type push struct {
 	commands []command
 	band     bool // the answer goes out in bands
@@ -62,7 +62,7 @@ func (s *service) receive(ctx context.Context) error {
 	return s.report(p, append(report, flushPkt...))
 }
 
-// report sends how the push ended.
+// report sends the result of the push.
 func (s *service) report(p push, report []byte) (err error) {
 	switch {
 	case p.status && p.band:
@@ -209,7 +209,7 @@ func (s *service) apply(ctx context.Context, c command, quarantine string, progr
 	if err != nil {
 		return fmt.Errorf("hostexec: %w", err)
 	}
-	out, stderr := text{max: maxOutput}, firstBytes{}
+	out, stderr := limitedBuffer{max: maxOutput}, firstBytes{}
 	st, err := s.network(ctx, s.mirror.dir, quarantine, &out, io.MultiWriter(remoteLines{progress}, &stderr), u.Args[1:]...)
 	ended(st.Code)
 	if err != nil {
