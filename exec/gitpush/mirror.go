@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -88,7 +89,7 @@ func (s *service) initMirror(ctx context.Context, m *mirror) error {
 // run runs git on m, in the directory at, without the user's configuration.
 func (s *service) run(ctx context.Context, m *mirror, at string, args ...string) error {
 	var stderr firstBytes
-	c := executor.Command{Env: s.confinedEnv(m.dir, ""), Args: append(safeSettings[:len(safeSettings):len(safeSettings)], args...)}
+	c := executor.Command{Env: s.confinedEnv(m.dir, ""), Args: slices.Concat(safeSettings, args)}
 	st, err := s.git(ctx, c, at, executor.Streams{FD: noFiles, Err: &stderr})
 	return stderr.failure(st, err)
 }
