@@ -50,13 +50,13 @@ func (f *confinement) enter() error {
 	return nil
 }
 
-// confinedCommand is a command in a sandbox. What it leaves running is killed when it has ended, as in a container.
+// confinedCommand is a command in a sandbox. After its end, processes that it left running are killed, as in a container.
 type confinedCommand struct {
 	*local
 	confinement *confinement
 }
 
-// Reap kills what the command has left, and reaps it.
+// Reap kills the processes that the command has left, and reaps the command.
 func (c *confinedCommand) Reap() syscall.WaitStatus {
 	if !c.confinement.metadata.Ended() {
 		if err := c.End(0); err != nil {

@@ -23,12 +23,12 @@ var parsers = map[uint32]parser{
 	},
 }
 
-// here is unix.AT_FDCWD, the directory for calls that have no argument for a directory.
-const here = 1<<64 - 100
+// atCWD is unix.AT_FDCWD, the directory for calls that have no argument for a directory.
+const atCWD = 1<<64 - 100
 
 // descriptor returns a change of the file behind a descriptor.
 func descriptor(fd uint64, do func(file int) error) change {
-	return change{dir: int(int32(fd)), self: true, change: do}
+	return change{dir: int(int32(fd)), self: true, apply: do}
 }
 
 // timed returns a change of times. Without a path the file is the one behind the descriptor dir.

@@ -15,16 +15,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// change is a call that changes the metadata of one file.
+// change is a system call that changes the metadata of one file.
 type change struct {
-	dir    int    // a descriptor of the caller's, or unix.AT_FDCWD
-	path   string // relative to dir; with self: ignored
-	self   bool   // the file is dir itself
-	link   bool   // a symbolic link is not followed
-	change func(file int) error
+	dir   int    // a descriptor of the caller's, or unix.AT_FDCWD
+	path  string // relative to dir; with self: ignored
+	self  bool   // the file is dir itself
+	link  bool   // a symbolic link is not followed
+	apply func(file int) error
 }
 
-// caller is a thread that made a call. It waits while the call is performed.
+// caller is a thread that made a system call. It waits while the call is performed.
 type caller struct {
 	pid int
 	mem int // /proc/PID/mem, or 0
@@ -107,7 +107,7 @@ func (c *caller) openDescriptor(fd int) (int, error) {
 
 // at returns the change to the file that dir, path and flags name, as in the system calls with AT_ flags.
 func (c *caller) at(dir, path, flags uint64, do func(file int) error) (ch change, err error) {
-	ch = change{dir: int(int32(dir)), link: flags&unix.AT_SYMLINK_NOFOLLOW != 0, change: do}
+	ch = change{dir: int(int32(dir)), link: flags&unix.AT_SYMLINK_NOFOLLOW != 0, apply: do}
 	if flags&^(unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH) != 0 {
 		return ch, unix.EINVAL
 	}
@@ -146,18 +146,18 @@ func chown(uid, gid uint64) func(int) error {
 func setTimes(times *[2]unix.Timespec) func(int) error {
 	return func(file int) error {
 		var empty [1]byte
-		return failure(unix.Syscall6(unix.SYS_UTIMENSAT, uintptr(file), uintptr(unsafe.Pointer(&empty)), uintptr(unsafe.Pointer(times)), unix.AT_EMPTY_PATH, 0, 0))
+		return errnoError(unix.Syscall6(unix.SYS_UTIMENSAT, uintptr(file), uintptr(unsafe.Pointer(&empty)), uintptr(unsafe.Pointer(times)), unix.AT_EMPTY_PATH, 0, 0))
 	}
 }
 
 // emptyPath makes a call for the file behind a descriptor: its path is empty, and its flags have AT_EMPTY_PATH.
 func emptyPath(call uintptr, file int, a, b, c uintptr) error {
 	var empty [1]byte
-	return failure(unix.Syscall6(call, uintptr(file), uintptr(unsafe.Pointer(&empty)), a, b, c, 0))
+	return errnoError(unix.Syscall6(call, uintptr(file), uintptr(unsafe.Pointer(&empty)), a, b, c, 0))
 }
 
-// failure returns the error of a system call.
-func failure(_, _ uintptr, errno syscall.Errno) error {
+// errnoError returns the error of a system call.
+func errnoError(_, _ uintptr, errno syscall.Errno) error {
 	if errno != 0 {
 		return errno
 	}

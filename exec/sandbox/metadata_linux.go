@@ -188,7 +188,7 @@ func (m *Metadata) perform(n *notification) error {
 	if !m.permits(file) {
 		return unix.EPERM
 	}
-	return c.change(file)
+	return c.apply(file)
 }
 
 // permits reports whether file is a directory that the program may write, or is below one. The program cannot move a

@@ -30,8 +30,8 @@ func supported() error {
 	return nil
 }
 
-// Prepare builds what Confine needs. The caller closes the Sandbox. It may close the descriptors of the
-// Grants at once.
+// Prepare builds the Sandbox of spec. The caller closes it, and may close the descriptors of the Grants at
+// once.
 func Prepare(spec Spec) (*Sandbox, error) {
 	if err := Supported(); err != nil {
 		return nil, err

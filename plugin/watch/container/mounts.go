@@ -29,7 +29,7 @@ func table(c container.InspectResponse, fallback mount.Default, near bool, more 
 		if m.Destination == "" && !near {
 			continue
 		}
-		entry := mount.Point{Target: m.Destination, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)} // mounts without a target: the sources of volumes
+		entry := mount.Point{Target: m.Destination, ReadOnly: !m.RW, NonRecursive: !recursive(c, m.Destination)} // mounts without a target: the sources of volumes
 		if near {
 			entry.Source, entry.Bind = m.Source, m.Type == apimount.TypeBind && !names.Within(m.Destination, state.Target)
 		}

@@ -87,7 +87,7 @@ func mountWarnings(mounts []container.MountPoint) (list []string) {
 		case m.Type == apimount.TypeVolume:
 		case callcontainer.EngineIn(m.Source):
 			list = append(list, "the container has the engine's socket: it can start any other container, and so take over this host")
-		case mount.ShownIn(m.Source, managers()...):
+		case mount.OverlapsAny(m.Source, managers()...):
 			list = append(list, fmt.Sprintf("the container has sockets of your login session, in %s: by these it can start programs as you", m.Source))
 		case typesIn(m.Source):
 			list = append(list, fmt.Sprintf("the container has the X server's socket, in %s: it can type into your windows, and so answer its own requests", m.Source))
@@ -115,7 +115,7 @@ const xServers = "/tmp/.X11-unix"
 // typesIn reports whether source has the socket of an X server, and not only the place for one.
 func typesIn(source string) bool {
 	_, err := os.Stat(xServers)
-	return mount.ShownIn(source, xServers) && (err == nil || names.Within(mount.Resolved(source), xServers))
+	return mount.OverlapsAny(source, xServers) && (err == nil || names.Within(mount.Resolved(source), xServers))
 }
 
 // managers are the session bus and the systemd of the user's login session.

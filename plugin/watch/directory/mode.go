@@ -63,7 +63,7 @@ func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 // adapt has commands that were found in a part of PATH that the container of another session supplies be those that
 // the rest of it has.
 func (m *Mode) adapt() {
-	others := mount.Written(nil)
+	others := mount.WritableTable(nil)
 	m.s.Others.AddTo(others)
 	m.dirs.note(m.s.Record.Adapt(others, m.s.Config.Environ)...)
 }
