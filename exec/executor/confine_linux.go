@@ -13,6 +13,7 @@ import (
 type confinement struct {
 	host     *Host
 	sandbox  *sandbox.Sandbox
+	files    [3]int            // the command's
 	metadata *sandbox.Metadata // set by enter
 }
 
@@ -21,13 +22,18 @@ func (h *Host) confine(c Command, s *proctree.Start) *confinement {
 	if c.Sandbox == nil {
 		return nil
 	}
-	f := &confinement{host: h, sandbox: c.Sandbox}
+	f := &confinement{host: h, sandbox: c.Sandbox, files: s.Files}
 	s.Confine = f.enter
 	return f
 }
 
 // enter confines the thread of the command, and answers the calls that the sandbox leaves to this process.
 func (f *confinement) enter() error {
+	for _, fd := range f.files {
+		if err := f.sandbox.PermitTerminal(fd); err != nil {
+			return err
+		}
+	}
 	m, err := f.sandbox.Confine()
 	if err != nil {
 		return err

@@ -3,7 +3,7 @@
 // Package sandbox confines a program of the host, so that it can read and write only named files.
 //
 //	Spec --Prepare--> Sandbox --Confine--> one thread --fork--> the program and its descendants
-//	                     '--Serve: answers for chmod, chown and utimes, which Landlock lets through
+//	                     '--Serve: answers for chmod, chown, utimes and inotify, which Landlock lets through
 //
 // Landlock limits files, TCP ports, signals and abstract sockets (landlock(7)). A seccomp filter
 // refuses what Landlock does not see: unix sockets, terminals' input queues, namespaces, and kernel
