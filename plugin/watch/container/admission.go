@@ -47,11 +47,11 @@ func (a *admission) mayHaveStarted() {
 
 // checkAtStart checks the mounts of container id as soon as it runs. Then it admits calls, or ends the session.
 // The returned function ends the check at the end of that run.
-func (a *admission) checkAtStart(ctx context.Context, api watch.Engine, id string) (over func()) {
+func (a *admission) checkAtStart(ctx context.Context, api watch.Engine, id string) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	var look sync.WaitGroup
+	var check sync.WaitGroup
 	// ends with the check, or with ctx.
-	look.Go(func() {
+	check.Go(func() {
 		select {
 		case <-a.started:
 		case <-ctx.Done():
@@ -68,7 +68,7 @@ func (a *admission) checkAtStart(ctx context.Context, api watch.Engine, id strin
 			}
 		}
 	})
-	return func() { cancel(); look.Wait() }
+	return func() { cancel(); check.Wait() }
 }
 
 // checkRunning lets the calls of a container in that runs, or ends the session.

@@ -29,30 +29,30 @@ func (a agentStopper) stop(ctx context.Context, api watch.Engine, id string, lin
 	}
 	link.Stopping()
 	a.terminate(ctx, api, id)
-	if watch.Pause(ctx, removing) {
+	if watch.Pause(ctx, removeTimeout) {
 		a.s.Life.Stop(a.leftovers.abandoned(ctx, api, id))
 	}
 }
 
 // terminate has the engine send TERM, and KILL when the agent's time is up.
 func (a agentStopper) terminate(ctx context.Context, api watch.Engine, id string) {
-	polite, cancel := context.WithCancel(ctx)
+	stopCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(a.s.Life.Agent.Deadline, cancel)()
 	for _, seconds := range []int{unlimited, 0} {
-		err := api.ContainerStop(polite, id, container.StopOptions{Timeout: &seconds})
+		err := api.ContainerStop(stopCtx, id, container.StopOptions{Timeout: &seconds})
 		if err == nil || errdefs.IsNotFound(err) || ctx.Err() != nil {
 			return
 		}
 		if !errors.Is(err, context.Canceled) {
 			a.s.Log.Warn("stop the agent's container", "error", err)
 		}
-		polite = ctx
+		stopCtx = ctx
 	}
 }
 
-// removing is how long an agent's caller has to remove a container that has ended.
-const removing = 10 * time.Second
+// removeTimeout is how long an agent's caller has to remove a container that has ended.
+const removeTimeout = 10 * time.Second
 
 // unlimited makes the engine wait for ever after TERM.
 const unlimited = -1

@@ -36,7 +36,7 @@ func (c *changes) begin(root *os.Root) bool {
 	if c == nil {
 		return false
 	}
-	c.came() // which forgets the changes of before
+	c.changed() // which forgets the changes of before
 	top, err := fs.ReadDir(root.FS(), ".")
 	if err != nil || len(top) > maxWatched || !c.add(root.Name()) {
 		return false
@@ -55,15 +55,15 @@ func (c *changes) add(path string) bool {
 	return err == nil
 }
 
-// came reports whether there was a change.
-func (c *changes) came() (some bool) {
+// changed reports whether there was a change.
+func (c *changes) changed() (any bool) {
 	var buf [4 << 10]byte
 	for {
 		n, err := unix.Read(c.fd, buf[:])
 		if n <= 0 || err != nil {
-			return some
+			return any
 		}
-		some = true
+		any = true
 	}
 }
 

@@ -50,7 +50,7 @@ func (k *killer) killExposed(ctx context.Context, api watch.Engine, c container.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTimeout)
 	defer cancel()
 	name := strings.TrimPrefix(c.Name, "/")
-	done, next := outcome(ctx, api, c, name)
+	done, next := killAndDescribe(ctx, api, c, name)
 	why = fmt.Errorf("container %s %s%s: %w", name, done, next, why)
 	k.log.Error("the container mounts what is protected", "container", c.ID, "reason", why)
 	k.audit(c.ID, why)
@@ -67,8 +67,8 @@ func (k *killer) killExposed(ctx context.Context, api watch.Engine, c container.
 	return why
 }
 
-// outcome kills container c, and describes what was done, and what is left to do after a failure.
-func outcome(ctx context.Context, api watch.Engine, c container.InspectResponse, name string) (done, next string) {
+// killAndDescribe kills container c, and describes what was done, and what is left to do after a failure.
+func killAndDescribe(ctx context.Context, api watch.Engine, c container.InspectResponse, name string) (done, next string) {
 	switch restarts, err := kill(ctx, api, c); {
 	case err != nil:
 		return "could not be killed", fmt.Sprintf(": %v: remove it with docker rm -f %s", err, name)
@@ -83,18 +83,18 @@ func outcome(ctx context.Context, api watch.Engine, c container.InspectResponse,
 func kill(ctx context.Context, api watch.Engine, c container.InspectResponse) (restarts, err error) {
 	for {
 		err := api.ContainerKill(ctx, c.ID, "KILL")
-		if err != nil && !gone(err) && ctx.Err() != nil {
+		if err != nil && !notRunning(err) && ctx.Err() != nil {
 			return nil, err
 		}
 		restarts = neverRestart(ctx, api, c)
 		if ended(ctx, api, c.ID) {
-			if gone(restarts) {
+			if notRunning(restarts) {
 				restarts = nil
 			}
 			return restarts, nil
 		}
 		if !watch.Pause(ctx, watch.Poll/4) {
-			if err == nil || gone(err) {
+			if err == nil || notRunning(err) {
 				err = errors.New("it still runs")
 			}
 			return nil, err
@@ -102,8 +102,8 @@ func kill(ctx context.Context, api watch.Engine, c container.InspectResponse) (r
 	}
 }
 
-// gone reports whether err means that a container does not run, or does not exist.
-func gone(err error) bool { return errdefs.IsNotFound(err) || errdefs.IsConflict(err) }
+// notRunning reports whether err means that a container does not run, or does not exist.
+func notRunning(err error) bool { return errdefs.IsNotFound(err) || errdefs.IsConflict(err) }
 
 // neverRestart sets the restart policy of container c to no, if c has another one. Engines refuse a change for a
 // container of --rm, which has none.
@@ -117,7 +117,7 @@ func neverRestart(ctx context.Context, api watch.Engine, c container.InspectResp
 
 // ended reports whether container id has no process, and is not about to get one.
 func ended(ctx context.Context, api watch.Engine, id string) bool {
-	err := settled(ctx, api, id)
+	err := currentState(ctx, api, id)
 	return errors.Is(err, watch.ErrOver) || errors.Is(err, watch.ErrGone)
 }
 

@@ -26,7 +26,7 @@ type Mode struct {
 	killer    *killer
 	requests  requestLimit
 	name      nameFollower
-	left      time.Time    // when the last run of a container of service.go ended
+	lastEnd   time.Time    // when the last run of a container of service.go ended
 	lease     *flock.Flock // held once no container is expected, until this process ends
 }
 

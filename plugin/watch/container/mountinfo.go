@@ -22,12 +22,12 @@ import (
 // runningMounts refuses a running container with a mount of the state directory, except for the session's own
 // mounts, or with a writable mount of another protected file. If the container's processes are not visible
 // here, only names are checked.
-func (mc *mountCheck) runningMounts(c container.InspectResponse, look func() (*protectedView, error)) error {
+func (mc *mountCheck) runningMounts(c container.InspectResponse, view func() (*protectedView, error)) error {
 	text, err := mountInfoOf(c)
 	if err != nil || text == "" {
 		return err
 	}
-	l, err := look()
+	l, err := view()
 	if err != nil {
 		return err
 	}
@@ -36,44 +36,44 @@ func (mc *mountCheck) runningMounts(c container.InspectResponse, look func() (*p
 	if own := mc.record.OwnWorkspace(); own != "" {
 		given = append(given, l.view.Locate(own).Place)
 	}
-	if err := l.mounts(text, share, given); err == nil {
+	if err := l.refuseMounts(text, share, given); err == nil {
 		return nil
 	}
 	// The table is read in parts, and may have changed in between.
 	if text, err = mountInfoOf(c); err != nil || text == "" {
 		return err
 	}
-	return l.mounts(text, share, given)
+	return l.refuseMounts(text, share, given)
 }
 
-// mounts refuses a mount of a container's mount table.
-func (l *protectedView) mounts(table string, share mount.Place, given []mount.Place) error {
+// refuseMounts refuses a mount of a container's mount table.
+func (l *protectedView) refuseMounts(table string, share mount.Place, given []mount.Place) error {
 	all, err := mount.Parse(table)
 	if err != nil {
 		return fmt.Errorf("read the container's mount table: %w", err)
 	}
 	for _, m := range all {
-		if repeated(m, all) {
+		if isRepeated(m, all) {
 			continue
 		}
-		if err := l.mounted(m, share, given); err != nil {
+		if err := l.refuseMounted(m, share, given); err != nil {
 			return exposedError{err}
 		}
 	}
 	return nil
 }
 
-// repeated reports whether another mount of the same directory covers m. In engine 20.10, docker cp mounts a
+// isRepeated reports whether another mount of the same directory covers m. In engine 20.10, docker cp mounts a
 // container's mounts once more on this host, writable. They propagate into the container below the existing
 // ones, where no process can reach them.
-func repeated(m mount.Info, all []mount.Info) bool {
+func isRepeated(m mount.Info, all []mount.Info) bool {
 	return slices.ContainsFunc(all, func(c mount.Info) bool {
 		return c.Parent == m.ID && c.At == m.At && c.Place() == m.Place()
 	})
 }
 
-// mounted refuses a mount that a container has.
-func (l *protectedView) mounted(m mount.Info, share mount.Place, given []mount.Place) error {
+// refuseMounted refuses a mount that a container has.
+func (l *protectedView) refuseMounted(m mount.Info, share mount.Place, given []mount.Place) error {
 	if l.overlaps(m.Place()) {
 		for _, g := range given {
 			if m.Place() == g && (m.ReadOnly || g != share) {
@@ -88,7 +88,7 @@ func (l *protectedView) mounted(m mount.Info, share mount.Place, given []mount.P
 	if m.ReadOnly {
 		return nil
 	}
-	for _, k := range l.kept {
+	for _, k := range l.refused {
 		if k.route.In(m.Place()) {
 			return k.refuse("what the container has at " + m.At)
 		}

@@ -20,17 +20,17 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// table returns the mount table: the directories of the host that the container has. The source is the engine,
+// mountTable returns the mount table: the directories of the host that the container has. The source is the engine,
 // never the container. hostexec's own mount is left out. The directories of a remote engine belong to another
 // host.
-func table(c container.InspectResponse, fallback mount.Default, near bool, more []mount.Point) (*mount.Table, error) {
+func mountTable(c container.InspectResponse, fallback mount.Default, local bool, more []mount.Point) (*mount.Table, error) {
 	mounts := slices.Clone(more)
 	for _, m := range c.Mounts {
-		if m.Destination == "" && !near {
+		if m.Destination == "" && !local {
 			continue
 		}
 		entry := mount.Point{Target: m.Destination, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)} // mounts without a target: the sources of volumes
-		if near {
+		if local {
 			entry.Source, entry.Bind = m.Source, m.Type == apimount.TypeBind && !names.Within(m.Destination, state.Target)
 		}
 		mounts = append(mounts, entry)
@@ -99,7 +99,7 @@ func (mc *mountCheck) refuseWriter(c container.InspectResponse, all []watch.Prot
 	if mc.record.RemoteFiles {
 		return nil // it mounts nothing of this host's
 	}
-	look := sync.OnceValues(func() (*protectedView, error) { return viewOf(all, mc.record.Dir) }) // most containers have no mount that needs it
+	view := sync.OnceValues(func() (*protectedView, error) { return viewOf(all, mc.record.Dir) }) // most containers have no mount that needs it
 	share, requests := state.ShareDir(mc.record.Dir), state.ProxyDir(mc.record.Dir)
 	own := mc.record.OwnWorkspace()
 	for _, m := range c.Mounts {
@@ -116,18 +116,18 @@ func (mc *mountCheck) refuseWriter(c container.InspectResponse, all []watch.Prot
 			}
 			continue
 		}
-		l, err := look()
+		l, err := view()
 		if err != nil {
 			return err
 		}
-		if err := l.source(m.Source, m.RW, recursive(c, m.Destination)); err != nil {
+		if err := l.refuseSource(m.Source, m.RW, recursive(c, m.Destination)); err != nil {
 			return exposedError{err}
 		}
 	}
-	if err := mc.dependable(c, all); err != nil {
+	if err := mc.refuseDependencies(c, all); err != nil {
 		return err
 	}
-	return mc.runningMounts(c, look)
+	return mc.runningMounts(c, view)
 }
 
 func errOwnShare(source string) error {

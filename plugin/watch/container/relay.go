@@ -34,9 +34,9 @@ var ErrNoProcess = errors.New("no process can be started in the container: has i
 // keepRelay keeps a relay in container id for as long as it runs, and after it was started
 // again. It returns when ctx is done, or the socket turns out to do.
 func (t *transport) keepRelay(ctx context.Context, api watch.Engine, id string) {
-	wait, last := minRetry, ""
+	wait, lastLogged := minRetry, ""
 	for {
-		was, began := t.carriers.Transport(), time.Now()
+		old, began := t.carriers.Transport(), time.Now()
 		err := t.relayOnce(ctx, api, id, func(socket bool) error { return t.relayUp(ctx, api, socket) })
 		if ctx.Err() != nil {
 			return
@@ -45,16 +45,16 @@ func (t *transport) keepRelay(ctx context.Context, api watch.Engine, id string) 
 			t.socketWorks(ctx, api)
 			return
 		}
-		if t.carriers.Transport() != was { // it was up
+		if t.carriers.Transport() != old { // it was up
 			if time.Since(began) > maxRetry { // else whoever is in the container could have us begin execs without end
 				wait = minRetry
 			}
 			t.carriers.Decide(carrier.Undecided, "the relay has ended, and another one is on its way")
 		}
-		if text := err.Error(); text != last && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) { // it does not run
-			last = text
+		if text := err.Error(); text != lastLogged && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) { // it does not run
+			lastLogged = text
 			t.log.Info("relay", "error", err)
-			t.forgetOther(ctx, api)
+			t.forgetReplacedEngine(ctx, api)
 			word := carrier.Undecided
 			if errors.Is(err, ErrNoProcess) {
 				word = carrier.Full

@@ -25,7 +25,7 @@ import (
 const (
 	// diskPoll is the interval at which the free space of the disk is read. measuring is the interval at
 	// which the directories are measured in any case. Neither is done while they are empty and changes are reported.
-	diskPoll, measuring = 50 * time.Millisecond, time.Second
+	diskPoll, measureInterval = 50 * time.Millisecond, time.Second
 	// maxWatched is the number of directories in which changes are reported.
 	maxWatched = 1024
 	// byteStep and fileStep are the decrease of free space, in bytes and files, that triggers a measurement.
@@ -44,34 +44,34 @@ func (r requestLimit) watch(ctx context.Context, api watch.Engine, id string) {
 		return
 	}
 	defer root.Close()
-	next := newChanges()
-	defer next.close()
+	reports := newChanges()
+	defer reports.close()
 	last, wait := time.Time{}, diskPoll
 	// The size of all files there, except for answers that are being written.
 	held := limit.Reservation{From: &r.calls.Server.Limits}
 	defer held.Set(0)
 	before := freeSpace(root.Name())
-	var c running
+	var process firstProcess
 	for watch.Pause(ctx, wait) {
-		if time.Since(last) >= measuring {
-			c.find(ctx, api, id)
+		if time.Since(last) >= measureInterval {
+			process.find(ctx, api, id)
 		}
 		wait = diskPoll
 		now := freeSpace(root.Name())
-		if time.Since(last) < measuring && before.bytes-now.bytes < byteStep && before.files-now.files < fileStep {
+		if time.Since(last) < measureInterval && before.bytes-now.bytes < byteStep && before.files-now.files < fileStep {
 			continue
 		}
 		before, last = now, time.Now()
-		waits := c.visible && next.begin(root) // before it is measured, so that no change is missed
-		m, err := r.measure(root, deletedFiles(c.first))
-		held.Force(max(0, m.bytes-(r.calls.Server.Limits.Held(limit.Spool)-held.Amount())))
+		waits := process.visible && reports.begin(root) // before it is measured, so that no change is missed
+		used, err := r.measure(root, deletedFiles(process.pid))
+		held.Force(max(0, used.bytes-(r.calls.Server.Limits.Held(limit.Spool)-held.Amount())))
 		wait = max(wait, 10*time.Since(last))
 		if err != nil {
 			r.endContainer(ctx, api, id, err)
-			clearBelow(root)
-			c.first = 0 // if it is started again
-		} else if waits && m.empty && !next.came() {
-			next.wait(ctx)
+			clearRequests(root)
+			process.pid = 0 // if it is started again
+		} else if waits && used.empty && !reports.changed() {
+			reports.wait(ctx)
 			wait = 0
 		} else {
 			continue
@@ -80,20 +80,20 @@ func (r requestLimit) watch(ctx context.Context, api watch.Engine, id string) {
 	}
 }
 
-// running is the container as far as it is visible on this host.
-type running struct {
-	first   int  // its first process, as the host numbers it; 0: it has not started
+// firstProcess is the container as far as it is visible on this host.
+type firstProcess struct {
+	pid     int  // its first process, as the host numbers it; 0: it has not started
 	visible bool // its processes are this kernel's, so that their changes to files are reported
 }
 
 // find finds the first process of container id, unless the known one runs.
-func (c *running) find(ctx context.Context, api watch.Engine, id string) {
-	if c.first != 0 && state.ProcessAlive(c.first) {
+func (c *firstProcess) find(ctx context.Context, api watch.Engine, id string) {
+	if c.pid != 0 && state.ProcessAlive(c.pid) {
 		return
 	}
-	c.first = 0 // it has not started, or again
+	c.pid = 0 // it has not started, or again
 	if found, err := api.ContainerInspect(ctx, id); err == nil && found.State != nil {
-		c.first = found.State.Pid
+		c.pid = found.State.Pid
 		table, err := mountInfoOf(found)
 		c.visible = c.visible || err == nil && table != ""
 	}
@@ -102,8 +102,8 @@ func (c *running) find(ctx context.Context, api watch.Engine, id string) {
 // diskFree is the free space of a disk.
 type diskFree struct{ bytes, files int64 }
 
-// measured is what is in the directories of requests.
-type measured struct {
+// usage is what is in the directories of requests.
+type usage struct {
 	bytes int64
 	empty bool // nothing can grow without a reported change: there are only empty files, in the directories themselves
 }
@@ -111,9 +111,9 @@ type measured struct {
 // measure returns the size of the directories. removed has the open files without a name. The error is the
 // exceeded limit. Answers end at the limit, and a container at a quarter more, so answers alone never exceed
 // it.
-func (r requestLimit) measure(root *os.Root, removed measured) (m measured, err error) {
-	space, count := r.calls.Server.Limits.Limit(limit.Spool), r.calls.Server.Limits.Limit(limit.Requests)
-	m = removed
+func (r requestLimit) measure(root *os.Root, deleted usage) (used usage, err error) {
+	maxSpace, maxEntries := r.calls.Server.Limits.Limit(limit.Spool), r.calls.Server.Limits.Limit(limit.Requests)
+	used = deleted
 	var entries int64
 	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrPermission) {
@@ -122,24 +122,24 @@ func (r requestLimit) measure(root *os.Root, removed measured) (m measured, err 
 		if err != nil {
 			return nil // it is gone again
 		}
-		if entries++; entries > count.Max {
-			return count
+		if entries++; entries > maxEntries.Max {
+			return maxEntries
 		}
 		fi, err := e.Info()
 		if err != nil {
 			return nil
 		}
 		depth := strings.Count(name, "/")
-		m.empty = m.empty && (e.IsDir() && depth == 0 || depth <= 1 && fi.Size() == 0 && onDisk(fi) == 0)
-		if m.bytes += onDisk(fi); m.bytes > space.Max+space.Max/4 {
-			return space
+		used.empty = used.empty && (e.IsDir() && depth == 0 || depth <= 1 && fi.Size() == 0 && onDisk(fi) == 0)
+		if used.bytes += onDisk(fi); used.bytes > maxSpace.Max+maxSpace.Max/4 {
+			return maxSpace
 		}
 		return nil
 	})
-	if err == nil && m.bytes > space.Max+space.Max/4 {
-		err = space
+	if err == nil && used.bytes > maxSpace.Max+maxSpace.Max/4 {
+		err = maxSpace
 	}
-	return m, err
+	return used, err
 }
 
 // endContainer ends container id, and logs the reason.
@@ -151,9 +151,9 @@ func (r requestLimit) endContainer(ctx context.Context, api watch.Engine, id str
 	}
 }
 
-// clearBelow removes the entries below the directories of requests, as far as possible. The directories
+// clearRequests removes the entries below the directories of requests, as far as possible. The directories
 // themselves are needed if the container is started again.
-func clearBelow(root *os.Root) {
+func clearRequests(root *os.Root) {
 	top, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
 		return

@@ -15,8 +15,8 @@ import (
 // that run and a wait for its end. If the session has ended, it returns the reason.
 func (m *Mode) waitRestart(ctx context.Context, api watch.Engine, id string) (began string, exit *exitWait, err error) {
 	for {
-		if err := settle(ctx, api, id); err != nil {
-			if err = m.s.Life.WaitKeptJobs(ctx, func(ctx context.Context) error { return settled(ctx, api, id) }, err); err != nil {
+		if err := waitFinalState(ctx, api, id); err != nil {
+			if err = m.s.Life.WaitKeptJobs(ctx, func(ctx context.Context) error { return currentState(ctx, api, id) }, err); err != nil {
 				return "", nil, err
 			}
 		}

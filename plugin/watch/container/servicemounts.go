@@ -22,15 +22,15 @@ import (
 // followOthers returns when ctx is done, or with an error when a container that mounts the share has a mount that is
 // refused. The engine reports each container before it starts.
 func (m *Mode) followOthers(ctx context.Context, api watch.Engine) error {
-	made := serviceFilter(m.s.Record)
-	made.Add("event", string(events.ActionCreate))
-	made.Add("event", string(events.ActionStart))
+	wanted := serviceFilter(m.s.Record)
+	wanted.Add("event", string(events.ActionCreate))
+	wanted.Add("event", string(events.ActionStart))
 	for wait := watch.EnginePoll; ; wait = min(2*wait, engineSilence) {
-		changes, failed := api.Events(ctx, events.ListOptions{Since: "0", Filters: made}) // as in keepName
+		changes, failed := api.Events(ctx, events.ListOptions{Since: "0", Filters: wanted}) // as in keepName
 		if err := m.checkOthers(ctx, api); err != nil {
 			return err
 		}
-		for over := false; !over; {
+		for ended := false; !ended; {
 			select {
 			case <-changes:
 				if err := m.checkOthers(ctx, api); err != nil {
@@ -39,7 +39,7 @@ func (m *Mode) followOthers(ctx context.Context, api watch.Engine) error {
 				wait = watch.EnginePoll
 			case err := <-failed:
 				m.s.Log.Debug("hear of other containers", "error", err)
-				over = true
+				ended = true
 			}
 		}
 		if !watch.Pause(ctx, wait) {
@@ -71,7 +71,7 @@ func (m *Mode) checkOthers(ctx context.Context, api watch.Engine) error {
 
 // awaitMounts calls checkAll until the mounts of all containers are known.
 func (m *Mode) awaitMounts(ctx context.Context, api watch.Engine) error {
-	for said := ""; ; {
+	for lastLogged := ""; ; {
 		err := m.checkAll(ctx, api)
 		switch {
 		case ctx.Err() != nil:
@@ -82,8 +82,8 @@ func (m *Mode) awaitMounts(ctx context.Context, api watch.Engine) error {
 		case !errors.As(err, new(unknownMountsError)):
 			return err
 		}
-		if text := err.Error(); text != said {
-			said = text
+		if text := err.Error(); text != lastLogged {
+			lastLogged = text
 			m.s.Log.Warn("calls wait: look at other containers with the share", "error", err)
 		}
 		if !watch.Pause(ctx, watch.EnginePoll) {
@@ -118,7 +118,7 @@ func (m *Mode) checkAll(ctx context.Context, api watch.Engine) error {
 		if err != nil {
 			return unknownMountsError{error: fmt.Errorf("look at container %.12s: %w", s.ID, err)}
 		}
-		if !has(c, m.s.Record.Dir) {
+		if !mountsShare(c, m.s.Record.Dir) {
 			continue // made without us
 		}
 		if err := m.mounts.refuse(c); err != nil {

@@ -38,29 +38,29 @@ func (m *Mode) readContainer(ctx context.Context, link *watch.LauncherLink) (id 
 			made = []byte(rest)
 		case "container":
 			id, volume, _ := strings.Cut(rest, " ")
-			m.settleShare(volume)
+			m.setVolume(volume)
 			return id, made, nil
 		default:
-			m.sweepUnnamed(ctx, line == "abort")
+			m.removeUnnamed(ctx, line == "abort")
 			return "", nil, watch.ErrGone
 		}
 	}
 }
 
-// sweepUnnamed removes the containers of a run that ended without naming one; aborted: it had the time to remove its own.
-func (m *Mode) sweepUnnamed(ctx context.Context, aborted bool) {
-	patience := inFlight
+// removeUnnamed removes the containers of a run that ended without naming one; aborted: it had the time to remove its own.
+func (m *Mode) removeUnnamed(ctx context.Context, aborted bool) {
+	timeout := pendingTimeout
 	if aborted {
-		patience = 2 * watch.Poll
+		timeout = 2 * watch.Poll
 	}
 	if api, err := m.s.Engine(); err == nil {
-		m.leftovers.sweep(ctx, api, patience)
+		m.leftovers.removeContainers(ctx, api, timeout)
 	}
 }
 
-// settleShare takes note that the container has a volume in place of the share: then the
+// setVolume takes note that the container has a volume in place of the share: then the
 // engine sees nothing of this host.
-func (m *Mode) settleShare(volume string) {
+func (m *Mode) setVolume(volume string) {
 	if volume == "" {
 		return
 	}
@@ -74,7 +74,7 @@ func (m *Mode) settleShare(volume string) {
 // wait ends with the container's first run. It has the start time of that run, if there was one. made is the
 // engine's description of the container, or nil.
 func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []byte, link *watch.LauncherLink) (began string, exit *exitWait, err error) {
-	c, registered, err := m.firstLook(ctx, api, id, made)
+	c, registered, err := m.inspectFirst(ctx, api, id, made)
 	if err != nil {
 		link.Fail(err)
 		return "", nil, setUpFailed(errdefs.IsNotFound(err), err)
@@ -118,9 +118,9 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 	return c.State.StartedAt, exit, nil
 }
 
-// firstLook inspects container id, and registers a wait for its exit. registered returns when the engine has
+// inspectFirst inspects container id, and registers a wait for its exit. registered returns when the engine has
 // registered the wait.
-func (m *Mode) firstLook(ctx context.Context, api watch.Engine, id string, made []byte) (c container.InspectResponse, registered func() *exitWait, err error) {
+func (m *Mode) inspectFirst(ctx context.Context, api watch.Engine, id string, made []byte) (c container.InspectResponse, registered func() *exitWait, err error) {
 	if made == nil {
 		exit := register(ctx, api, id)
 		c, err = inspect(ctx, api, id)
@@ -149,7 +149,7 @@ func (m *Mode) setState(c container.InspectResponse) error {
 	if c.Config != nil && c.Config.WorkingDir != "" {
 		m.s.Calls.SetWorkdir(c.Config.WorkingDir)
 	}
-	dirs, err := table(c, defaultDir(m.s.Record.Session, m.s.Calls.Workdir()), !m.s.Record.RemoteFiles, m.mounts.others)
+	dirs, err := mountTable(c, defaultDir(m.s.Record.Session, m.s.Calls.Workdir()), !m.s.Record.RemoteFiles, m.mounts.others)
 	if err != nil {
 		return fmt.Errorf("hold the container's mounts: %w", err)
 	}

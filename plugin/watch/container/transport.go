@@ -31,11 +31,11 @@ type transport struct {
 	running  func(context.Context) bool // waits until the container is known to run
 }
 
-// settle finds out how calls of container id reach this host, and sees to the relay if
+// choose finds out how calls of container id reach this host, and sees to the relay if
 // that is how. It returns when there is nothing more to do about it, or ctx is done.
-func (t *transport) settle(ctx context.Context, api watch.Engine, id string) {
+func (t *transport) choose(ctx context.Context, api watch.Engine, id string) {
 	if t.record.Carrier == carrier.ByFiles {
-		t.forgetOther(ctx, api) // in place of a test whether the shim can be executed
+		t.forgetReplacedEngine(ctx, api) // in place of a test whether the shim can be executed
 	}
 	if t.record.Carrier == carrier.BySocket || t.record.Carrier == carrier.ByFiles || t.carriers.Relay == nil && t.record.Carrier != "auto" {
 		return
@@ -45,12 +45,12 @@ func (t *transport) settle(ctx context.Context, api watch.Engine, id string) {
 		return
 	}
 	if t.record.Store.Engine(t.record.Engine).Carrier != carrier.ByRelay {
-		begun, cancel := context.WithTimeout(ctx, startTimeout)
-		t.running(begun)
+		startCtx, cancel := context.WithTimeout(ctx, startTimeout)
+		t.running(startCtx)
 		cancel()
 	}
-	quiet := time.NewTimer(socketSilence)
-	defer quiet.Stop()
+	silence := time.NewTimer(socketSilence)
+	defer silence.Stop()
 	if t.record.Store.Engine(t.record.Engine).Carrier != carrier.ByRelay {
 		select {
 		case <-t.carriers.Connected:
@@ -58,20 +58,20 @@ func (t *transport) settle(ctx context.Context, api watch.Engine, id string) {
 			return
 		case <-ctx.Done():
 			return
-		case <-quiet.C:
+		case <-silence.C:
 		}
 	}
 	switch {
 	case t.carriers.Relay != nil:
 		t.keepRelay(ctx, api, id)
-	case t.forgetOther(ctx, api):
+	case t.forgetReplacedEngine(ctx, api):
 		t.carriers.Decide(carrier.BySocket, "it was proven, but with another engine at the same place: run again if calls fail")
 	}
 }
 
-// forgetOther deletes what is stored about another engine at the same place, and reports whether it did. The shim may
+// forgetReplacedEngine deletes what is stored about another engine at the same place, and reports whether it did. The shim may
 // be of that one's architecture.
-func (t *transport) forgetOther(ctx context.Context, api watch.Engine) bool {
+func (t *transport) forgetReplacedEngine(ctx context.Context, api watch.Engine) bool {
 	known := t.record.Store.Engine(t.record.Engine)
 	if known == (state.Engine{}) {
 		return false
@@ -81,7 +81,7 @@ func (t *transport) forgetOther(ctx context.Context, api watch.Engine) bool {
 		return false
 	}
 	t.log.Warn("another engine is at the same place: run again if calls fail")
-	t.note(state.Engine{})
+	t.store(state.Engine{})
 	return true
 }
 
@@ -100,10 +100,10 @@ func (t *transport) noteEngine(ctx context.Context, api watch.Engine, e state.En
 		return // the next session finds out again
 	}
 	e.ID, e.Arch = info.ID, info.Architecture
-	t.note(e)
+	t.store(e)
 }
 
-func (t *transport) note(e state.Engine) {
+func (t *transport) store(e state.Engine) {
 	if t.record.Engine == "" {
 		return // the session is older than this
 	}

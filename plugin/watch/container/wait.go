@@ -23,9 +23,9 @@ import (
 const (
 	// restartDelay is how long a stopped container's session waits for a restart.
 	restartDelay = 10 * time.Second
-	// inFlight is how long a creation or start that run asked for may still take
+	// pendingTimeout is how long a creation or start that run asked for may still take
 	// effect after run was killed.
-	inFlight = 3 * time.Second
+	pendingTimeout = 3 * time.Second
 )
 
 // inspect inspects container id. Volumes that show files of this host are replaced by these files in its
@@ -117,20 +117,20 @@ func stillRuns(ctx context.Context, api watch.Engine, id, began string) error {
 // too.
 func runs(c container.InspectResponse) bool { return c.State.Running && !c.State.Restarting }
 
-// settle waits until the state of a container that does not run is final: nil when it runs again, ErrGone, or
+// waitFinalState waits until the state of a container that does not run is final: nil when it runs again, ErrGone, or
 // ErrOver.
-func settle(ctx context.Context, api watch.Engine, id string) error {
-	over := time.Now().Add(restartDelay)
+func waitFinalState(ctx context.Context, api watch.Engine, id string) error {
+	deadline := time.Now().Add(restartDelay)
 	for {
 		wait := watch.Poll
-		switch err := settled(ctx, api, id); {
+		switch err := currentState(ctx, api, id); {
 		case err == nil, errors.Is(err, watch.ErrGone):
 			return err
 		case errors.Is(err, errRestarting):
-			over = time.Now().Add(restartDelay)
+			deadline = time.Now().Add(restartDelay)
 		case !errors.Is(err, watch.ErrOver): // the engine does not answer: it handles the container when it is back
-			over, wait = time.Now().Add(restartDelay), watch.EnginePoll
-		case time.Now().After(over):
+			deadline, wait = time.Now().Add(restartDelay), watch.EnginePoll
+		case time.Now().After(deadline):
 			return watch.ErrOver
 		}
 		if !watch.Pause(ctx, wait) {
@@ -141,9 +141,9 @@ func settle(ctx context.Context, api watch.Engine, id string) error {
 
 var errRestarting = errors.New("the container is being restarted")
 
-// settled returns the state of a container: nil if it runs, ErrGone, ErrOver if it does not run, errRestarting,
+// currentState returns the state of a container: nil if it runs, ErrGone, ErrOver if it does not run, errRestarting,
 // or the error of the engine.
-func settled(ctx context.Context, api watch.Engine, id string) error {
+func currentState(ctx context.Context, api watch.Engine, id string) error {
 	c, err := api.ContainerInspect(ctx, id)
 	switch {
 	case errdefs.IsNotFound(err):
@@ -158,34 +158,34 @@ func settled(ctx context.Context, api watch.Engine, id string) error {
 	return watch.ErrOver
 }
 
-// sweep removes the containers that run asked for before it was killed. One may still be
+// removeContainers removes the containers that run asked for before it was killed. One may still be
 // in the making, so it keeps looking for a while.
-func (l leftovers) sweep(ctx context.Context, api watch.Engine, patience time.Duration) {
-	mine := filters.NewArgs(filters.Arg("label", state.Label+"="+l.record.ID))
-	for over := time.Now().Add(patience); ; {
-		list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: mine})
+func (l leftovers) removeContainers(ctx context.Context, api watch.Engine, timeout time.Duration) {
+	own := filters.NewArgs(filters.Arg("label", state.Label+"="+l.record.ID))
+	for deadline := time.Now().Add(timeout); ; {
+		list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: own})
 		if err != nil {
 			l.log.Warn("look for leftovers", "error", err)
 		}
 		for _, c := range list {
 			l.remove(ctx, api, c.ID)
 		}
-		if time.Now().After(over) || !watch.Pause(ctx, watch.Poll) {
+		if time.Now().After(deadline) || !watch.Pause(ctx, watch.Poll) {
 			if l.record.Relay {
-				l.sweepVolumes(api)
+				l.removeVolumes(api)
 			}
 			return
 		}
 	}
 }
 
-// sweepVolumes removes the volumes that hold the session's share. The session's end must not
+// removeVolumes removes the volumes that hold the session's share. The session's end must not
 // end this.
-func (l leftovers) sweepVolumes(api watch.Engine) {
+func (l leftovers) removeVolumes(api watch.Engine) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	mine := filters.NewArgs(filters.Arg("label", state.Label+"="+l.record.ID))
-	list, err := api.VolumeList(ctx, volume.ListOptions{Filters: mine})
+	own := filters.NewArgs(filters.Arg("label", state.Label+"="+l.record.ID))
+	list, err := api.VolumeList(ctx, volume.ListOptions{Filters: own})
 	for _, v := range list.Volumes {
 		err = errors.Join(err, api.VolumeRemove(ctx, v.Name, false))
 	}
@@ -196,14 +196,14 @@ func (l leftovers) sweepVolumes(api watch.Engine) {
 
 // removeUnstarted removes container id if run was killed between its creation and its start.
 func (l leftovers) removeUnstarted(ctx context.Context, api watch.Engine, id string) error {
-	for over := time.Now().Add(inFlight); ; {
+	for deadline := time.Now().Add(pendingTimeout); ; {
 		c, err := api.ContainerInspect(ctx, id)
 		switch {
 		case errdefs.IsNotFound(err):
 			return watch.ErrGone
 		case err == nil && c.State.Status != container.StateCreated:
 			return nil
-		case time.Now().After(over):
+		case time.Now().After(deadline):
 			l.remove(ctx, api, id)
 			return watch.ErrGone
 		}
@@ -229,12 +229,12 @@ func (l leftovers) abandoned(ctx context.Context, api watch.Engine, id string) e
 // leftOf distinguishes a container that was removed from one that has only ended. A removal by another client
 // may be in progress.
 func (l leftovers) leftOf(ctx context.Context, api watch.Engine, id string) error {
-	for over := time.Now().Add(inFlight); ; {
+	for deadline := time.Now().Add(pendingTimeout); ; {
 		_, err := api.ContainerInspect(ctx, id)
 		switch {
 		case errdefs.IsNotFound(err):
 			return watch.ErrGone
-		case l.record.Agent.Keep || time.Now().After(over) || !watch.Pause(ctx, watch.Poll):
+		case l.record.Agent.Keep || time.Now().After(deadline) || !watch.Pause(ctx, watch.Poll):
 			return watch.ErrOver
 		}
 	}

@@ -46,9 +46,9 @@ func (mc *mountCheck) adapt(c container.InspectResponse) (notes []string) {
 	return mc.record.Adapt(owner, mc.config.Environ)
 }
 
-// dependable refuses a container that could write a dependency of one of the kept files: through another mount
+// refuseDependencies refuses a container that could write a dependency of one of the kept files: through another mount
 // of the same directory, the interpreter of a script, or a library.
-func (mc *mountCheck) dependable(c container.InspectResponse, all []watch.ProtectedFile) error {
+func (mc *mountCheck) refuseDependencies(c container.InspectResponse, all []watch.ProtectedFile) error {
 	owner := mc.owner(c)
 	path, _ := executor.Path(osenv.Get(mc.config.Environ, "PATH"), owner)
 	for _, k := range all {

@@ -30,7 +30,7 @@ func (d *requestDirs) makeDir(rest string) (*dir.SharedDir, error) {
 		d.note(openNotes(made.Steps())...)
 		return made, nil
 	}
-	if err := private(made.Steps(), os.Geteuid()); err != nil {
+	if err := refuseShared(made.Steps(), os.Geteuid()); err != nil {
 		return nil, errors.Join(err, made.Close())
 	}
 	return made, nil
@@ -45,8 +45,8 @@ func (d *requestDirs) requesters() func(uid int) bool {
 	return func(uid int) bool { return uid == own || uid == 0 }
 }
 
-// noted returns the notes for the person, such as stale PID files.
-func (d *requestDirs) noted() []string {
+// allNotes returns the notes for the person, such as stale PID files.
+func (d *requestDirs) allNotes() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.notes)
@@ -61,9 +61,9 @@ func (d *requestDirs) note(notes ...string) {
 	}
 }
 
-// private refuses directories that other users than uid can put requests into, or replace. The
+// refuseShared refuses directories that other users than uid can put requests into, or replace. The
 // bits of the group stand for entries of an access control list, too (acl(5)).
-func private(steps []dir.Step, uid int) error {
+func refuseShared(steps []dir.Step, uid int) error {
 	for i, s := range steps {
 		last, perm := i == len(steps)-1, s.Mode.Perm()
 		sticky := s.Mode&os.ModeSticky != 0
@@ -99,9 +99,9 @@ func openNotes(steps []dir.Step) []string {
 	return notes
 }
 
-// replaceable warns where every user can put another directory in the place of base, or one
+// replaceableWarnings warns where every user can put another directory in the place of base, or one
 // above it: containers would then call somebody else's proxy.
-func replaceable(base string) []string {
+func replaceableWarnings(base string) []string {
 	for at := base; ; at = filepath.Dir(at) {
 		fi, err := os.Stat(at)
 		if err == nil && fi.Mode().Perm()&0o002 != 0 && fi.Mode()&os.ModeSticky == 0 {

@@ -19,15 +19,15 @@ import (
 // Mode serves requests as files, from any process that can write them. The session has no container. It lasts
 // as long as docker hostexec proxy, and ends when that is told to end, or has exited.
 type Mode struct {
-	s     *watch.Session
-	dirs  *requestDirs
-	files *files.Listener
-	asked chan struct{} // closed when the session must end after its calls
+	s      *watch.Session
+	dirs   *requestDirs
+	files  *files.Listener
+	ending chan struct{} // closed when the session must end after its calls
 }
 
 // Listen implements Mode. It takes the locks, creates the directories, and serves their requests.
 func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
-	m.s, m.asked = s, make(chan struct{})
+	m.s, m.ending = s, make(chan struct{})
 	s.Carriers.Decide(carrier.ByFiles, "it was asked for")
 	m.dirs = &requestDirs{record: s.Record, log: s.Log}
 	if err := m.dirs.hold(); err != nil {
@@ -55,7 +55,7 @@ func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 	if err != nil {
 		return nil, errors.Join(err, watch.CloseRequestDirs(places), m.dirs.close())
 	}
-	s.Life.Interrupt = m.askToEnd
+	s.Life.Interrupt = m.requestEnd
 	s.AtEnd(m.dirs.close)
 	return []net.Listener{m.files}, nil
 }
@@ -86,7 +86,7 @@ func (m *Mode) Admit(context.Context) bool { return true }
 func (m *Mode) Follow(ctx context.Context, link *watch.LauncherLink) error {
 	defer m.files.Refuse() // before calls in flight are ended: they say why
 	defer m.dirs.unpublish()
-	notes := m.dirs.noted()
+	notes := m.dirs.allNotes()
 	for _, text := range notes {
 		m.s.Log.Warn(text)
 	}
@@ -100,7 +100,7 @@ func (m *Mode) Follow(ctx context.Context, link *watch.LauncherLink) error {
 		if line != "drain" {
 			return watch.ErrGone
 		}
-	case <-m.asked:
+	case <-m.ending:
 	case <-ctx.Done():
 		return watch.ErrGone
 	}
@@ -120,14 +120,14 @@ func (m *Mode) Follow(ctx context.Context, link *watch.LauncherLink) error {
 	return watch.ErrGone
 }
 
-// askToEnd has the session end when its calls have; a second time, at once.
-func (m *Mode) askToEnd(why error) {
+// requestEnd has the session end when its calls have; a second time, at once.
+func (m *Mode) requestEnd(why error) {
 	select {
-	case <-m.asked:
+	case <-m.ending:
 		m.s.Life.Stop(why)
 	default:
 		m.files.Refuse()
-		close(m.asked)
+		close(m.ending)
 	}
 }
 

@@ -51,17 +51,17 @@ func (d *requestDirs) publish() error {
 
 // publishLocked puts the clients of commands into their directories, and a PID file beside each.
 func (d *requestDirs) publishLocked(commands []string) error {
-	client, number := fs.FileMode(0o700), fs.FileMode(0o600)
+	clientMode, pidMode := fs.FileMode(0o700), fs.FileMode(0o600)
 	if d.record.Proxy.AnyUser {
-		client, number = 0o755, 0o644
+		clientMode, pidMode = 0o755, 0o644
 	}
 	for _, name := range commands {
-		box := d.dirs[name]
-		c := files.Client{Command: name, Dir: box.Path(), Pass: d.record.PassEnv}
-		if err := box.Put(name, c.Script(), client); err != nil {
+		requests := d.dirs[name]
+		c := files.Client{Command: name, Dir: requests.Path(), Pass: d.record.PassEnv}
+		if err := requests.Put(name, c.Script(), clientMode); err != nil {
 			return fmt.Errorf("write the client for %s: %w", name, err)
 		}
-		if err := box.Put(name+pidSuffix, []byte(strconv.Itoa(os.Getpid())+"\n"), number); err != nil {
+		if err := requests.Put(name+pidSuffix, []byte(strconv.Itoa(os.Getpid())+"\n"), pidMode); err != nil {
 			return fmt.Errorf("write the PID file of %s: %w", name, err)
 		}
 	}
@@ -72,9 +72,9 @@ func (d *requestDirs) publishLocked(commands []string) error {
 func (d *requestDirs) unpublish() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for name, box := range d.dirs {
-		box.Remove(name)
-		box.Remove(name + pidSuffix)
+	for name, requests := range d.dirs {
+		requests.Remove(name)
+		requests.Remove(name + pidSuffix)
 	}
 	d.dirs = nil // once: these names may belong to other files later
 }
