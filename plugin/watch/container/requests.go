@@ -35,6 +35,14 @@ const (
 // errUnmeasured means that the container has created a directory there that only the container can read.
 var errUnmeasured = errors.New("it has made a directory there that cannot be measured")
 
+// requestLimit limits the files that a container may put into its directories of requests.
+type requestLimit struct {
+	record *watch.Record
+	calls  *watch.Calls
+	killer *killer
+	log    *slog.Logger
+}
+
 // watch measures the directories of requests of container id until ctx is done, and
 // ends the container when they hold too much. While they are empty, it waits for a change.
 func (r requestLimit) watch(ctx context.Context, api watch.Engine, id string) {
@@ -167,12 +175,4 @@ func clearRequests(root *os.Root) {
 			root.RemoveAll(e.Name())
 		}
 	}
-}
-
-// requestLimit limits the files that a container may put into its directories of requests.
-type requestLimit struct {
-	record *watch.Record
-	calls  *watch.Calls
-	killer *killer
-	log    *slog.Logger
 }
