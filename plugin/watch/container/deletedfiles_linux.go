@@ -11,8 +11,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// deletedFiles returns the files below the directories of requests that processes of the container have removed
-// and still have open. pid is the container's first process. Only root can inspect all processes.
+// deletedFiles returns the usage of deleted files of the directories of requests that processes of the container still
+// have open. pid is the container's first process. Only root can inspect all processes.
 func deletedFiles(pid int) usage {
 	used := usage{empty: true}
 	own, err := os.Readlink(namespace(strconv.Itoa(pid)))

@@ -13,14 +13,14 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// Follow implements Mode. It stays with the session's container, from before it starts, until it is over.
+// Follow implements Mode. It follows the session's container from its creation to its end.
 func (m *Mode) Follow(ctx context.Context, link *watch.LauncherLink) (err error) {
 	link.Ready()
 	if m.s.Record.Service != nil {
 		return m.followService(ctx, link)
 	}
-	// ends with its request, by which client and engine agree on a version while the container is made.
-	m.s.Go(func() { _, _ = m.s.Engine() }) // an error is reported when it matters
+	// ends with its request. Meanwhile, client and engine negotiate the version of the API.
+	m.s.Go(func() { _, _ = m.s.Engine() }) // the call below returns the error
 	id, made, err := m.readContainer(ctx, link)
 	if err != nil {
 		return err
@@ -53,8 +53,8 @@ func (m *Mode) Follow(ctx context.Context, link *watch.LauncherLink) (err error)
 	return m.followRuns(ctx, api, id, began, exit, endCheck)
 }
 
-// followRuns follows the container through all its runs. The first one began at the given time; exit is its end.
-// looked ends the check of the first run's mounts.
+// followRuns follows the container through all its runs. began and exit are the start time and the end of the first run.
+// endCheck ends the check of that run's mounts.
 func (m *Mode) followRuns(ctx context.Context, api watch.Engine, id, began string, exit *exitWait, endCheck func()) error {
 	for {
 		err := wait(ctx, api, id, began, exit, m.s.Log)
@@ -79,9 +79,8 @@ func (m *Mode) followRuns(ctx context.Context, api watch.Engine, id, began strin
 	}
 }
 
-// followLauncher watches for run to be killed before the container has started: then nothing of
-// it stays. A run that ends any other way leaves the container to itself. An agent's
-// container is its caller's, and goes with it at any time.
+// followLauncher reacts to the end of run. If run was killed before the container has started, it removes the container.
+// If the caller of an agent was killed, it ends the agent's container.
 func (m *Mode) followLauncher(ctx context.Context, api watch.Engine, id string, link *watch.LauncherLink) {
 	select {
 	case line := <-link.Lines:
@@ -103,11 +102,11 @@ func (m *Mode) followLauncher(ctx context.Context, api watch.Engine, id string, 
 	}
 }
 
-// createdPoll is the interval between looks at a container that has not started yet.
+// createdPoll is the interval at which a container that has not started yet is inspected.
 const createdPoll = 5 * time.Second
 
-// endIfRemoved ends the session if its container is removed before its first start. Docker's engine tells those who wait
-// for an exit, Podman's does not.
+// endIfRemoved ends the session if its container is removed before its first start. Docker's engine then ends a wait for
+// an exit, Podman's does not.
 func (m *Mode) endIfRemoved(ctx context.Context, api watch.Engine, id string) {
 	for watch.Pause(ctx, createdPoll) {
 		c, err := api.ContainerInspect(ctx, id)
@@ -126,7 +125,7 @@ func (m *Mode) endIfRemoved(ctx context.Context, api watch.Engine, id string) {
 func (m *Mode) endUnstarted(ctx context.Context, api watch.Engine, id string) {
 	c, err := api.ContainerInspect(ctx, id)
 	if err != nil || c.State.Status != container.StateCreated {
-		return // gone, or started: the wait reports which
+		return // removed or started, which wait finds
 	}
 	m.s.Life.Down.Store(true)
 	if err := waitFinalState(ctx, api, id); err != nil {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,12 +23,12 @@ import (
 // The end of a session does not unmount anything. So a running container whose mounts show the state directory, or let
 // it change a protected file, is killed before its session ends.
 
-// exposedError means that a container mounts something that it must not have.
+// exposedError means that a container mounts protected files.
 type exposedError struct{ error }
 
 func (e exposedError) Unwrap() error { return e.error }
 
-// killTimeout is the time limit for an engine to kill a container. It may be starting again.
+// killTimeout is the time limit for an engine, which may be restarting, to kill a container.
 const killTimeout = time.Minute
 
 // killer kills containers of the session.
@@ -37,19 +36,18 @@ type killer struct {
 	record *watch.Record
 	calls  *watch.Calls
 	log    *slog.Logger
-	report sync.Once // one line at the terminal is enough
+	report sync.Once // at the terminal
 }
 
-// killExposed kills container c if why, the objection to its mounts, is an exposedError and c runs or is about to run
-// again. It returns the reason for the end of the session. c stays down after a restart of the engine, too. If ctx is
-// done, the container is killed all the same.
+// killExposed kills container c if why is an exposedError, and c runs or is about to run again. c also stays down after a
+// restart of the engine. killExposed returns the reason for the end of the session. It works even if ctx is done.
 func (k *killer) killExposed(ctx context.Context, api watch.Engine, c container.InspectResponse, why error) error {
 	if !errors.As(why, new(exposedError)) || c.State == nil || !c.State.Running {
 		return why
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTimeout)
 	defer cancel()
-	name := strings.TrimPrefix(c.Name, "/")
+	name := nameOf(c)
 	done, next := killAndDescribe(ctx, api, c, name)
 	why = fmt.Errorf("container %s %s%s: %w", name, done, next, why)
 	k.log.Error("the container mounts what is protected", "container", c.ID, "reason", why)
@@ -67,7 +65,7 @@ func (k *killer) killExposed(ctx context.Context, api watch.Engine, c container.
 	return why
 }
 
-// killAndDescribe kills container c, and describes what was done, and what is left to do after a failure.
+// killAndDescribe kills container c. It returns the result, and the next step for a person after a failure.
 func killAndDescribe(ctx context.Context, api watch.Engine, c container.InspectResponse, name string) (done, next string) {
 	switch restarts, err := kill(ctx, api, c); {
 	case err != nil:
@@ -105,8 +103,8 @@ func kill(ctx context.Context, api watch.Engine, c container.InspectResponse) (r
 // notRunning reports whether err means that a container does not run, or does not exist.
 func notRunning(err error) bool { return errdefs.IsNotFound(err) || errdefs.IsConflict(err) }
 
-// neverRestart sets the restart policy of container c to no, if c has another one. Engines refuse a change for a
-// container of --rm, which has none.
+// neverRestart sets the restart policy of container c to no. A container of --rm has no policy, and engines refuse to
+// change it.
 func neverRestart(ctx context.Context, api watch.Engine, c container.InspectResponse) error {
 	if c.HostConfig == nil || c.HostConfig.RestartPolicy.IsNone() || c.HostConfig.AutoRemove {
 		return nil

@@ -24,8 +24,8 @@ type leftovers struct {
 	log    *slog.Logger
 }
 
-// removeContainers removes the containers that run asked for before it was killed. One may still be
-// in the making, so it keeps looking for a while.
+// removeContainers removes the containers that run has created. Until timeout it searches again, because the engine may
+// still create one.
 func (l leftovers) removeContainers(ctx context.Context, api watch.Engine, timeout time.Duration) {
 	own := filters.NewArgs(filters.Arg("label", state.Label+"="+l.record.ID))
 	for deadline := time.Now().Add(timeout); ; {
@@ -45,10 +45,9 @@ func (l leftovers) removeContainers(ctx context.Context, api watch.Engine, timeo
 	}
 }
 
-// removeVolumes removes the volumes that hold the session's share. The session's end must not
-// end this.
+// removeVolumes removes the volumes with the session's share.
 func (l leftovers) removeVolumes(api watch.Engine) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // the session's context may be done
 	defer cancel()
 	own := filters.NewArgs(filters.Arg("label", state.Label+"="+l.record.ID))
 	list, err := api.VolumeList(ctx, volume.ListOptions{Filters: own})
@@ -79,7 +78,7 @@ func (l leftovers) removeUnstarted(ctx context.Context, api watch.Engine, id str
 	}
 }
 
-// abandoned ends the container of an agent whose caller was killed. It returns the objects that are left.
+// abandoned ends the container of an agent whose caller was killed. It returns the result of leftOf.
 func (l leftovers) abandoned(ctx context.Context, api watch.Engine, id string) error {
 	seconds := int(watch.AgentGrace / time.Second)
 	if err := api.ContainerStop(ctx, id, container.StopOptions{Timeout: &seconds}); err != nil && !errdefs.IsNotFound(err) {
@@ -92,8 +91,8 @@ func (l leftovers) abandoned(ctx context.Context, api watch.Engine, id string) e
 	return l.leftOf(ctx, api, id)
 }
 
-// leftOf distinguishes a container that was removed from one that has only ended. A removal by another client
-// may be in progress.
+// leftOf returns ErrGone if a container was removed, and ErrOver if it has only ended. It waits for a removal by another
+// client.
 func (l leftovers) leftOf(ctx context.Context, api watch.Engine, id string) error {
 	for deadline := time.Now().Add(pendingTimeout); ; {
 		_, err := api.ContainerInspect(ctx, id)

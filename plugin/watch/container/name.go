@@ -5,7 +5,6 @@ package container
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/docker/docker/api/types/events"
@@ -14,7 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// engineSilence is the longest pause between attempts to reach an engine that sends no events.
+// engineSilence is the maximum pause between attempts to reach an engine that sends no events.
 const engineSilence = time.Minute
 
 // nameFollower changes the session's name when its container is renamed.
@@ -41,7 +40,7 @@ func (n nameFollower) follow(ctx context.Context, api watch.Engine, id string) {
 				}
 				wait = watch.EnginePoll
 			case err := <-failed:
-				n.log.Debug("hear of renames", "error", err)
+				n.log.Debug("receive events of renames", "error", err)
 				ended = true
 			}
 		}
@@ -55,7 +54,7 @@ func (n nameFollower) follow(ctx context.Context, api watch.Engine, id string) {
 func (n nameFollower) update(ctx context.Context, api watch.Engine, id string) {
 	c, err := api.ContainerInspect(ctx, id)
 	if err != nil {
-		return // gone, or the engine is
+		return // the container or the engine is gone
 	}
-	n.calls.Rename(strings.TrimPrefix(c.Name, "/"))
+	n.calls.Rename(nameOf(c))
 }

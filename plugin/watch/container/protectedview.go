@@ -15,7 +15,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// protectedView compares mounts with everything that is protected. It is of one moment.
+// protectedView compares mounts with the protected files, at one moment.
 type protectedView struct {
 	view          *mount.View
 	stateDir      string                // the state directory
@@ -59,8 +59,8 @@ func viewOf(all []watch.ProtectedFile, session string) (*protectedView, error) {
 	return l, nil
 }
 
-// refuseSource refuses the mount of a directory or file of this host. If recursive is set, mounts below it are
-// mounted, too.
+// refuseSource refuses the mount of source, a directory or file of this host. recursive means that the engine also
+// mounts the mounts below source.
 func (l *protectedView) refuseSource(refuseSource string, writable, recursive bool) error {
 	at := l.view.Locate(refuseSource)
 	if holdsDisk(at.Path, l.stateDir) {
@@ -119,11 +119,11 @@ func firstFiles(home string) (files []string) {
 	return files
 }
 
-// firstEntries returns some of the entries of a directory, which may have very many.
+// firstEntries returns the first entries of a directory, which may have very many.
 func firstEntries(dir string) []os.DirEntry {
 	f, err := os.Open(dir)
 	if err != nil {
-		return nil // there is nothing yet to be shown
+		return nil // the directory does not exist yet
 	}
 	defer f.Close()
 	entries, _ := f.ReadDir(32)

@@ -13,8 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// RefuseMountOf returns an error if container id mounts one of private, which are hostexec's own files and directories, a
-// part of it, or a directory that contains it, under any name.
+// RefuseMountOf returns an error if container id mounts one of private, a part of it, or a directory that contains it,
+// under any name. private are hostexec's own files and directories.
 func RefuseMountOf(ctx context.Context, api watch.Engine, id string, private ...string) error {
 	c, err := inspect(ctx, api, id)
 	if err != nil {
@@ -26,7 +26,7 @@ func RefuseMountOf(ctx context.Context, api watch.Engine, id string, private ...
 			continue
 		}
 		if m.Source == "" {
-			return fmt.Errorf("what volume %s shows is not understood, for there is a backslash in its options: mount something else", m.Name)
+			return errUnclearVolume(m.Name)
 		}
 		if views == nil {
 			if views, err = viewsOf(private); err != nil {

@@ -18,13 +18,13 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// A container of --carrier files can write to its directories of requests, which are on the host's disk in the
-// session's directory. The kernel has no limit for that if the user is not root. So the watcher measures them,
-// and ends a container that exceeds a limit. Nothing less stops writes to a file that it has open.
+// A container of --carrier files can write to its directories of requests, on the host's disk in the session's
+// directory. The kernel has no limit for that if the user is not root. So the watcher measures these directories, and
+// ends a container that exceeds a limit. Nothing less stops writes to a file that the container has open.
 
 const (
-	// diskPoll is the interval at which the free space of the disk is read. measuring is the interval at
-	// which the directories are measured in any case. Neither is done while they are empty and changes are reported.
+	// diskPoll is the interval at which the free space of the disk is read, and measureInterval the maximum interval
+	// between measurements. Neither applies while the directories are empty and the kernel reports changes.
 	diskPoll, measureInterval = 50 * time.Millisecond, time.Second
 	// maxWatched is the number of directories in which changes are reported.
 	maxWatched = 1024
@@ -32,7 +32,7 @@ const (
 	byteStep, fileStep = 8 << 20, 256
 )
 
-// errUnmeasured means that the container has created a directory there that only the container can read.
+// errUnmeasured means that only the container can read one of its directories.
 var errUnmeasured = errors.New("it has made a directory there that cannot be measured")
 
 // requestLimit limits the files that a container may put into its directories of requests.
@@ -43,8 +43,8 @@ type requestLimit struct {
 	log    *slog.Logger
 }
 
-// watch measures the directories of requests of container id until ctx is done, and
-// ends the container when they hold too much. While they are empty, it waits for a change.
+// watch measures the directories of requests of container id until ctx is done. It ends the container if they exceed a
+// limit. While they are empty, it waits for a change.
 func (r requestLimit) watch(ctx context.Context, api watch.Engine, id string) {
 	root, err := os.OpenRoot(state.ProxyDir(r.record.Dir))
 	if err != nil {
@@ -88,10 +88,10 @@ func (r requestLimit) watch(ctx context.Context, api watch.Engine, id string) {
 	}
 }
 
-// firstProcess is the container as far as it is visible on this host.
+// firstProcess is the container's first process.
 type firstProcess struct {
-	pid     int  // its first process, as the host numbers it; 0: it has not started
-	visible bool // its processes are this kernel's, so that their changes to files are reported
+	pid     int  // on the host; 0: the container has not started
+	visible bool // this kernel runs the container, and so reports its changes to files
 }
 
 // find finds the first process of container id, unless the known one runs.
@@ -99,7 +99,7 @@ func (c *firstProcess) find(ctx context.Context, api watch.Engine, id string) {
 	if c.pid != 0 && state.ProcessAlive(c.pid) {
 		return
 	}
-	c.pid = 0 // it has not started, or again
+	c.pid = 0
 	if found, err := api.ContainerInspect(ctx, id); err == nil && found.State != nil {
 		c.pid = found.State.Pid
 		table, err := mountInfoOf(found)
@@ -110,15 +110,14 @@ func (c *firstProcess) find(ctx context.Context, api watch.Engine, id string) {
 // diskFree is the free space of a disk.
 type diskFree struct{ bytes, files int64 }
 
-// usage is what is in the directories of requests.
+// usage is the disk usage of the directories of requests.
 type usage struct {
 	bytes int64
-	empty bool // nothing can grow without a reported change: there are only empty files, in the directories themselves
+	empty bool // only empty files, which cannot grow without a reported change
 }
 
-// measure returns the size of the directories. removed has the open files without a name. The error is the
-// exceeded limit. Answers end at the limit, and a container at a quarter more, so answers alone never exceed
-// it.
+// measure returns the usage of the directories, with that of deleted files that are still open. The error is the
+// exceeded limit. A container ends at a quarter above the limit of answers, so answers alone never end it.
 func (r requestLimit) measure(root *os.Root, deleted usage) (used usage, err error) {
 	maxSpace, maxEntries := r.calls.Server.Limits.Limit(limit.Spool), r.calls.Server.Limits.Limit(limit.Requests)
 	used = deleted
@@ -128,7 +127,7 @@ func (r requestLimit) measure(root *os.Root, deleted usage) (used usage, err err
 			return errUnmeasured
 		}
 		if err != nil {
-			return nil // it is gone again
+			return nil // removed meanwhile
 		}
 		if entries++; entries > maxEntries.Max {
 			return maxEntries

@@ -47,7 +47,8 @@ func (m *Mode) readContainer(ctx context.Context, link *watch.LauncherLink) (id 
 	}
 }
 
-// removeUnnamed removes the containers of a run that ended without naming one; aborted: it had the time to remove its own.
+// removeUnnamed removes the containers of a run that ended without naming one. aborted means that run was not killed, so
+// it has already removed its container.
 func (m *Mode) removeUnnamed(ctx context.Context, aborted bool) {
 	timeout := pendingTimeout
 	if aborted {
@@ -66,7 +67,7 @@ func (m *Mode) setVolume(volume string) {
 	}
 	m.s.Record.Volume, m.s.Record.RemoteFiles = volume, true
 	if m.s.Carriers.Relay != nil {
-		m.s.Carriers.Relay.Nonce = "" // it contains none
+		m.s.Carriers.Relay.Nonce = "" // the volume contains no nonce
 	}
 }
 
@@ -83,7 +84,7 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 	found := m.mounts.warnings(c)
 	list := append(slices.Clone(found), m.mounts.adapt(c)...)
 	if err := m.mounts.refuseNew(c); err != nil {
-		if m.s.Record.Container == c.ID { // not a container to attach to, which has no session yet
+		if m.s.Record.Container == c.ID { // a container to attach to has no session yet, and is not killed
 			err = m.killer.killExposed(ctx, api, c, err)
 		}
 		link.Fail(err)
@@ -105,14 +106,14 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 		list = append(list, m.s.Carriers.Unreachable)
 	}
 	if fresh && m.s.Record.StartedLater {
-		m.s.Life.Down.Store(true) // until it runs: admission
+		m.s.Life.Down.Store(true) // until admission finds that it runs
 	}
 	if !m.s.Record.RemoteFiles && !runs(c) {
 		m.admission.containerKnown.shut() // until the mounts of the engine are known
 	}
 	if exit = registered(); !fresh && !runs(c) {
 		exit.drop()
-		exit = nil // it is over already: the wait finds that
+		exit = nil // the run has ended, which wait finds
 	}
 	link.Bound(append(list, unusedFlag(m.s.Calls.Dirs())...), where(m.s.Calls.Dirs()))
 	return c.State.StartedAt, exit, nil
@@ -126,7 +127,7 @@ func (m *Mode) inspectFirst(ctx context.Context, api watch.Engine, id string, ma
 		c, err = inspect(ctx, api, id)
 		return c, func() *exitWait { return exit }, err
 	}
-	// The container does not run yet. The engine answers when run has copied something into it, which takes a while.
+	// The container does not run yet. While run copies files into it, the engine does not answer.
 	done := make(chan *exitWait, 1)
 	// ends with its request, or with ctx.
 	m.s.Go(func() { done <- register(ctx, api, id) })
@@ -157,11 +158,11 @@ func (m *Mode) setState(c container.InspectResponse) error {
 	if runs(c) {
 		m.admission.noteLive(c)
 	}
-	m.s.Calls.Apply(strings.TrimPrefix(c.Name, "/"), dirs)
+	m.s.Calls.Apply(nameOf(c), dirs)
 	return nil
 }
 
-// pidsOf is how many processes a container may have; 0 is any number.
+// pidsOf returns the maximum number of processes of a container, or 0 without a limit.
 func pidsOf(c container.InspectResponse) int64 {
 	if c.ContainerJSONBase == nil || c.HostConfig == nil || c.HostConfig.PidsLimit == nil {
 		return 0

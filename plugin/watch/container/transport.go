@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// socketSilence is how long a container may make no call after its start before the watcher tests whether
-	// sockets cross, if that is unknown.
+	// socketSilence is the time without a call after the container's start, after which the watcher tests whether
+	// sockets cross.
 	socketSilence = time.Second
-	// startTimeout is how long the start of the container is waited for.
+	// startTimeout is the time limit for the start of the container.
 	startTimeout = 10 * time.Second
 )
 
 var errSocketWorks = errors.New("the socket crosses into the container")
 
-// transport finds out how calls of a container reach this host, and keeps relays where that is how.
+// transport chooses the carrier of a container's calls, and keeps the relay running if it is the relay.
 type transport struct {
 	record   *watch.Record
 	carriers *watch.Carriers
@@ -69,8 +69,8 @@ func (t *transport) choose(ctx context.Context, api watch.Engine, id string) {
 	}
 }
 
-// forgetReplacedEngine deletes what is stored about another engine at the same place, and reports whether it did. The shim may
-// be of that one's architecture.
+// forgetReplacedEngine deletes the stored properties of the engine if another engine is now at the same address, and
+// reports whether it did. The shim may be for the architecture of the old engine.
 func (t *transport) forgetReplacedEngine(ctx context.Context, api watch.Engine) bool {
 	known := t.record.Store.Engine(t.record.Engine)
 	if known == (state.Engine{}) {
@@ -93,7 +93,7 @@ func (t *transport) socketWorks(ctx context.Context, api watch.Engine) {
 	}
 }
 
-// noteEngine notes e of the engine, for sessions to come.
+// noteEngine stores e, with the engine's id and architecture, for later sessions.
 func (t *transport) noteEngine(ctx context.Context, api watch.Engine, e state.Engine) {
 	info, err := api.Info(ctx)
 	if err != nil {
@@ -105,7 +105,7 @@ func (t *transport) noteEngine(ctx context.Context, api watch.Engine, e state.En
 
 func (t *transport) store(e state.Engine) {
 	if t.record.Engine == "" {
-		return // the session is older than this
+		return // an earlier version has created the session
 	}
 	if err := t.record.Store.NoteEngine(t.record.Engine, e); err != nil {
 		t.log.Warn("remember the engine", "error", err)

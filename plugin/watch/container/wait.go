@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -17,15 +18,16 @@ import (
 )
 
 const (
-	// restartDelay is how long a stopped container's session waits for a restart.
+	// restartDelay is the time for which a stopped container's session waits for a restart.
 	restartDelay = 10 * time.Second
-	// pendingTimeout is how long a creation or start that run asked for may still take
-	// effect after run was killed.
+	// pendingTimeout is the time limit for the engine to complete requests of a run that was killed.
 	pendingTimeout = 3 * time.Second
 )
 
-// inspect inspects container id. Volumes that show files of this host are replaced by these files in its
-// mounts.
+// nameOf returns the name of a container.
+func nameOf(c container.InspectResponse) string { return strings.TrimPrefix(c.Name, "/") }
+
+// inspect inspects container id. In its mounts, volumes that show files of this host are replaced by these files.
 func inspect(ctx context.Context, api watch.Engine, id string) (container.InspectResponse, error) {
 	c, err := api.ContainerInspect(ctx, id)
 	if err == nil {
@@ -41,7 +43,7 @@ func showHostFiles(ctx context.Context, api watch.Engine, c *container.InspectRe
 			continue
 		}
 		v, err := api.VolumeInspect(ctx, m.Name)
-		if errdefs.IsNotFound(err) { // it went with the container
+		if errdefs.IsNotFound(err) { // removed with the container
 			continue
 		}
 		if err != nil {
@@ -54,8 +56,8 @@ func showHostFiles(ctx context.Context, api watch.Engine, c *container.InspectRe
 	return nil
 }
 
-// wait returns when the run of container id that began at that time has ended, or ctx is done. It continues
-// after restarts of the engine. exit is a wait that was registered before that run was inspected, or nil.
+// wait returns when the run of container id with the start time began has ended, or ctx is done. It continues after
+// restarts of the engine. exit is a wait that was registered before that run was inspected, or nil.
 func wait(ctx context.Context, api watch.Engine, id, began string, exit *exitWait, log *slog.Logger) error {
 	for {
 		var err error
@@ -91,16 +93,15 @@ type exitWait struct {
 	drop context.CancelFunc
 }
 
-// register registers a wait for the next exit of container id. The engine has registered it when register
-// returns. So no later exit is missed.
+// register registers a wait for the next exit of container id at the engine, so that no later exit is missed.
 func register(ctx context.Context, api watch.Engine, id string) *exitWait {
 	ctx, drop := context.WithCancel(ctx)
 	done, err := api.ContainerWait(ctx, id, container.WaitConditionNextExit)
 	return &exitWait{done, err, drop}
 }
 
-// stillRuns returns nil if the run of container id that began at that time continues or has not begun, ErrOver
-// if it has ended, or the error of the engine.
+// stillRuns returns nil if the run of container id with the start time began continues or has not begun, ErrOver if it
+// has ended, or the error of the engine.
 func stillRuns(ctx context.Context, api watch.Engine, id, began string) error {
 	c, err := api.ContainerInspect(ctx, id)
 	if err == nil && (!runs(c) && c.State.Status != container.StateCreated || c.State.StartedAt != began) {
@@ -109,12 +110,11 @@ func stillRuns(ctx context.Context, api watch.Engine, id, began string) error {
 	return err
 }
 
-// runs reports whether c has a process. The engine reports a container that waits for a restart as running,
-// too.
+// runs reports whether c has a process. The engine also reports a container that waits for a restart as running.
 func runs(c container.InspectResponse) bool { return c.State.Running && !c.State.Restarting }
 
-// waitFinalState waits until the state of a container that does not run is final: nil when it runs again, ErrGone, or
-// ErrOver.
+// waitFinalState returns nil when a stopped container runs again, ErrGone when it is removed, and ErrOver when it has not
+// been restarted in time.
 func waitFinalState(ctx context.Context, api watch.Engine, id string) error {
 	deadline := time.Now().Add(restartDelay)
 	for {
@@ -124,7 +124,7 @@ func waitFinalState(ctx context.Context, api watch.Engine, id string) error {
 			return err
 		case errors.Is(err, errRestarting):
 			deadline = time.Now().Add(restartDelay)
-		case !errors.Is(err, watch.ErrOver): // the engine does not answer: it handles the container when it is back
+		case !errors.Is(err, watch.ErrOver): // the engine does not answer, and may restart the container later
 			deadline, wait = time.Now().Add(restartDelay), watch.EnginePoll
 		case time.Now().After(deadline):
 			return watch.ErrOver

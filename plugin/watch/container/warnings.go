@@ -26,7 +26,7 @@ func (mc *mountCheck) warnings(c container.InspectResponse) []string {
 	if mc.record.RemoteFiles {
 		return list
 	}
-	view := sync.OnceValues(mc.viewProtected) // as in refuse
+	view := sync.OnceValues(mc.viewProtected) // few containers need it
 	for _, m := range c.Mounts {
 		if m.Type != apimount.TypeBind || !m.RW || m.Source == "" {
 			continue
@@ -109,16 +109,16 @@ var dangerousCapabilities = map[string]string{
 	"DAC_READ_SEARCH": "open files of this host by their numbers",
 }
 
-// xServers is the directory of the sockets of X servers. A client of an X server can send keys to any window.
+// xServers is the directory of X servers' sockets. A client of an X server can send keys to any window.
 const xServers = "/tmp/.X11-unix"
 
-// hasXSocket reports whether source has the socket of an X server, and not only the place for one.
+// hasXSocket reports whether source contains the socket of an X server, and not only a directory for it.
 func hasXSocket(source string) bool {
 	_, err := os.Stat(xServers)
 	return mount.ShownIn(source, xServers) && (err == nil || names.Within(mount.Resolved(source), xServers))
 }
 
-// loginSockets are the session bus and the systemd of the user's login session.
+// loginSockets returns the paths of the session bus and of systemd in the user's login session.
 func loginSockets() []string {
 	dir := os.Getenv("XDG_RUNTIME_DIR")
 	if !filepath.IsAbs(dir) {
