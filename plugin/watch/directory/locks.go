@@ -39,7 +39,7 @@ func (d *requestDirs) open() (places []files.RequestDir, err error) {
 	return places, nil
 }
 
-// openLocked makes the directory of requests for commands, and takes its locks.
+// openLocked creates the directory of requests for commands, and takes its locks.
 func (d *requestDirs) openLocked(commands []string) (p files.RequestDir, err error) {
 	_, rest := d.record.Proxy.Dir(commands[0])
 	requests, err := d.makeDir(rest)
@@ -80,7 +80,7 @@ func (d *requestDirs) renew(commands []string) (files.RequestDir, error) {
 	if !d.base.Named() {
 		return files.RequestDir{}, fmt.Errorf("%s was moved or replaced: start docker hostexec proxy again", d.record.Proxy.Base)
 	}
-	defer func(notes []string) { d.notes = notes }(d.notes) // no client uses them any more
+	defer func(notes []string) { d.notes = notes }(d.notes) // nobody reads new notes after the start
 	p, err := d.openLocked(commands)
 	if err != nil {
 		return p, err
@@ -91,7 +91,7 @@ func (d *requestDirs) renew(commands []string) (files.RequestDir, error) {
 	return p, nil
 }
 
-// repair publishes those of commands whose client or PID file is missing, and puts back .gitignore.
+// repair writes missing clients and PID files of commands, and .gitignore.
 func (d *requestDirs) repair(commands []string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -99,7 +99,7 @@ func (d *requestDirs) repair(commands []string) error {
 		return nil // the session ends
 	}
 	if !d.dirs[commands[0]].Named() {
-		return nil // renew makes it again
+		return nil // renew creates it again
 	}
 	d.writeGitignore()
 	var missing []string
@@ -117,8 +117,8 @@ func (d *requestDirs) repair(commands []string) error {
 	return d.publishLocked(missing)
 }
 
-// writeGitignore has git ignore the directory .hostexec, so that git clean -fd leaves it alone. Calls
-// need no such file, so a failure ends nothing.
+// writeGitignore makes git ignore the directory .hostexec, so that git clean -fd keeps it. Calls need no such file, so a
+// failure is only logged.
 func (d *requestDirs) writeGitignore() {
 	if d.record.Proxy.Flat {
 		return // the person has named a directory
@@ -137,7 +137,7 @@ func (d *requestDirs) writeGitignore() {
 	}
 }
 
-// lock takes the lock of name in box.
+// lock takes the lock of name in requests.
 func (d *requestDirs) lock(requests *dir.SharedDir, key, name string) error {
 	if old := d.locks[name]; old != nil { // of a directory that was deleted
 		delete(d.locks, name)
@@ -156,8 +156,7 @@ func (d *requestDirs) lock(requests *dir.SharedDir, key, name string) error {
 	return l.WritePID()
 }
 
-// checkPID reads the PID file that another process left in box. It fails if that process still serves
-// name.
+// checkPID reads the PID file of another process. It returns an error if that process still serves name.
 func (d *requestDirs) checkPID(l *state.ProxyLock, requests *dir.SharedDir, name string) error {
 	text, _, err := requests.Read(name+pidSuffix, 32)
 	pid, perr := strconv.Atoi(strings.TrimSpace(string(text)))
@@ -167,7 +166,7 @@ func (d *requestDirs) checkPID(l *state.ProxyLock, requests *dir.SharedDir, name
 	why := "no longer running"
 	if pid != l.PreviousPID() && pid != os.Getpid() && state.ProcessAlive(pid) {
 		why = "is another process"
-		if requests.OpenedBy(pid) { // one of another HOSTEXEC_HOME, which has locks of its own
+		if requests.OpenedBy(pid) { // a proxy with another HOSTEXEC_HOME, and so with other locks
 			return &state.ProxyRunning{Command: name, PID: pid}
 		}
 	}
@@ -175,7 +174,7 @@ func (d *requestDirs) checkPID(l *state.ProxyLock, requests *dir.SharedDir, name
 	return nil
 }
 
-// close lets go of the directories and of their locks.
+// close closes the directories and releases their locks.
 func (d *requestDirs) close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

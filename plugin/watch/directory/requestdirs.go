@@ -20,15 +20,15 @@ import (
 type requestDirs struct {
 	record *watch.Record
 	log    *slog.Logger
-	base   *dir.Base // below which the directories are, however long this lasts
+	base   *dir.Base // the directories are below it; open until close
 
 	mu    sync.Mutex                // guards the fields below
 	dirs  map[string]*dir.SharedDir // by command; nil when the clients have been removed
 	locks map[string]*state.ProxyLock
-	notes []string // findings before the start, for people
+	notes []string // for a person, at the start
 }
 
-// hold holds the directory below which the requests are, and notes which one it is.
+// hold opens the base directory, and stores its identity in the record.
 func (d *requestDirs) hold() error {
 	base, err := dir.OpenBase(d.record.Proxy.Base)
 	if err != nil {
@@ -42,14 +42,14 @@ func (d *requestDirs) hold() error {
 
 const pidSuffix = ".pid"
 
-// publish has clients call: it puts them into the directories.
+// publish writes the clients, so that callers can call.
 func (d *requestDirs) publish() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.publishLocked(d.record.Names())
 }
 
-// publishLocked puts the clients of commands into their directories, and a PID file beside each.
+// publishLocked writes the clients of commands, and a PID file beside each client.
 func (d *requestDirs) publishLocked(commands []string) error {
 	clientMode, pidMode := fs.FileMode(0o700), fs.FileMode(0o600)
 	if d.record.Proxy.AnyUser {
@@ -68,7 +68,7 @@ func (d *requestDirs) publishLocked(commands []string) error {
 	return nil
 }
 
-// unpublish removes the files that publishLocked has made.
+// unpublish removes the files that publishLocked has written.
 func (d *requestDirs) unpublish() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
