@@ -37,8 +37,8 @@ func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.Ins
 		return nil, err
 	}
 	defer unlock()
-	arch := AskArch(ctx, api)
-	remote := startEarly(func() (bool, error) { return hasRemoteFiles(ctx, api, store.Home, c) })
+	arch := StartEngineArch(ctx, api)
+	remote := startAsync(func() (bool, error) { return hasRemoteFiles(ctx, api, store.Home, c) })
 	defer func() { // waits for both requests
 		_, _ = arch()
 		_, _ = remote()
@@ -46,7 +46,7 @@ func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.Ins
 	if err := checkAttachable(ctx, dockerCLI, store, c); err != nil {
 		return nil, err
 	}
-	if p.Record.RuleCommands, err = freeNames(ctx, api, c, p.Record.RuleCommands); err != nil {
+	if p.Record.RuleCommands, err = namesWithoutProgram(ctx, api, c, p.Record.RuleCommands); err != nil {
 		return nil, err
 	}
 	if p.Record.RemoteFiles, err = remote(); err != nil {
@@ -55,9 +55,9 @@ func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.Ins
 	if l, err = Begin(ctx, dockerCLI, p); err != nil {
 		return nil, err
 	}
-	begun := l // l is nil after an error
+	started := l // l is nil after an error
 	defer func() {
-		ferr := begun.Finish()
+		ferr := started.Finish()
 		if err == nil {
 			err = ferr
 		}
@@ -116,15 +116,15 @@ func checkShimsProtected(ctx context.Context, api client.APIClient, c container.
 	if err == nil {
 		return nil
 	}
-	name, instead := path.Base(c.Name), "create it with docker hostexec run"
+	name, hint := path.Base(c.Name), "create it with docker hostexec run"
 	var replaceable *watchcontainer.ReplaceableError
 	switch {
 	case client.IsErrConnectionFailed(err):
 		return err
 	case !errors.As(err, &replaceable), replaceable.NoDir && names.Within(replaceable.Path, inject.Target):
-		instead = fmt.Sprintf("look at these files, and then: docker exec -u 0 %s rm -r %s", name, inject.Target)
+		hint = fmt.Sprintf("look at these files, and then: docker exec -u 0 %s rm -r %s", name, inject.Target)
 	}
-	return cli.Hint(fmt.Errorf("container %s: %w", name, err), instead)
+	return cli.Hint(fmt.Errorf("container %s: %w", name, err), hint)
 }
 
 // checkNotAttached refuses a container that has a session, also if the session is in another state directory. It ends a
@@ -214,17 +214,17 @@ func (l *Launch) linksFor(ctx context.Context, api client.APIClient, c container
 
 // hasRemoteFiles reports whether the engine of a container does not see this host's directories.
 func hasRemoteFiles(ctx context.Context, api client.APIClient, home string, c container.InspectResponse) (bool, error) {
-	remote, err := seesNoFiles(ctx, api, home, c.Image)
+	remote, err := probeRemoteFiles(ctx, api, home, c.Image)
 	if errdefs.IsNotFound(err) {
 		return false, cli.Hint(fmt.Errorf("the image of container %s was removed; hostexec needs it to find out which directories the engine sees", path.Base(c.Name)), "create it with docker hostexec run")
 	}
 	return remote, err
 }
 
-// seesNoFiles reports whether the engine does not see this host's directories. It has the engine create a container
+// probeRemoteFiles reports whether the engine does not see this host's directories. It has the engine create a container
 // that mounts a new, empty directory. The container never runs. If the engine does not see that directory, hostexec
 // mounts no directory of this host.
-func seesNoFiles(ctx context.Context, api client.APIClient, home, image string) (bool, error) {
+func probeRemoteFiles(ctx context.Context, api client.APIClient, home, image string) (bool, error) {
 	dir, err := os.MkdirTemp(home, "seen-")
 	if err != nil {
 		return false, fmt.Errorf("look at what the engine sees: %w", err)

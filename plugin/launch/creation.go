@@ -30,9 +30,9 @@ const creationTimeout = 5 * time.Second
 // send has the engine create the container. It waits for the answer even when ctx ends. Otherwise the engine
 // would still create the container, and its ID would be unknown.
 func (c Creation) send(ctx context.Context, api client.APIClient) (container.CreateResponse, error) {
-	ended := ctx
+	caller := ctx
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	defer context.AfterFunc(ended, func() { time.AfterFunc(creationTimeout, cancel) })()
+	defer context.AfterFunc(caller, func() { time.AfterFunc(creationTimeout, cancel) })()
 	return api.ContainerCreate(ctx, c.Config, c.Host, c.Network, c.Platform, c.Name)
 }

@@ -87,14 +87,14 @@ func EngineArch(ctx context.Context, api client.APIClient) (string, error) {
 	return linuxArch(v.Os, v.Arch)
 }
 
-// AskArch starts EngineArch early, because the engine starts programs to find its versions. The returned
+// StartEngineArch starts EngineArch early, because the engine starts programs to find its versions. The returned
 // function waits for the result.
-func AskArch(ctx context.Context, api client.APIClient) func() (string, error) {
-	return startEarly(func() (string, error) { return EngineArch(ctx, api) })
+func StartEngineArch(ctx context.Context, api client.APIClient) func() (string, error) {
+	return startAsync(func() (string, error) { return EngineArch(ctx, api) })
 }
 
-// startEarly starts f. The returned function waits for f and returns its results, as often as it is called.
-func startEarly[T any](f func() (T, error)) func() (T, error) {
+// startAsync starts f. The returned function waits for f and returns its results, as often as it is called.
+func startAsync[T any](f func() (T, error)) func() (T, error) {
 	var value T
 	var err error
 	done := make(chan struct{})

@@ -52,15 +52,15 @@ type Launch struct {
 	// Interrupted returns the reason why run must end, or nil. docker run detaches from its own context.
 	Interrupted func() error
 
-	// Tell replaces Notice's output; nil: the terminal.
-	Tell func(text string)
+	// Report replaces Notice's output; nil: the terminal.
+	Report func(text string)
 
 	filled func() error // waits until the share is filled; nil before Create
 
-	Link  *watch.Link
-	Aside sync.WaitGroup // what the container need not wait for
-	Ready chan struct{}  // closed when the watcher serves, or Err is set
-	Err   error          // why the watcher does not serve
+	Link       *watch.Link
+	Background sync.WaitGroup // what the container need not wait for
+	Ready      chan struct{}  // closed when the watcher serves, or Err is set
+	Err        error          // why the watcher does not serve
 
 	ID       string      // of the container, after its creation
 	http     inject.HTTP // how the container calls over HTTP
@@ -105,9 +105,9 @@ func Begin(ctx context.Context, dockerCLI command.Cli, p *Plan, stdio ...*os.Fil
 	}()
 	rec := p.Record
 	// ends when the page has started or is not needed; Finish waits for it.
-	l.Aside.Go(func() { StartPage(store, rec, p.Config) })
+	l.Background.Go(func() { StartPage(store, rec, p.Config) })
 	// ends when the commands that killed watchers left have ended; Finish waits for it.
-	l.Aside.Go(func() { sessions.EndUnkept(store) })
+	l.Background.Go(func() { sessions.EndUnkept(store) })
 	return l, nil
 }
 
@@ -134,7 +134,7 @@ func (l *Launch) Create(ctx context.Context, api client.APIClient, want Creation
 		if ferr := l.filled(); ferr != nil {
 			return l.fail(l.cause(ferr))
 		}
-		return resp, l.explain(err)
+		return resp, l.explainRefusal(err)
 	}
 	l.ID = resp.ID
 	if err := l.RemoveIfInterrupted(api); err != nil {
@@ -213,8 +213,8 @@ func FillShare(store *state.Store, p *Plan, arch string) error {
 	return errors.Join(err, inject.FillRules(dir, rec.RuleCommands))
 }
 
-// explain sets Failed to the likely reason if the engine does not find a directory of this host.
-func (l *Launch) explain(err error) error {
+// explainRefusal sets Failed to the likely reason if the engine does not find a directory of this host.
+func (l *Launch) explainRefusal(err error) error {
 	if sourceMissing(err, l.Dir) && l.watcherFailed() {
 		l.Failed = l.Err
 		return err
@@ -306,7 +306,7 @@ func remove(api client.APIClient, id string) {
 // Finish waits for everything that Begin and Create started. Without a container it removes the session.
 func (l *Launch) Finish() error {
 	<-l.Ready
-	l.Aside.Wait()
+	l.Background.Wait()
 	if l.filled != nil {
 		_ = l.filled() // Create has reported its error
 	}
@@ -329,7 +329,7 @@ func (l *Launch) EndAgent() error {
 		return l.Finish()
 	}
 	<-l.Ready
-	l.Aside.Wait()
+	l.Background.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), WatcherEndTimeout)
 	defer cancel()
 	_ = l.Link.Over(ctx) // fails if the watcher has ended

@@ -63,7 +63,7 @@ func (l *Launch) copyLinks(api client.APIClient, want Creation, c container.Insp
 		return fmt.Errorf("there is a mount over %s", inject.LinkDir)
 	}
 	all := append(l.Plan.Record.Shims(), inject.Shim)
-	names, err := l.linkable(ctx, api, c.Image, all, slices.ContainsFunc(targets, notTarget))
+	names, err := l.linkable(ctx, api, c.Image, all, slices.ContainsFunc(targets, isOther))
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (l *Launch) copyLinks(api client.APIClient, want Creation, c container.Insp
 	return nil
 }
 
-// freeNames returns the commands that have only rules, and for which login shells find no program in the
+// namesWithoutProgram returns the commands that have only rules, and for which login shells find no program in the
 // container. It returns none if a mount covers a directory of PATH, because the mount may have such a
 // program.
 func (l *Launch) freeNames(ctx context.Context, api client.APIClient, c container.InspectResponse, targets []string) (free []string, err error) {
@@ -121,7 +121,7 @@ func MountTargets(c container.InspectResponse) (targets []string) {
 	return targets
 }
 
-func notTarget(target string) bool { return target != inject.Target }
+func isOther(target string) bool { return target != inject.Target }
 
 // linkable returns the names that are free for a link in a container of image. If the container has mounts,
 // no parent directory may be a symbolic link, because it could lead into a mount.
@@ -158,12 +158,12 @@ func (l *Launch) statPaths(ctx context.Context, api client.APIClient, image stri
 	if len(unknown) == 0 {
 		return found, nil
 	}
-	news, err := statPaths(ctx, api, l.ID, unknown)
+	fresh, err := statPaths(ctx, api, l.ID, unknown)
 	if err != nil {
 		return nil, err
 	}
 	for i, p := range unknown {
-		found[p] = news[i]
+		found[p] = fresh[i]
 	}
 	_ = inject.SaveFindings(l.Store.Home, image, found) // on an error, the next run looks again
 	return found, nil

@@ -24,7 +24,7 @@ func ResolveCommands(commands []state.Command, path string, elsewhere func(state
 		if c.Action == "deny" || elsewhere(c) {
 			continue
 		}
-		p, err := locate(c, path)
+		p, err := findProgram(c, path)
 		if err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func ResolveCommands(commands []state.Command, path string, elsewhere func(state
 	return nil
 }
 
-func locate(c state.Command, path string) (string, error) {
+func findProgram(c state.Command, path string) (string, error) {
 	if c.Path != "" {
 		_, err := exec.LookPath(c.Path)
 		var lost *exec.Error

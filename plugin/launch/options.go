@@ -33,7 +33,7 @@ type Options struct {
 	Carrier     string
 	Dir         string // where run was called; empty: the current directory
 	HTTP        string
-	compat      bool
+	cloister    bool
 }
 
 // AddFlags adds the flags that run and agent share.
@@ -48,7 +48,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 func (o *Options) AddHTTPFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.HTTP, "http", "", "Answer calls over HTTP, too, at the container's gateway or at this `address` (:PORT or ADDRESS:PORT)")
 	flags.Lookup("http").NoOptDefVal = atGateway
-	flags.BoolVar(&o.compat, "cloister-compat", false, "With --http, also set the variables of cloister's clients")
+	flags.BoolVar(&o.cloister, "cloister-compat", false, "With --http, also set the variables of cloister's clients")
 }
 
 // AddCommonFlags adds the flags that attach has, too.
@@ -92,7 +92,7 @@ func (o *Options) Plan(image string, keepDir bool) (*Plan, error) {
 		NewPrivs: o.NewPrivs,
 		Terminal: state.Terminal(notify.CurrentTerminal()),
 	}}
-	if p.http, err = parseHTTP(o.HTTP, o.compat); err != nil {
+	if p.http, err = parseHTTP(o.HTTP, o.cloister); err != nil {
 		return nil, err
 	}
 	if p.http.wanted {
@@ -124,7 +124,7 @@ func (p *Plan) configured(commands []state.Command) ([]state.Command, error) {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}
 	for _, c := range more {
-		if !has(commands, c.Name) {
+		if !hasCommand(commands, c.Name) {
 			commands = append(commands, c)
 		}
 	}
@@ -136,8 +136,8 @@ func (p *Plan) configured(commands []state.Command) ([]state.Command, error) {
 	return commands, nil
 }
 
-// has reports whether a command of commands has the name.
-func has(commands []state.Command, name string) bool {
+// hasCommand reports whether a command of commands has the name.
+func hasCommand(commands []state.Command, name string) bool {
 	return slices.ContainsFunc(commands, func(c state.Command) bool { return c.Name == name })
 }
 

@@ -29,7 +29,7 @@ func checkPidsLeft(ctx context.Context, api client.APIClient, c container.Inspec
 	if c.HostConfig == nil || c.HostConfig.PidsLimit == nil || *c.HostConfig.PidsLimit <= 0 {
 		return nil
 	}
-	now, err := pidsNow(ctx, api, c.ID)
+	now, err := countPids(ctx, api, c.ID)
 	if err != nil {
 		return err
 	}
@@ -42,8 +42,8 @@ func checkPidsLeft(ctx context.Context, api client.APIClient, c container.Inspec
 		fmt.Sprintf("have some of its processes end, or: docker update --pids-limit %d %s", now+100, name))
 }
 
-// pidsNow returns how many processes and threads container id has. It is 0 if the engine does not know.
-func pidsNow(ctx context.Context, api client.APIClient, id string) (uint64, error) {
+// countPids returns how many processes and threads container id has. It is 0 if the engine does not know.
+func countPids(ctx context.Context, api client.APIClient, id string) (uint64, error) {
 	r, err := api.ContainerStatsOneShot(ctx, id)
 	if err != nil {
 		return 0, fmt.Errorf("count the container's processes: %w", err)

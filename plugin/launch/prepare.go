@@ -36,7 +36,7 @@ func (l *Launch) Refused(ctx context.Context, api client.APIClient, want Creatio
 		return nil, l.cause(err)
 	}
 	if !sourceMissing(refusal, l.Dir) || !l.Plan.Record.Relay || l.volume != "" {
-		_ = l.explain(refusal) // returns refusal
+		_ = l.explainRefusal(refusal) // returns refusal
 		return nil, l.Failed
 	}
 	if err := l.useVolume(ctx, api, want); err != nil {

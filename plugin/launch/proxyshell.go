@@ -21,7 +21,7 @@ func parseShell(value, path string) (*state.Command, error) {
 	if value == "" {
 		return nil, nil
 	}
-	sh, err := shellValue(value)
+	sh, err := parseShellValue(value)
 	if err != nil {
 		return nil, fmt.Errorf("--proxy-shell=%s: %w", names.Quoted(value), err)
 	}
@@ -35,7 +35,7 @@ func parseShell(value, path string) (*state.Command, error) {
 	return &c[0], nil
 }
 
-func shellValue(value string) (c state.Command, err error) {
+func parseShellValue(value string) (c state.Command, err error) {
 	c.Action = "allow"
 	for i, word := range strings.Split(value, ",") {
 		name, named := strings.CutPrefix(word, "in=")

@@ -56,8 +56,8 @@ func candidatePaths(dirs []string, name string) (list []string) {
 	return list
 }
 
-// freeNames returns the names for which a running container has no program.
-func freeNames(ctx context.Context, api client.APIClient, c container.InspectResponse, names []string) (free []string, err error) {
+// namesWithoutProgram returns the names for which a running container has no program.
+func namesWithoutProgram(ctx context.Context, api client.APIClient, c container.InspectResponse, names []string) (free []string, err error) {
 	dirs := searchDirs(c.Config.Env)
 	for _, name := range names {
 		found, err := statPaths(ctx, api, c.ID, candidatePaths(dirs, name))

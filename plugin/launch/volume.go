@@ -99,8 +99,8 @@ func removeVolume(api client.APIClient, name string) {
 	_ = api.VolumeRemove(ctx, name, false) // prune removes volumes that are left
 }
 
-// SweepVolumes removes the volumes of dead sessions that no container uses.
-func SweepVolumes(ctx context.Context, api client.APIClient, dead func(session string) bool) error {
+// RemoveDeadVolumes removes the volumes of dead sessions that no container uses.
+func RemoveDeadVolumes(ctx context.Context, api client.APIClient, dead func(session string) bool) error {
 	list, err := api.VolumeList(ctx, volume.ListOptions{Filters: filters.NewArgs(filters.Arg("label", state.Label))})
 	if err != nil {
 		return fmt.Errorf("look for volumes: %w", err)
