@@ -23,7 +23,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// Notice prints a message for people. It prints nothing in scripts, which get the output of docker run only.
+// Notice prints a message for people. In scripts it prints nothing, so that they get only the output of docker run.
 func (l *Launch) Notice(format string, args ...any) {
 	if l.Report != nil {
 		l.Report(fmt.Sprintf(format, args...))
@@ -34,8 +34,8 @@ func (l *Launch) Notice(format string, args ...any) {
 	}
 }
 
-// rawTerminal writes a carriage return before each newline. docker run -t has set the terminal to raw mode,
-// in which a newline alone does not return to the first column. In other modes it has no effect.
+// rawTerminal writes a carriage return before each newline, because docker run -t sets the terminal to raw mode. In
+// other modes a carriage return has no effect.
 type rawTerminal struct{ w io.Writer }
 
 func (t rawTerminal) Write(p []byte) (int, error) {
@@ -43,7 +43,7 @@ func (t rawTerminal) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// Announce prints what the user should know before the container starts.
+// Announce prints warnings and a summary of the session before the container starts.
 func (l *Launch) Announce() {
 	l.warnConfig()
 	l.AnnounceSession()
@@ -66,16 +66,16 @@ func (l *Launch) warnPort() {
 	cli.Say(l.CLI.Err(), "hint: stop the session that has the port (docker hostexec status), or choose another port with --http=:PORT")
 }
 
-// warnConfig warns of the parts of the configuration that are not used. It warns scripts too, because their
-// calls are decided without these parts.
+// warnConfig warns of unused parts of the configuration. It warns scripts too, because these parts do not decide on
+// their calls.
 func (l *Launch) warnConfig() {
 	for _, w := range l.Plan.Config.Warnings {
 		l.warn(w)
 	}
 }
 
-// warnOfMounts prints the watcher's warnings about mounts. It also warns scripts if a flag has no effect, because their
-// commands then run in another directory.
+// warnOfMounts prints the watcher's warnings about mounts. It also warns scripts if --workdir-host has no effect,
+// because commands then run in another directory.
 func (l *Launch) warnOfMounts() {
 	for _, w := range l.Link.Warnings() {
 		if strings.HasPrefix(w, "--workdir-host ") {
@@ -99,7 +99,7 @@ func (l *Launch) warn(text string) {
 	cli.Say(out, "warning: %s", text)
 }
 
-// printCommands prints which commands the container can call.
+// printCommands prints the commands that the container can call.
 func (l *Launch) printCommands() {
 	commands := l.Plan.Record.Commands
 	if sh := l.Plan.Record.Shell; sh != nil {
@@ -115,7 +115,7 @@ func (l *Launch) printCommands() {
 		return
 	}
 	onHost := slices.DeleteFunc(slices.Clone(commands), l.Plan.Elsewhere)
-	rules := l.Plan.Config.Policy(PolicyCommands(onHost))
+	rules := l.Plan.Config.Policy(watch.PolicyCommands(onHost))
 	if allowed := Allowed(onHost); len(allowed) > 0 {
 		l.printGitSetup(allowed)
 		l.printHostCommands(rules, allowed)
@@ -141,7 +141,8 @@ func (l *Launch) printCommands() {
 	l.printConfinementHints(rules, onHost)
 }
 
-// printHostCommands prints which of the allowed commands run on this host, which of them in a sandbox, and where.
+// printHostCommands prints the allowed commands that run on this host, with and without a sandbox, and their
+// directories.
 func (l *Launch) printHostCommands(rules *policy.Policy, allowed []string) {
 	var unconfined, confined []string
 	for _, name := range allowed {
@@ -206,7 +207,7 @@ func (l *Launch) printRules(ruled []string) {
 	}
 }
 
-// commandDirs says in which host directories commands run.
+// commandDirs describes the host directories in which commands run.
 func (l *Launch) commandDirs() string {
 	if l.Place == "" && l.Link != nil {
 		return l.Link.Where()

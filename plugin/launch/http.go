@@ -27,7 +27,7 @@ import (
 // atGateway is the value of --http without an argument.
 const atGateway = "gateway"
 
-// httpOptions has the values of --http and --cloister-compat. The zero value means no HTTP.
+// httpOptions are the values of --http and --cloister-compat. The zero value means no HTTP.
 type httpOptions struct {
 	wanted   bool
 	addr     netip.Addr // the zero value means the address of the gateway
@@ -74,8 +74,8 @@ func HTTPUsage(text string) error {
 	return cli.Hint(fmt.Errorf("--http=%s: want :PORT, ADDRESS or ADDRESS:PORT", names.Quoted(text)), "--http alone listens at the container's gateway")
 }
 
-// listenHTTP finds the gateway of the future container, has the watcher listen there, and stores the
-// variables for the container. A second creation, after a pull, gets the same variables.
+// listenHTTP finds the gateway of the future container, lets the watcher listen there, and stores the variables for the
+// container. A second creation, after a pull, gets the same variables.
 func (l *Launch) listenHTTP(ctx context.Context, api client.APIClient, want Creation) error {
 	wanted := l.Plan.http
 	if !wanted.wanted || l.http.Address != "" {
@@ -109,8 +109,7 @@ func (l *Launch) listenHTTP(ctx context.Context, api client.APIClient, want Crea
 	return err
 }
 
-// gatewayOf returns the address at which a container in a network reaches this host, or the reason why it
-// does not.
+// gatewayOf returns the address at which a container in a network reaches this host.
 func gatewayOf(ctx context.Context, api client.APIClient, mode container.NetworkMode) (at watch.Gateway, err error) {
 	switch {
 	case mode.IsNone():
@@ -140,8 +139,8 @@ func gatewayOf(ctx context.Context, api client.APIClient, mode container.Network
 	return at, nil
 }
 
-// bridgeAddress returns this host's address on a bridge device: the network's gateway or, if the engine does not tell it, an
-// address in the network's subnet. If the device has one of these addresses, the network is on this host.
+// bridgeAddress returns this host's address on a bridge device: the network's gateway or, if the engine does not report
+// it, an address in the network's subnet. Without such an address, the network is not on this host.
 func bridgeAddress(device string, networks []network.IPAMConfig) (addr netip.Addr, err error) {
 	dev, err := net.InterfaceByName(device)
 	if err != nil {

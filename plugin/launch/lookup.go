@@ -60,7 +60,7 @@ func findProgram(c state.Command, path string) (string, error) {
 		fmt.Sprintf("install it on this host, or name its place: --proxy %s=/path/to/%s", c.Name, program))
 }
 
-// needsPrivs returns why a program does not work without gaining privileges, or "".
+// needsPrivs returns the reason why a program must gain privileges, or "".
 func needsPrivs(path string) string {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {

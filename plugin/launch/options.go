@@ -71,7 +71,7 @@ type Plan struct {
 	http      httpOptions
 }
 
-// Plan checks the flags against the host. A plan that fails leaves nothing behind.
+// Plan checks the flags against the host. It creates nothing.
 func (o *Options) Plan(image string, keepDir bool) (*Plan, error) {
 	commands, err := ParseProxies(o.Proxies)
 	if err != nil {
@@ -111,9 +111,8 @@ func (o *Options) Plan(image string, keepDir bool) (*Plan, error) {
 	return p, ResolveCommands(p.Record.Commands, os.Getenv("PATH"), p.Elsewhere)
 }
 
-// configured adds the configuration's commands for this project, and the programs that it names, to commands.
-// Commands of the flags take precedence. A broken configuration is an error, because every call would be
-// refused.
+// configured adds the configuration's commands for this project, and the programs that it names, to commands. Commands
+// of the flags take precedence.
 func (p *Plan) configured(commands []state.Command) ([]state.Command, error) {
 	var err error
 	if p.Config, err = p.LoadConfig(); err != nil {
@@ -192,8 +191,7 @@ func checkCarrier(name string) error {
 
 var envForm = names.Form{First: "A-Za-z_", Chars: "A-Za-z0-9_", Min: 1, Max: names.Unbounded}
 
-// CheckEnv accepts names only. The session's record would store a value, and it never has values of
-// variables.
+// CheckEnv refuses values that are not names of variables. The session's record never has values of variables.
 func CheckEnv(variables []string) error {
 	for _, name := range variables {
 		var err error
@@ -214,7 +212,7 @@ func CheckEnv(variables []string) error {
 	return nil
 }
 
-// LoadConfig reads the configuration. A broken one is an error, because every call would be refused.
+// LoadConfig reads the configuration. A broken configuration is an error, because every call would be refused.
 func (p *Plan) LoadConfig() (*config.Config, error) {
 	store, err := state.Open()
 	if err != nil {

@@ -26,10 +26,10 @@ import (
 	watchcontainer "github.com/docker-hostexec/hostexec/plugin/watch/container"
 )
 
-// The container's root may have removed, replaced or hidden the files that attach copied. Therefore none of
-// them is executed to remove the rest.
+// The container's root may have removed, replaced or hidden the files that attach copied. So the removal executes none
+// of them.
 //
-//	find what is left -> copy the shim into a new directory -> execute that copy once -> check again
+//	find the remaining files -> copy the shim into a new directory -> execute that copy once -> check again
 
 // removalTimeout is the time limit for the removal.
 const removalTimeout = 15 * time.Second
@@ -41,8 +41,8 @@ type notRemovedError struct{ why error }
 func (e *notRemovedError) Error() string { return "remove the shims: " + e.why.Error() }
 func (e *notRemovedError) Unwrap() error { return e.why }
 
-// removeShims removes the files from container id that attach copied for rec's commands. It reports whether any
-// file was left to remove. The error is a notRemovedError if files stay.
+// removeShims removes the files from container id that attach copied for rec's commands. found is false if there were
+// none. The error is a notRemovedError if files stay.
 func removeShims(ctx context.Context, api client.APIClient, id string, rec state.Session) (found bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, removalTimeout, errors.New("the process that removes them does not end"))
 	defer cancel()
@@ -81,8 +81,8 @@ func removeShims(ctx context.Context, api client.APIClient, id string, rec state
 	return true, cli.Hint(&notRemovedError{err}, hint)
 }
 
-// checkRemovable refuses a container in which users other than root could make the removal delete other files. If a
-// directory was replaced, the shim notices that itself and does not enter it.
+// checkRemovable refuses a container in which users other than root could make the removal delete other files. The shim
+// itself does not enter a directory that was replaced.
 func checkRemovable(ctx context.Context, api client.APIClient, id string) error {
 	err := watchcontainer.CheckShimOwner(ctx, api, id)
 	var replaceable *watchcontainer.ReplaceableError
@@ -124,9 +124,9 @@ func remainingPaths(ctx context.Context, api client.APIClient, id string, paths,
 		case err != nil && (ctx.Err() != nil || client.IsErrConnectionFailed(err)):
 			return nil, fmt.Errorf("look at %s in the container: %w", p, err)
 		case errdefs.IsNotFound(err):
-		case err != nil && link: // the link leads in a circle, or through a file
+		case err != nil && link: // a link to itself, or through a file
 			existing = append(existing, p)
-		case err != nil: // the same, for a directory above it
+		case err != nil: // such a link above p
 		case link && found[i].LinkTarget == to, !link && !found[i].Mode.IsDir():
 			existing = append(existing, p)
 		}
@@ -134,8 +134,8 @@ func remainingPaths(ctx context.Context, api client.APIClient, id string, paths,
 	return existing, nil
 }
 
-// runRemoval copies the shim into the directory own and executes it. The shim removes what attach has copied, and
-// then itself. It returns the shim's messages after a colon, in printable ASCII.
+// runRemoval copies the shim into tempDir and executes it. The shim removes the files that attach has copied, and then
+// itself. runRemoval returns the shim's messages after a colon, in printable ASCII.
 func runRemoval(ctx context.Context, api client.APIClient, id, tempDir string, names []string) (messages string, err error) {
 	arch, err := EngineArch(ctx, api)
 	if err != nil {

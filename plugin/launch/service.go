@@ -9,7 +9,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/config"
 )
 
-// With returns o with the options that the configuration has for a service. Flags take precedence over these.
+// With returns o with the options that the configuration has for a service. Flags take precedence over them.
 func (o Options) With(s config.Service) Options {
 	given, _ := ParseProxies(o.Proxies) // Plan returns the error
 	o.Proxies = slices.Clone(o.Proxies)
