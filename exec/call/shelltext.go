@@ -118,7 +118,7 @@ type shellRun struct {
 	since time.Time
 }
 
-// run runs the text, shows its output in the form that the caller wants, and returns how the call ends.
+// run runs the text, shows its output in the form that the caller wants, and returns the end of the call.
 func (r *shellRun) run(ctx context.Context) wire.Exit {
 	ctx, kill := context.WithCancelCause(ctx)
 	defer kill(nil)
@@ -185,8 +185,8 @@ func (r *shellRun) running(pid int, kill context.CancelCauseFunc) {
 	r.x.server.running.set(r.x.req.running(r.w.place(r.x.req), pid), kill)
 }
 
-// exit returns how a call ends, from the end of its command, and the reason if the command did not
-// end by itself.
+// exit returns the end of a call for the end of its command, and the reason if the command did not end by
+// itself.
 func (r *shellRun) exit(code int, err error) (e wire.Exit, why string) {
 	var by *interrupted
 	switch {
