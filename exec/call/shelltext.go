@@ -73,21 +73,14 @@ func (x *exchange) runText(ctx context.Context, o ShellRequest) error {
 	if in, err := x.enter(within, limit.Calls); !in {
 		return err
 	}
-	c := shell.Command{Text: o.Text, Env: o.Env, Dir: o.Dir}
-	if o.Dir != "" && path.IsAbs(o.Dir) && sh.In() == "" {
-		c.Dir = resolveDir(x.server.now(), o.Dir)
-	}
-	x.req.Args = append([]string{policy.Shell}, sh.Options().Args(c)...)
-	x.req.shell = &shellCall{o.Name, sh, x.req.fds[2] == wire.FDTTY}
-	for i := range x.req.fds {
-		x.req.drop(i) // a shell gets none of the caller's descriptors
-	}
+	x.setText(sh, o)
 	w, err := x.admit(within)
 	if w == nil {
 		return err
 	}
 	defer w.close()
-	if c, err = sh.Options().ParseArgs(w.v.Args[1:]); err != nil { // a rule has replaced the arguments
+	c, err := sh.Options().ParseArgs(w.v.Args[1:])
+	if err != nil { // a rule has replaced the arguments
 		return errors.Join(x.deny(ctx, w, err.Error()), x.peer.end(cannotRun(x.req, &w.v, err)))
 	}
 	c.ID, c.Exact = x.req.ID, path.IsAbs(c.Dir) && sh.In() == ""
@@ -106,6 +99,19 @@ func (x *exchange) runText(ctx context.Context, o ShellRequest) error {
 		return fmt.Errorf("request %s: %w", x.req.ID, cause)
 	}
 	return x.peer.exit(e)
+}
+
+// setText makes the request one for the text o in the shell sh, as the policy sees it.
+func (x *exchange) setText(sh *shell.Shell, o ShellRequest) {
+	c := shell.Command{Text: o.Text, Env: o.Env, Dir: o.Dir}
+	if path.IsAbs(o.Dir) && sh.In() == "" {
+		c.Dir = resolveDir(x.server.now(), o.Dir)
+	}
+	x.req.Args = append([]string{policy.Shell}, sh.Options().Args(c)...)
+	x.req.shell = &shellCall{o.Name, sh, x.req.fds[2] == wire.FDTTY}
+	for i := range x.req.fds {
+		x.req.drop(i) // a shell gets none of the caller's descriptors
+	}
 }
 
 // shellRun is a text for a shell that may run.
