@@ -40,7 +40,7 @@ func answers(ctx context.Context, store *state.Store, e control.Effect) []contro
 }
 
 func answersOf(ctx context.Context, dir string, e control.Effect) ([]control.Grant, error) {
-	ctx, cancel := context.WithTimeout(ctx, asking)
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	c := control.Dial(dir)
 	defer c.Close()
@@ -54,10 +54,10 @@ func (p *Page) revoke(e control.Effect) http.HandlerFunc {
 		all := answers(r.Context(), p.Store, e)
 		i := slices.IndexFunc(all, func(g control.Grant) bool { return g.ID == id })
 		if i < 0 {
-			fail(w, http.StatusNotFound, e.None().Error())
+			replyError(w, http.StatusNotFound, e.None().Error())
 			return
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), asking)
+		ctx, cancel := context.WithTimeout(r.Context(), askTimeout)
 		defer cancel()
 		c := control.Dial(p.Store.Dir(all[i].Session))
 		defer c.Close()
@@ -65,13 +65,13 @@ func (p *Page) revoke(e control.Effect) http.HandlerFunc {
 		p.state.wakeUp()
 		switch {
 		case errors.Is(err, e.None()), errors.Is(err, control.ErrNoWatcher):
-			fail(w, http.StatusNotFound, e.None().Error())
+			replyError(w, http.StatusNotFound, e.None().Error())
 		case errors.Is(err, control.ErrCalled):
-			fail(w, http.StatusForbidden, err.Error())
+			replyError(w, http.StatusForbidden, err.Error())
 		case err != nil:
-			fail(w, http.StatusBadGateway, err.Error())
+			replyError(w, http.StatusBadGateway, err.Error())
 		default:
-			control.Reply(w, http.StatusOK, settled{Status: "revoked", ID: id})
+			control.Reply(w, http.StatusOK, decisionReply{Status: "revoked", ID: id})
 		}
 	}
 }

@@ -63,9 +63,9 @@ var ErrTaken = errors.New("another process serves the page")
 func (p *Page) Listen(ctx context.Context) (err error) {
 	p.lock = flock.New(lockFile(p.Store))
 	// A process that looks for a page holds the lock for a moment.
-	patience, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+	lockCtx, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
 	defer cancel()
-	if ok, err := p.lock.TryLockContext(patience, 10*time.Millisecond); !ok {
+	if ok, err := p.lock.TryLockContext(lockCtx, 10*time.Millisecond); !ok {
 		if err == nil || errors.Is(err, context.DeadlineExceeded) {
 			err = ErrTaken
 		}

@@ -53,7 +53,7 @@ const version2 = "application/vnd.hostexec.v2+json"
 func (p *Page) pending(w http.ResponseWriter, r *http.Request) {
 	all, err := questions(r.Context(), p.Store)
 	if err != nil && len(all) == 0 {
-		fail(w, http.StatusBadGateway, err.Error())
+		replyError(w, http.StatusBadGateway, err.Error())
 		return
 	}
 	switch list := requests(all); {
@@ -73,15 +73,15 @@ func (p *Page) question(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	q, found := p.find(r.Context(), id)
 	if !idForm.Matches(id) || !found {
-		fail(w, http.StatusNotFound, "request not found")
+		replyError(w, http.StatusNotFound, "request not found")
 		return
 	}
 	q, err := p.whole(r.Context(), q)
 	switch {
 	case errors.Is(err, approval.ErrUnknown), errors.Is(err, control.ErrNoWatcher):
-		fail(w, http.StatusNotFound, "request not found")
+		replyError(w, http.StatusNotFound, "request not found")
 	case err != nil:
-		fail(w, http.StatusBadGateway, err.Error())
+		replyError(w, http.StatusBadGateway, err.Error())
 	case wantsHTML(r):
 		render(w, http.StatusOK, "request", newCard([]control.Question{q}))
 	default:
@@ -91,11 +91,11 @@ func (p *Page) question(w http.ResponseWriter, r *http.Request) {
 
 // whole returns q with complete texts.
 func (p *Page) whole(ctx context.Context, q control.Question) (control.Question, error) {
-	ctx, cancel := context.WithTimeout(ctx, asking)
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	c := control.Dial(p.Store.Dir(q.Session))
 	defer c.Close()
-	return c.Whole(ctx, q)
+	return c.Complete(ctx, q)
 }
 
 // questions returns the waiting questions of all sessions, oldest first.
@@ -114,11 +114,11 @@ func questions(ctx context.Context, store *state.Store) (all []control.Question,
 
 func byAge(a, b control.Question) int { return a.Asked.Compare(b.Asked) }
 
-// asking is the time limit for a watcher's reply.
-const asking = 5 * time.Second
+// askTimeout is the time limit for a watcher's reply.
+const askTimeout = 5 * time.Second
 
 func pendingOf(ctx context.Context, dir string) ([]control.Question, error) {
-	ctx, cancel := context.WithTimeout(ctx, asking)
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	c := control.Dial(dir)
 	defer c.Close()

@@ -16,7 +16,7 @@ import (
 func (p *Page) sessions(w http.ResponseWriter, r *http.Request) {
 	list, err := sessionStates(r.Context(), p.Store)
 	if err != nil {
-		fail(w, http.StatusBadGateway, err.Error())
+		replyError(w, http.StatusBadGateway, err.Error())
 		return
 	}
 	control.Reply(w, http.StatusOK, list)
@@ -46,7 +46,7 @@ func sessionStates(ctx context.Context, store *state.Store) ([]control.Summary, 
 }
 
 func status(ctx context.Context, dir string) (control.Status, error) {
-	ctx, cancel := context.WithTimeout(ctx, asking)
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	c := control.Dial(dir)
 	defer c.Close()
@@ -57,7 +57,7 @@ func status(ctx context.Context, dir string) (control.Status, error) {
 func (p *Page) audit(w http.ResponseWriter, _ *http.Request) {
 	list, err := control.History(p.Store.Audit(), "")
 	if err != nil {
-		fail(w, http.StatusInternalServerError, err.Error())
+		replyError(w, http.StatusInternalServerError, err.Error())
 		return
 	}
 	control.Reply(w, http.StatusOK, list)
