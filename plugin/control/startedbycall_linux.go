@@ -11,8 +11,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
-// startedByCall reports whether a session's call started process pid. The test is whether a keeper is among its
-// ancestors: a keeper adopts all orphans below it. If a process cannot be read, called returns true.
+// startedByCall reports whether a session's call started process pid: then a keeper is among its ancestors, because a
+// keeper adopts all orphans below it. If a process cannot be read, startedByCall returns true.
 func startedByCall(pid int) bool {
 	for pid != 1 {
 		if pid <= 0 {

@@ -30,21 +30,11 @@ func answers(ctx context.Context, store *state.Store, e control.Effect) []contro
 	all := []control.Grant{} // [] in JSON, not null
 	recs, _ := store.List()  // the records that can be read
 	for _, rec := range recs {
-		some, err := answersOf(ctx, store.Dir(rec.ID), e)
-		if err == nil {
-			all = append(all, some...)
-		}
+		some, _ := ask(ctx, store.Dir(rec.ID), func(c *control.Client, ctx context.Context) ([]control.Grant, error) { return c.Answers(ctx, e) })
+		all = append(all, some...)
 	}
 	slices.SortStableFunc(all, func(a, b control.Grant) int { return a.Made.Compare(b.Made) })
 	return all
-}
-
-func answersOf(ctx context.Context, dir string, e control.Effect) ([]control.Grant, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	c := control.Dial(dir)
-	defer c.Close()
-	return c.Answers(ctx, e)
 }
 
 // revoke answers DELETE /grants/{id} and /denials/{id}. Later requests of the same kind are asked again.
@@ -57,11 +47,7 @@ func (p *Page) revoke(e control.Effect) http.HandlerFunc {
 			replyError(w, http.StatusNotFound, e.None().Error())
 			return
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), askTimeout)
-		defer cancel()
-		c := control.Dial(p.Store.Dir(all[i].Session))
-		defer c.Close()
-		err := c.Revoke(ctx, e, id)
+		err := callWatcher(r.Context(), p.Store.Dir(all[i].Session), func(c *control.Client, ctx context.Context) error { return c.Revoke(ctx, e, id) })
 		p.state.wakeUp()
 		switch {
 		case errors.Is(err, e.None()), errors.Is(err, control.ErrNoWatcher):

@@ -11,8 +11,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
-// tokenHeader is the header with the token. A browser asks the server before it sends a custom header to
-// another origin, and it never adds the header by itself, unlike a cookie.
+// tokenHeader is the header with the token. A browser asks a server before it sends a custom header to another origin,
+// and never adds the header by itself, unlike a cookie.
 const tokenHeader = "X-Hostexec-Token"
 
 // contentSecurityPolicy allows the browser to load from this origin only.

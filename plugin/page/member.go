@@ -64,11 +64,7 @@ func (p *Page) answer(ctx context.Context, all []control.Question, m *member, se
 		shown.Digest, shown.Waiting = m.Digest, m.Waiting
 	}
 	if m.err = approval.ErrChanged; shown.Digest == m.now.Digest {
-		ctx, cancel := context.WithTimeout(ctx, askTimeout)
-		defer cancel()
-		c := control.Dial(p.Store.Dir(m.now.Session))
-		defer c.Close()
-		m.err = send(c, ctx, shown)
+		m.err = callWatcher(ctx, p.Store.Dir(m.now.Session), func(c *control.Client, ctx context.Context) error { return send(c, ctx, shown) })
 	}
 }
 

@@ -91,18 +91,14 @@ func (p *Page) question(w http.ResponseWriter, r *http.Request) {
 
 // whole returns q with complete texts.
 func (p *Page) whole(ctx context.Context, q control.Question) (control.Question, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	c := control.Dial(p.Store.Dir(q.Session))
-	defer c.Close()
-	return c.Complete(ctx, q)
+	return ask(ctx, p.Store.Dir(q.Session), func(c *control.Client, ctx context.Context) (control.Question, error) { return c.Complete(ctx, q) })
 }
 
 // questions returns the waiting questions of all sessions, oldest first.
 func questions(ctx context.Context, store *state.Store) (all []control.Question, err error) {
 	recs, err := store.List()
 	for _, rec := range recs {
-		some, e := pendingOf(ctx, store.Dir(rec.ID))
+		some, e := ask(ctx, store.Dir(rec.ID), (*control.Client).Pending)
 		if e != nil && !errors.Is(e, control.ErrNoWatcher) {
 			err = errors.Join(err, fmt.Errorf("session %s: %w", rec.ID, e))
 		}
@@ -117,12 +113,22 @@ func byAge(a, b control.Question) int { return a.Asked.Compare(b.Asked) }
 // askTimeout is the time limit for a watcher's reply.
 const askTimeout = 5 * time.Second
 
-func pendingOf(ctx context.Context, dir string) ([]control.Question, error) {
+// callWatcher calls f with a client of the watcher of the session in dir, and limits the time for its reply.
+func callWatcher(ctx context.Context, dir string, f func(*control.Client, context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	c := control.Dial(dir)
 	defer c.Close()
-	return c.Pending(ctx)
+	return f(c, ctx)
+}
+
+// ask is callWatcher for a method with a result.
+func ask[T any](ctx context.Context, dir string, f func(*control.Client, context.Context) (T, error)) (result T, err error) {
+	err = callWatcher(ctx, dir, func(c *control.Client, ctx context.Context) (err error) {
+		result, err = f(c, ctx)
+		return err
+	})
+	return result, err
 }
 
 // find returns the question whose Waiting contains request id.

@@ -33,7 +33,7 @@ func sessionStates(ctx context.Context, store *state.Store) ([]control.Summary, 
 	}
 	list := []control.Summary{} // [] in JSON, not null
 	for _, rec := range recs {
-		st, err := status(ctx, store.Dir(rec.ID))
+		st, err := ask(ctx, store.Dir(rec.ID), (*control.Client).Status)
 		if errors.Is(err, control.ErrNoWatcher) {
 			continue
 		}
@@ -43,14 +43,6 @@ func sessionStates(ctx context.Context, store *state.Store) ([]control.Summary, 
 		list = append(list, control.Summarize(rec, st))
 	}
 	return list, nil
-}
-
-func status(ctx context.Context, dir string) (control.Status, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	c := control.Dial(dir)
-	defer c.Close()
-	return c.Status(ctx)
 }
 
 // audit answers GET /audit.
