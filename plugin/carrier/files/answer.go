@@ -73,7 +73,7 @@ func (c *call) open() error {
 		name string
 		o    **output
 	}{{".stdout", &c.out}, {".stderr", &c.err}} {
-		f, err := c.p.Dir.Create(c.req.id+s.name, c.req.owner)
+		f, err := c.dir.Dir.Create(c.req.id+s.name, c.req.owner)
 		if err != nil {
 			return err
 		}
@@ -84,15 +84,15 @@ func (c *call) open() error {
 
 // answer is the JSON object in <id>.status, or in the second line of <id>.exit, on one line.
 type answer struct {
-	Status string `json:"status"`
-	Code   byte   `json:"code"`
-	Signal string `json:"signal"`
-	Stdout int64  `json:"stdout"`           // bytes
-	Stderr int64  `json:"stderr"`           // bytes
-	Stdin  uint64 `json:"stdin"`            // bytes that the command has read, of those that were passed on
-	Unread string `json:"unread,omitempty"` // the message for a caller whose stdin has data that the command did not get
-	Untold bool   `json:"untold,omitempty"` // Reason is not in .stderr, because the disk is full
-	Reason string `json:"reason"`           // why the command ended, if not by itself
+	Status        string `json:"status"`
+	Code          byte   `json:"code"`
+	Signal        string `json:"signal"`
+	Stdout        int64  `json:"stdout"`           // bytes
+	Stderr        int64  `json:"stderr"`           // bytes
+	Stdin         uint64 `json:"stdin"`            // bytes that the command has read, of those that were passed on
+	Unread        string `json:"unread,omitempty"` // the message for a caller whose stdin has data that the command did not get
+	ReasonMissing bool   `json:"untold,omitempty"` // Reason is not in .stderr, because the disk is full
+	Reason        string `json:"reason"`           // why the command ended, if not by itself
 }
 
 var statuses = map[wire.Outcome]string{
@@ -106,33 +106,33 @@ func (c *call) finish(e wire.Exit) {
 	if e.Consumed >= wire.Withheld { // only the caller knows whether there is data
 		unread, e.Text = strings.TrimSpace(e.Text), ""
 	}
-	untold := e.Text != "" && (c.err == nil || c.err.add([]byte(e.Text)) != nil)
-	for _, what := range []string{"cmd", "stdin", "eof", "alive", "cancel", "beat", "bell", "fallback"} {
-		c.p.Dir.Remove(c.req.id + "." + what)
+	reasonMissing := e.Text != "" && (c.err == nil || c.err.add([]byte(e.Text)) != nil)
+	for _, suffix := range []string{"cmd", "stdin", "eof", "alive", "cancel", "beat", "bell", "fallback"} {
+		c.dir.Dir.Remove(c.req.id + "." + suffix)
 	}
 	exit := []byte(strconv.Itoa(int(e.Code)) + "\n")
 	if c.req.hasCmdFile || e.Outcome != wire.Exited {
-		a := answer{Status: statuses[e.Outcome], Code: e.Code, Signal: e.Signal, Stdout: c.out.size(), Stderr: c.err.size(), Stdin: e.Consumed, Unread: unread, Untold: untold, Reason: strings.TrimSpace(e.Text)}
+		a := answer{Status: statuses[e.Outcome], Code: e.Code, Signal: e.Signal, Stdout: c.out.size(), Stderr: c.err.size(), Stdin: e.Consumed, Unread: unread, ReasonMissing: reasonMissing, Reason: strings.TrimSpace(e.Text)}
 		line, err := json.Marshal(a)
 		switch line = append(line, '\n'); {
 		case err != nil:
 		case c.req.statusInExit:
 			exit = append(exit, line...)
 		default:
-			c.put("status", line)
+			c.writeFile("status", line)
 		}
 	}
-	c.p.finish(c, func() {
+	c.dir.finish(c, func() {
 		// Not after .exit: a caller that fetches the answer removes these files one by one. If it dies from here on,
 		// sweep removes the rest.
 		if c.callerGone || c.abandoned() {
 			c.discard()
 			return
 		}
-		c.put("exit", exit)
+		c.writeFile("exit", exit)
 		c.wakeup.Notify()
 		// A caller that cancels removes the files that it finds, and may have looked before .exit was there.
-		if c.ended && c.abandoned() {
+		if c.cancelSeen && c.abandoned() {
 			c.discard()
 		}
 	})
@@ -140,16 +140,16 @@ func (c *call) finish(e wire.Exit) {
 
 // discard removes the answer.
 func (c *call) discard() {
-	for _, what := range []string{"stdout", "stderr", "status", "exit"} {
-		c.p.Dir.Remove(c.req.id + "." + what)
+	for _, suffix := range []string{"stdout", "stderr", "status", "exit"} {
+		c.dir.Dir.Remove(c.req.id + "." + suffix)
 	}
 }
 
-// put makes a file in one step. If the disk is full it uses the reserved space. Other failures are ignored: the caller
+// writeFile makes a file in one step. If the disk is full it uses the reserved space. Other failures are ignored: the caller
 // has made a directory of that name.
-func (c *call) put(what string, text []byte) {
-	err := c.p.Dir.Write(c.req.id+"."+what, text, c.req.owner)
+func (c *call) writeFile(suffix string, text []byte) {
+	err := c.dir.Dir.Write(c.req.id+"."+suffix, text, c.req.owner)
 	if limit.DiskFull(err) && c.reserve.release() {
-		_ = c.p.Dir.Write(c.req.id+"."+what, text, c.req.owner)
+		_ = c.dir.Dir.Write(c.req.id+"."+suffix, text, c.req.owner)
 	}
 }

@@ -56,16 +56,16 @@ func (c *call) openInput() error {
 	in := &input{held: limit.Reservation{From: c.limits}, credit: wire.Window, complete: c.req.exec.FDs[0] == wire.FDFile}
 	var err error
 	if in.complete {
-		in.f, _, err = c.p.Dir.Open(c.req.id + ".stdin")
+		in.f, _, err = c.dir.Dir.Open(c.req.id + ".stdin")
 	} else {
-		in.f, err = c.p.Dir.Create(c.req.id+".stdin", c.req.owner)
+		in.f, err = c.dir.Dir.Create(c.req.id+".stdin", c.req.owner)
 	}
 	if err != nil {
 		return err
 	}
 	c.stdin = in
 	c.wakeup.Notify()
-	c.lookNow()
+	c.wakeUp()
 	return nil
 }
 
@@ -79,7 +79,7 @@ func (c *call) credit(n int) {
 		c.stdin.ended = true
 	default:
 		c.stdin.credit += n
-		c.lookNow()
+		c.wakeUp()
 	}
 }
 
@@ -95,7 +95,7 @@ func (c *call) sendStdin() bool {
 		max := min(in.credit, len(in.buf))
 		c.mu.Unlock()
 		// Looked up before the read: data that was written before .eof is then read, too.
-		_, err := c.p.Dir.Stat(c.req.id + ".eof")
+		_, err := c.dir.Dir.Stat(c.req.id + ".eof")
 		last := in.complete || err == nil
 		n, err := in.f.Read(in.buf[:max])
 		if n > 0 {
