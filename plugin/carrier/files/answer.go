@@ -14,8 +14,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// maxOutput is how many bytes a command may write to one stream. They stay on the host's disk until the caller fetches
-// them.
+// maxOutput is the maximum size of one output stream, which stays on the host's disk until the caller fetches it.
 const maxOutput = 1 << 30
 
 var errFull = errors.New("more than 1 GiB was written to one stream")
@@ -44,7 +43,7 @@ func (o *output) add(b []byte) error {
 	return err
 }
 
-// completeObject writes the object of a caller whose host has not written it, with how the call ends.
+// completeObject completes the JSON object that the host has begun for a caller, with the reason why the call ends.
 func (c *call) completeObject(e wire.Exit) {
 	if len(c.fallback) == 0 {
 		return
@@ -67,7 +66,7 @@ func (o *output) size() int64 {
 	return o.n
 }
 
-// open makes the files of the output streams. Callers can read them while the command runs.
+// open creates the files of the output streams, which callers can read while the command runs.
 func (c *call) open() error {
 	for _, s := range []struct {
 		name string
@@ -123,15 +122,15 @@ func (c *call) finish(e wire.Exit) {
 		}
 	}
 	c.dir.finish(c, func() {
-		// Not after .exit: a caller that fetches the answer removes these files one by one. If it dies from here on,
-		// sweep removes the rest.
+		// This precedes .exit, because a caller that sees .exit fetches and removes the files one by one. If that caller
+		// dies, sweep removes the rest.
 		if c.callerGone || c.abandoned() {
 			c.discard()
 			return
 		}
 		c.writeFile("exit", exit)
 		c.wakeup.Notify()
-		// A caller that cancels removes the files that it finds, and may have looked before .exit was there.
+		// A caller that cancels removes the files that it finds, and may have done so before .exit was written.
 		if c.cancelSeen && c.abandoned() {
 			c.discard()
 		}
@@ -145,8 +144,8 @@ func (c *call) discard() {
 	}
 }
 
-// writeFile makes a file in one step. If the disk is full it uses the reserved space. Other failures are ignored: the caller
-// has made a directory of that name.
+// writeFile creates a file of the call in one step. If the disk is full, it uses the reserved space. It ignores other
+// errors: the caller has created a directory of that name.
 func (c *call) writeFile(suffix string, text []byte) {
 	err := c.dir.Dir.Write(c.req.id+"."+suffix, text, c.req.owner)
 	if limit.DiskFull(err) && c.reserve.release() {

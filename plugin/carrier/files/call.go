@@ -94,7 +94,7 @@ func (c *call) serve(l *Listener) {
 	var watching sync.WaitGroup
 	// ends when over is closed.
 	watching.Go(func() {
-		_ = c.frames.Send(wire.KindExec, exec) // if it fails, follow finds the host gone
+		_ = c.frames.Send(wire.KindExec, exec) // follow returns the error
 		noteSent()
 		exec = nil
 		c.watchCaller(ended)
@@ -115,7 +115,7 @@ func (c *call) connect() (host net.Conn, done func()) {
 	}
 }
 
-// follow writes down the answer of the call, until it ends.
+// follow writes the answer of the call to its files, until the call ends.
 func (c *call) follow() wire.Exit {
 	e, err := c.frames.Follow(c)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// keepaliveInterval is how often touchAlive is called.
+// keepaliveInterval is the interval at which touchAlive is called.
 const keepaliveInterval = 10 * time.Second
 
 // watchCaller watches the caller until over is closed. It ends the call if the caller dies or cancels it, and passes on
@@ -36,7 +36,7 @@ func (c *call) watchCaller(ended <-chan struct{}) {
 		c.cancelSeen = c.readCancel()
 		c.stale.Store(c.req.heartbeat && heartbeatFile.missed(c.dir.Dir, now))
 		if c.callerGone || c.cancelSeen || c.stale.Load() || c.abandoned() {
-			c.frames.Close() // which ends the whole tree
+			c.frames.Close() // ends the process tree
 			return
 		}
 		if now.Sub(lastBeat) >= keepaliveInterval {
