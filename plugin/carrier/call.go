@@ -27,8 +27,8 @@ type Call struct {
 
 // NewCall returns a call, and the host's end of it, which is for whoever serves calls.
 func NewCall() (c *Call, host net.Conn) {
-	ours, host := net.Pipe()
-	return &Call{conn: ours}, host
+	caller, host := net.Pipe()
+	return &Call{conn: caller}, host
 }
 
 // Send writes a frame. The Exec must be sent while Follow reads: a host may refuse it before it has read all.

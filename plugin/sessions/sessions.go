@@ -63,7 +63,7 @@ func States(ctx context.Context, dockerCLI command.Cli, store *state.Store, recs
 		rec = restored(store, rec, watchers[i])
 		s := Session{Session: rec, Watcher: watchers[i], unanswered: silent[i]}
 		switch {
-		case errors.As(s.unanswered, new(*control.StoppedError)):
+		case errors.As(s.unanswered, new(*control.SuspendedError)):
 			s.State = StateSuspended
 		case s.unanswered != nil:
 			s.State = StateUnknown

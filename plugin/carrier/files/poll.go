@@ -166,7 +166,7 @@ func (l *Listener) handleEvent(ev event) {
 		l.take(ev.p, id)
 	default:
 		if c := ev.p.call(id); c != nil {
-			c.lookNow()
+			c.wakeUp()
 		}
 	}
 }

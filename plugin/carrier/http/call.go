@@ -18,12 +18,12 @@ import (
 //	a request  ->  a call, as frames over a pipe  ->  how it ended, and all output
 type caller struct {
 	*carrier.Queue
-	dir   string       // for output that is too long for memory
-	spare atomic.Int64 // bytes of output that may still go there
-	name  string       // of the carrier, for clients that get no more than an answer
+	dir       string       // for output that is too long for memory
+	freeSpace atomic.Int64 // bytes of output that may still go there
+	name      string       // of the carrier, for clients that get no more than an answer
 
 	mu     sync.Mutex // guards the field below, and beginning a call
-	over   bool
+	closed bool
 	flight sync.WaitGroup // calls
 	slots  chan struct{}  // for calls at a time
 }
@@ -39,7 +39,7 @@ const (
 
 func newCaller(dir string) *caller {
 	l := &caller{Queue: carrier.NewQueue(carrier.Addr{Carrier: "pipe", Place: "pipe"}), dir: dir, slots: make(chan struct{}, maxCalls)}
-	l.spare.Store(maxInFiles)
+	l.freeSpace.Store(maxInFiles)
 	return l
 }
 
@@ -47,7 +47,7 @@ func newCaller(dir string) *caller {
 func (l *caller) enter() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.over {
+	if l.closed {
 		return false
 	}
 	select {
@@ -68,12 +68,12 @@ func (l *caller) leave() {
 func (l *caller) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.over = true
+	l.closed = true
 	l.Queue.Close()
 }
 
-// make makes a call and follows it until it ends. The caller hangs up when ctx is done.
-func (l *caller) make(ctx context.Context, ask wire.Exec) *reply {
+// call makes a call and follows it until it ends. The caller hangs up when ctx is done.
+func (l *caller) call(ctx context.Context, ask wire.Exec) *reply {
 	r := &reply{name: names.Quoted(ask.Args[0]), out: &output{l: l}, err: &output{l: l}, exit: carrier.Failed(carrier.ErrGone.Error())}
 	ask.FDs = [3]wire.FD{wire.FDNull, wire.FDPipe, wire.FDPipe}
 	ask.Env = append(ask.Env, "HOSTEXEC_JSON=1")

@@ -41,16 +41,16 @@ type Listener struct {
 }
 
 const (
-	// asking is how long a caller waits for a person. Clients wait 300 seconds: they get the reason before that.
-	asking = 295 * time.Second
+	// approvalTimeout is how long a caller waits for a person. Clients wait 300 seconds: they get the reason before that.
+	approvalTimeout = 295 * time.Second
 	// headerTimeout is how long a connection has for the header of its request, and again for the body.
 	headerTimeout = 5 * time.Second
-	// taking is how long a client may take to read the answer.
-	taking = time.Minute
+	// readTimeout is how long a client may take to read the answer.
+	readTimeout = time.Minute
 	// hangupInterval is how often a client that waits is tested for having hung up.
 	hangupInterval = 50 * time.Millisecond
-	// closing is how long clients may take to read their answers when the session ends.
-	closing = 5 * time.Second
+	// closeTimeout is how long clients may take to read their answers when the session ends.
+	closeTimeout = 5 * time.Second
 	// maxHeader and maxBody limit the bytes of a request.
 	maxHeader = 16 << 10
 	maxBody   = 256 << 10
@@ -135,7 +135,7 @@ func (h *Listener) Close() error {
 	if srv == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), closing)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	var err error
 	if srv.Shutdown(ctx) != nil { // it has closed the listener and its unauthenticated connections

@@ -18,8 +18,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// effects are the effects of the answers that policy ls lists, in this order.
-var effects = []control.Effect{control.EffectGrant, control.EffectDenial}
+// answerEffects are the effects of the answers that policy ls lists, in this order.
+var answerEffects = []control.Effect{control.EffectGrant, control.EffectDenial}
 
 // prefix distinguishes an answer's ID from a rule's name. No rule has such a name.
 func prefix(e control.Effect) string { return string(e) + "/" }
@@ -73,13 +73,13 @@ func revokeAnswer(ctx context.Context, store *state.Store, e control.Effect, ref
 
 // answerRows returns the grants and denials as rows of policy ls, with complete or truncated texts.
 func answerRows(ctx context.Context, store *state.Store, whole bool) (rows []*policyRow, err error) {
-	for _, e := range effects {
+	for _, e := range answerEffects {
 		all, problem := listAnswers(ctx, store, e)
 		err = errors.Join(err, problem)
 		action := map[control.Effect]policy.Action{control.EffectGrant: policy.Allow, control.EffectDenial: policy.Deny}[e]
 		for _, g := range all {
 			if whole && g.Cut != nil {
-				g = wholeAnswer(ctx, store, e, g)
+				g = completeAnswer(ctx, store, e, g)
 			}
 			r := newPolicyRow()
 			r.rule, r.action, r.matches, r.where = prefix(e)+g.ID, action.String(), g.Line()+" in "+g.Dir, g.Container+", "+validFor(g)
@@ -89,8 +89,8 @@ func answerRows(ctx context.Context, store *state.Store, whole bool) (rows []*po
 	return rows, err
 }
 
-// wholeAnswer returns g with its complete text. If it has ended meanwhile, g is unchanged.
-func wholeAnswer(ctx context.Context, store *state.Store, e control.Effect, g control.Grant) control.Grant {
+// completeAnswer returns g with its complete text. If it has ended meanwhile, g is unchanged.
+func completeAnswer(ctx context.Context, store *state.Store, e control.Effect, g control.Grant) control.Grant {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	c := control.Dial(store.Dir(g.Session))
@@ -101,8 +101,8 @@ func wholeAnswer(ctx context.Context, store *state.Store, e control.Effect, g co
 	return g
 }
 
-// clock returns the local time of day, with the day unless it is today.
-func clock(t, now time.Time) string {
+// timeOfDay returns the local time of day, with the day unless it is today.
+func timeOfDay(t, now time.Time) string {
 	t, now = t.Local(), now.Local()
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
 		return t.Format(time.TimeOnly)
@@ -121,7 +121,7 @@ func validFor(g control.Grant) string {
 	case g.Left > 0:
 		return cli.Count(g.Left, "call")
 	case !g.Until.IsZero():
-		return "until " + clock(g.Until, time.Now())
+		return "until " + timeOfDay(g.Until, time.Now())
 	}
 	return "its session"
 }

@@ -213,7 +213,7 @@ func TestLearnBounded(t *testing.T) {
 		a.entry(audit.Entry{Record: audit.Record{Kind: audit.Approve}, Command: fmt.Sprintf("ls %d", i)})
 		a.entry(audit.Entry{Record: audit.Record{Kind: audit.Deny, By: "me"}, Command: fmt.Sprintf("ls -l %d", i)})
 	}
-	if len(a.times) != maxCalls || len(a.denied) != maxCalls || !a.unknown || a.skipped[skip{"ls", skipMany}] != 5 {
+	if len(a.times) != maxCalls || len(a.denied) != maxCalls || !a.unknown || a.skipped[skipKey{"ls", skipMany}] != 5 {
 		t.Errorf("%d approved and %d denied calls, unknown %v, %v", len(a.times), len(a.denied), a.unknown, a.skipped)
 	}
 	for i := range 2 * maxChanges {
