@@ -137,6 +137,7 @@ type Answer struct {
 	Reason  string // for Denied and Refused
 	By      string // the user who decided, for Approved and Denied
 	Always  bool   // for Denied: the same is denied until the session ends
+	Grant   string // for Approved: what Grant.Summary says of the grant that the person made with the answer
 	Inputs  string // for Approved: it holds only if the inputs still have this digest; empty: whatever they are
 }
 

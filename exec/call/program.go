@@ -105,12 +105,10 @@ func (sc *SessionState) search(env *policy.Env) string {
 }
 
 // knownDigests are the digests of files that look unchanged since they were read.
-var knownDigests = digestCache{known: map[string]cachedDigest{}}
+var knownDigests digestCache
 
-type digestCache struct {
-	mu    sync.Mutex // guards the field below
-	known map[string]cachedDigest
-}
+// digestCache holds no lock while it reads a file.
+type digestCache struct{ known sync.Map } // of cachedDigest, by path
 
 type cachedDigest struct {
 	info fs.FileInfo
@@ -128,16 +126,14 @@ func (s *digestCache) of(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if was, ok := s.known[path]; ok && unchanged(was.info, now) {
-		return was.hex, nil
+	if was, ok := s.known.Load(path); ok && unchanged(was.(cachedDigest).info, now) {
+		return was.(cachedDigest).hex, nil
 	}
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
 		return "", err
 	}
 	digest := hex.EncodeToString(h.Sum(nil))
-	s.known[path] = cachedDigest{now, digest}
+	s.known.Store(path, cachedDigest{now, digest})
 	return digest, nil
 }

@@ -3,10 +3,13 @@
 package call
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
@@ -60,10 +63,52 @@ func TestFindProgram(t *testing.T) {
 	if err := find(write(filepath.Join(bin, "by-name"), "#!/usr/bin/env python3\n"), map[string]string{"PATH": work}); err != nil {
 		t.Errorf("what is found outside of the mount, if at all: %v", err)
 	}
-	dirs.Also([]mount.Point{{Source: bin}})
+	dirs.AddWritable([]mount.Point{{Source: bin}})
 	sc := *s.State()
 	s.SetState(&sc)
 	if err := find(filepath.Join(bin, "by-name"), nil); err == nil {
 		t.Error("a program that another container can write runs")
+	}
+}
+
+// TestSlowProgram checks a program while another one, such as a file with a lease or on a server that is down, cannot be
+// read. A call of it delayed all other calls of the session.
+func TestSlowProgram(t *testing.T) {
+	dirs, err := mount.NewTable(nil, mount.Default{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dirs.Close()
+	var p programs
+	var digests digestCache
+	for name, check := range map[string]func(path string) error{
+		"its code":   func(path string) error { return p.checkUnchangeable(path, "", dirs) },
+		"its digest": func(path string) error { _, err := digests.of(path); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			slow := filepath.Join(t.TempDir(), "slow")
+			if err := syscall.Mkfifo(slow, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			stuck, other := make(chan error, 1), make(chan error, 1)
+			// ends when the test closes its end of the pipe.
+			go func() { stuck <- check(slow) }()
+			end, err := os.OpenFile(slow, os.O_WRONLY, 0) // returns when the pipe is being read
+			if err != nil {
+				t.Fatal(err)
+			}
+			// ends when the program was checked.
+			go func() { other <- check("/bin/sh") }()
+			select {
+			case err = <-other:
+			case <-time.After(10 * time.Second):
+				t.Error("the check of another program waits")
+			}
+			os.Remove(slow) // a second read would wait for ever
+			end.Close()
+			if err := errors.Join(err, <-stuck); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -15,11 +15,9 @@ import (
 
 // programs remembers the programs that the container cannot change through the current mounts, because
 // reading what a program loads takes longer than the rest of a decision. The container cannot change such a
-// program later. A program that the host has changed is read again.
-type programs struct {
-	mu      sync.Mutex // guards the field below
-	checked map[[2]string]fs.FileInfo
-}
+// program later. A program that the host has changed is read again. The zero value remembers nothing. No lock is
+// held while a program is read, because its file system may not answer.
+type programs struct{ checked sync.Map } // of fs.FileInfo, by path and search
 
 // checkUnchangeable refuses a program if the container could have written it, its interpreter or one of its
 // libraries. search is the PATH of the command.
@@ -28,18 +26,13 @@ func (p *programs) checkUnchangeable(path, search string, dirs *mount.Table) err
 	if err != nil {
 		return err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	key := [2]string{path, search}
-	if was, ok := p.checked[key]; ok && unchanged(was, fi) {
+	if was, ok := p.checked.Load(key); ok && unchanged(was.(fs.FileInfo), fi) {
 		return nil
 	}
 	switch at, ok := executor.WritableDependency(path, search, dirs); {
 	case !ok:
-		if p.checked == nil {
-			p.checked = map[[2]string]fs.FileInfo{}
-		}
-		p.checked[key] = fi
+		p.checked.Store(key, fi)
 		return nil
 	case at == path:
 		return fmt.Errorf("%s could change %s", dirs.Writer(path), strconv.QuoteToASCII(path))

@@ -181,6 +181,27 @@ func RefuseBareWorkspace(flags *pflag.FlagSet, args []string) error {
 	return cli.Hint(fmt.Errorf("--workspace: its directory must follow a =, not a space: %s", names.Quoted(args[0])), "--workspace="+names.Quoted(args[0]))
 }
 
+// HintMissingEquals returns a hint if image can be the value of a flag that was given without one. docker run takes
+// "allow" of "--proxy-shell allow debian" for the image.
+func HintMissingEquals(flags *pflag.FlagSet, image string) string {
+	for _, f := range []struct {
+		name  string
+		valid func(string) (value string, err error)
+	}{
+		{"workspace", cli.Directory},
+		{"proxy-shell", func(s string) (string, error) { _, err := parseShellValue(s); return s, err }},
+		{"http", func(s string) (string, error) { _, err := parseHTTP(s, false); return s, err }},
+	} {
+		if flag := flags.Lookup(f.name); !flag.Changed || flag.Value.String() != flag.NoOptDefVal {
+			continue
+		}
+		if value, err := f.valid(image); err == nil {
+			return fmt.Sprintf("a value must follow a =, not a space: --%s=%s", f.name, names.Quoted(value))
+		}
+	}
+	return ""
+}
+
 func checkCarrier(name string) error {
 	switch name {
 	case "auto", carrier.BySocket, carrier.ByRelay, carrier.ByFiles:

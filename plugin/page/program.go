@@ -39,6 +39,6 @@ func environ(s *state.Store) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	env, _ := executor.Environ(os.Environ(), mount.Written(writable))
+	env, _ := executor.Environ(os.Environ(), mount.WritableTable(writable))
 	return env, nil
 }

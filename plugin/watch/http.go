@@ -94,7 +94,7 @@ func (c *Carriers) cwdOf(workdir string) (cwd string, err error) {
 		return "", errDown
 	}
 	if real, err := filepath.EvalSymlinks(workdir); err == nil && filepath.IsAbs(workdir) {
-		if cwd, ok := sc.Dirs.Name(real); ok {
+		if cwd, ok := sc.Dirs.ContainerPath(real); ok {
 			return cwd, nil
 		}
 	}

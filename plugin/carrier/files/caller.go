@@ -76,7 +76,7 @@ func (c *call) readCancel() bool {
 }
 
 // abandoned reports whether the caller has removed the file of its output.
-func (c *call) abandoned() bool { return c.out != nil && dir.Unnamed(c.out.f) }
+func (c *call) abandoned() bool { return c.out != nil && dir.Removed(c.out.f) }
 
 // touchAlive shows the caller, and other processes that serve the directory, that the call is in flight.
 func (c *call) touchAlive() {

@@ -17,7 +17,7 @@ func (l *Listener) renew(now time.Time) {
 		if l.over() {
 			return
 		}
-		if p.Renew == nil || now.Sub(p.renewTried) < p.wait || p.Dir.Named() {
+		if p.Renew == nil || now.Sub(p.renewTried) < p.wait || p.Dir.InPlace() {
 			l.repair(p, now)
 			continue
 		}

@@ -92,7 +92,7 @@ func (p *servedDir) blocked(name string) bool {
 // changed reports whether the directory has to be read: its time is new or recent, it was not read for a long time, or
 // it has a request that may be unfinished.
 func (p *servedDir) changed(now time.Time) bool {
-	mod, err := p.Dir.Mod()
+	mod, err := p.Dir.ModTime()
 	if err != nil {
 		return false
 	}

@@ -30,7 +30,7 @@ func (in *input) checkBacklog() error {
 	if in.complete {
 		return nil // the caller wrote it before the call
 	}
-	n, err := in.backlog.Waits(in.f, in.read)
+	n, err := in.backlog.DiskBytes(in.f, in.read)
 	if err != nil {
 		return nil
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
 )
@@ -111,9 +110,9 @@ func runSession(cmd *cobra.Command, args []string, inner *interposedCLI, p *laun
 	}
 	inner.launch = l
 	err = docker(cmd, args)
-	if f := cmd.Flags().Lookup("workspace"); err != nil && l.ID == "" && f.Changed && f.Value.String() == f.NoOptDefVal {
-		if dir, derr := cli.Directory(args[0]); derr == nil { // docker run would look for an image of that name
-			cli.Say(inner.Err(), "hint: %s is a directory, too: --workspace=%s mounts it", args[0], names.Quoted(dir))
+	if err != nil && l.ID == "" {
+		if hint := launch.HintMissingEquals(cmd.Flags(), args[0]); hint != "" {
+			cli.Say(inner.Err(), "hint: %s", hint)
 		}
 	}
 	ferr := l.Finish()

@@ -5,6 +5,7 @@ package run
 import (
 	"bytes"
 	"io"
+	"os"
 	"strings"
 	"testing"
 
@@ -148,6 +149,36 @@ func TestBareWorkspace(t *testing.T) {
 		err := launch.RefuseBareWorkspace(cmd.Flags(), cmd.Flags().Args())
 		if got := cli.HintOf(err); (err == nil) != (tt.want == "") || got != tt.want {
 			t.Errorf("%q: %v, hint %q, want hint %q", tt.args, err, got, tt.want)
+		}
+	}
+}
+
+// docker run takes a value without = for the image, and says that there is no such image.
+func TestMissingEquals(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("app", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ args, want string }{
+		{"--workspace app img", "--workspace=/"},
+		{"--workspace img", ""},
+		{"--proxy-shell ask img", "--proxy-shell=ask"},
+		{"--proxy-shell deny,in=web img", "--proxy-shell=deny,in=web"},
+		{"--proxy-shell --workspace allow", "--proxy-shell=allow"},
+		{"--proxy-shell=allow ask", "--proxy-shell=ask"},
+		{"--proxy-shell=ask allow", ""},
+		{"--proxy-shell img ask", ""},
+		{"--http :9000 img", "--http=:9000"},
+		{"--http img", ""},
+		{"ask", ""},
+	} {
+		cmd := NewRunCommand(clitest.New(t, io.Discard))
+		if err := cmd.ParseFlags(strings.Fields(tt.args)); err != nil {
+			t.Fatal(err)
+		}
+		got := launch.HintMissingEquals(cmd.Flags(), cmd.Flags().Arg(0))
+		if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: hint %q, want %q", tt.args, got, tt.want)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func mountTable(c container.InspectResponse, fallback mount.Default, local bool,
 		if m.Destination == "" && !local {
 			continue
 		}
-		entry := mount.Point{Target: m.Destination, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)} // no target: the source of a volume
+		entry := mount.Point{Target: m.Destination, ReadOnly: !m.RW, NonRecursive: !recursive(c, m.Destination)} // no target: the source of a volume
 		if local {
 			entry.Source, entry.Bind = m.Source, m.Type == apimount.TypeBind && !names.Within(m.Destination, state.Target)
 		}

@@ -87,7 +87,7 @@ func mountWarnings(mounts []container.MountPoint) (list []string) {
 		case m.Type == apimount.TypeVolume:
 		case callcontainer.EngineIn(m.Source):
 			list = append(list, "the container has the engine's socket: it can start any other container, and so take over this host")
-		case mount.ShownIn(m.Source, loginSockets()...):
+		case mount.OverlapsAny(m.Source, loginSockets()...):
 			list = append(list, fmt.Sprintf("the container has sockets of your login session, in %s: by these it can start programs as you", m.Source))
 		case hasXSocket(m.Source):
 			list = append(list, fmt.Sprintf("the container has the X server's socket, in %s: it can type into your windows, and so answer its own requests", m.Source))
@@ -115,7 +115,7 @@ const xServers = "/tmp/.X11-unix"
 // hasXSocket reports whether source contains the socket of an X server, and not only a directory for it.
 func hasXSocket(source string) bool {
 	_, err := os.Stat(xServers)
-	return mount.ShownIn(source, xServers) && (err == nil || names.Within(mount.Resolved(source), xServers))
+	return mount.OverlapsAny(source, xServers) && (err == nil || names.Within(mount.Resolved(source), xServers))
 }
 
 // loginSockets returns the paths of the session bus and of systemd in the user's login session.

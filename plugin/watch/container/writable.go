@@ -26,7 +26,7 @@ func (mc *mountCheck) sources(c container.InspectResponse) (list []mount.Point) 
 	}
 	for _, m := range c.Mounts {
 		if m.Source != "" && !names.Within(m.Destination, state.Target) {
-			list = append(list, mount.Point{Source: m.Source, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)})
+			list = append(list, mount.Point{Source: m.Source, ReadOnly: !m.RW, NonRecursive: !recursive(c, m.Destination)})
 		}
 	}
 	return list

@@ -77,7 +77,7 @@ func (d *requestDirs) renew(commands []string) (files.RequestDir, error) {
 	if d.dirs == nil {
 		return files.RequestDir{}, watch.ErrGone
 	}
-	if !d.base.Named() {
+	if !d.base.InPlace() {
 		return files.RequestDir{}, fmt.Errorf("%s was moved or replaced: start docker hostexec proxy again", d.record.Proxy.Base)
 	}
 	defer func(notes []string) { d.notes = notes }(d.notes) // nobody reads new notes after the start
@@ -98,7 +98,7 @@ func (d *requestDirs) repair(commands []string) error {
 	if d.dirs == nil {
 		return nil // the session ends
 	}
-	if !d.dirs[commands[0]].Named() {
+	if !d.dirs[commands[0]].InPlace() {
 		return nil // renew creates it again
 	}
 	d.writeGitignore()

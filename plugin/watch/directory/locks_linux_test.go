@@ -48,7 +48,7 @@ func TestRenewReplacedBase(t *testing.T) {
 	if err := errors.Join(os.RemoveAll(ws+"/base/requests"), os.Rename(ws+"/base", ws+"/old"), os.Symlink("victim", ws+"/base")); err != nil {
 		t.Fatal(err)
 	}
-	if place.Dir.Named() {
+	if place.Dir.InPlace() {
 		t.Fatal("it counts as served")
 	}
 	if again, err := place.Renew(); err == nil {

@@ -63,7 +63,7 @@ func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 // adapt replaces each program in a directory of PATH that the container of another session can write by one in the rest
 // of PATH.
 func (m *Mode) adapt() {
-	others := mount.Written(nil)
+	others := mount.WritableTable(nil)
 	m.s.Others.AddTo(others)
 	m.dirs.note(m.s.Record.Adapt(others, m.s.Config.Environ)...)
 }
