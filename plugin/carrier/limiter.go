@@ -12,8 +12,8 @@ import (
 // MaxUnknown is the maximum number of connections that are not authenticated.
 const MaxUnknown = 128
 
-// ConnLimiter is a listener for connections from anywhere. If too many are not authenticated, it closes one:
-// the oldest from the address that has the most. A client with ten thousand connections displaces its own.
+// ConnLimiter is a listener for connections of unknown clients. If too many are not authenticated, it closes the oldest
+// one from the address with the most. So a client with ten thousand connections displaces only its own.
 type ConnLimiter struct {
 	net.Listener
 	Network netip.Prefix   // from which connections are accepted, except from its own address; the zero value is every network
@@ -46,7 +46,7 @@ func (c *ConnLimiter) Accept() (net.Conn, error) {
 	}
 }
 
-// comesFrom notes the address of g, and reports whether it is accepted.
+// comesFrom stores the address of g, and reports whether it is accepted.
 func (g *LimitedConn) comesFrom(addr netip.Addr) bool {
 	g.from = addr.String()
 	near := g.limiter.Network
@@ -76,7 +76,7 @@ func (c *ConnLimiter) add(g *LimitedConn) (displaced *LimitedConn) {
 	return displaced
 }
 
-// Known notes that g is authenticated.
+// Known records that g is authenticated.
 func (g *LimitedConn) Known() {
 	g.limiter.mu.Lock()
 	defer g.limiter.mu.Unlock()

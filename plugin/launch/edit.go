@@ -109,8 +109,8 @@ func startAsync[T any](f func() (T, error)) func() (T, error) {
 }
 
 // engineArch returns the architecture of the session's engine. If the only carrier is a socket, which works only within
-// one kernel, it is that of this host. Otherwise engineArch asks each engine once. The watcher notices if another engine
-// has taken its place.
+// one kernel, it is that of this host. Otherwise engineArch asks each engine once. The watcher notices if another
+// engine has taken its place.
 func (l *Launch) engineArch(ctx context.Context, api client.APIClient) (string, error) {
 	rec := &l.Plan.Record
 	if !rec.Relay && rec.Carrier != carrier.ByFiles && slices.Contains(inject.Arches(), runtime.GOARCH) {

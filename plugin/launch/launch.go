@@ -5,8 +5,8 @@
 //
 //	Options -> Plan -> Begin -> Launch -> Create, or Attach -> Detach
 //
-// The verbs run, attach, agent, proxy, with and compose use it. The watcher, not this package, decides on calls and runs
-// commands.
+// The verbs run, attach, agent, proxy, with and compose use it. The watcher, not this package, decides on calls and
+// runs commands.
 package launch
 
 import (
@@ -147,7 +147,8 @@ func (l *Launch) Create(ctx context.Context, api client.APIClient, want Creation
 	return resp, nil
 }
 
-// fail returns err. It sets Failed, because err is not from the engine, so that docker run prints no message of its own.
+// fail returns err. It sets Failed, because err is not from the engine, so that docker run prints no message of its
+// own.
 func (l *Launch) fail(err error) (container.CreateResponse, error) {
 	l.Failed = err
 	return container.CreateResponse{}, err

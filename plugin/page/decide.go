@@ -85,8 +85,8 @@ func (p *Page) deny(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// decideTimeout is the time limit for a decision on all questions of a card. The reply has to be written within the server's
-// own limit.
+// decideTimeout is the time limit for a decision on all questions of a card. The reply has to be written within the
+// server's own limit.
 const decideTimeout = 3 * askTimeout
 
 // decide sends a decision on the questions shown to the watchers of their sessions, and replies with the results.

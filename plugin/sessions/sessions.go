@@ -53,8 +53,8 @@ type Session struct {
 // Unanswered returns why an existing watcher has not answered, or nil.
 func (s Session) Unanswered() error { return s.unanswered }
 
-// States returns the sessions of recs with their states. It finds the watcher and the container of each record. If a session's engine does not answer, the
-// session's state is unknown.
+// States returns the sessions of recs with their states. It finds the watcher and the container of each record. If a
+// session's engine does not answer, the session's state is unknown.
 func States(ctx context.Context, dockerCLI command.Cli, store *state.Store, recs []state.Session) []Session {
 	engines := make(map[string]map[string]containerState) // containers by ID, by engine
 	watchers, silent := askEach(ctx, store, recs)

@@ -98,8 +98,8 @@ var statuses = map[wire.Outcome]string{
 	wire.Failed: "failed", wire.Exited: "exited", wire.Signaled: "signaled", wire.Refused: "refused", wire.TimedOut: "timeout",
 }
 
-// finish writes the end of the call. <id>.exit is written last. Callers without a .cmd do not know .status and would not
-// remove it: they get one only if the command did not exit by itself.
+// finish writes the end of the call. <id>.exit is written last. Callers without a .cmd do not know .status and would
+// not remove it: they get one only if the command did not exit by itself.
 func (c *call) finish(e wire.Exit) {
 	unread := ""
 	if e.Consumed >= wire.Withheld { // only the caller knows whether there is data
@@ -122,8 +122,8 @@ func (c *call) finish(e wire.Exit) {
 		}
 	}
 	c.dir.finish(c, func() {
-		// This precedes .exit, because a caller that sees .exit fetches and removes the files one by one. If that caller
-		// dies, sweep removes the rest.
+		// This precedes .exit, because a caller that sees .exit fetches and removes the files one by one. If that
+		// caller dies, sweep removes the rest.
 		if c.callerGone || c.abandoned() {
 			c.discard()
 			return

@@ -7,8 +7,8 @@ import "time"
 // A directory of requests can be deleted while it is served, by git clean -fdx for example. Requests
 // in a new directory of the same name would then wait for ever.
 
-// minRenewInterval and maxRenewInterval are the limits of the time between two attempts to create a directory again. The
-// interval doubles while the directory is deleted repeatedly, because creating it costs more than deleting it.
+// minRenewInterval and maxRenewInterval are the limits of the time between two attempts to create a directory again.
+// The interval doubles while the directory is deleted repeatedly, because creating it costs more than deleting it.
 const minRenewInterval, maxRenewInterval = time.Second, time.Minute
 
 // renew creates and serves again directories that were deleted or replaced, and repairs the others.
@@ -43,8 +43,8 @@ func (l *Listener) repair(p *servedDir, now time.Time) {
 	}
 }
 
-// nextWait returns the pause before the next attempt to renew. wait was the pause before the last attempt, and since the
-// time after it.
+// nextWait returns the pause before the next attempt to renew. wait was the pause before the last attempt, and since
+// the time after it.
 func nextWait(wait, since time.Duration) time.Duration {
 	if since > maxRenewInterval {
 		return minRenewInterval

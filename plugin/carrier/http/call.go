@@ -31,7 +31,7 @@ type caller struct {
 const (
 	// maxCalls is the maximum number of calls at a time.
 	maxCalls = 64
-	// maxKept is how many bytes of each stream are kept. Commands may write more.
+	// maxKept is the number of bytes of each stream that are kept. Commands may write more.
 	maxKept = 16 << 20
 	// maxInFiles is the maximum size of all output on the disk.
 	maxInFiles = 256 << 20
@@ -64,7 +64,7 @@ func (l *caller) leave() {
 	l.flight.Done()
 }
 
-// end takes no more calls. It does not wait for those in flight.
+// end refuses further calls. It does not wait for calls in flight.
 func (l *caller) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

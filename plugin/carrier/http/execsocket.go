@@ -18,8 +18,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// ExecSocket is the carrier for tools of this host: one request as one line of JSON, over a unix socket, and one answer.
-// Its listener decides who may connect.
+// ExecSocket is the carrier for tools of this host: one request as one line of JSON, over a unix socket, and one
+// answer. Its listener decides who may connect.
 //
 // It is a net.Listener whose connections are calls. A tool's request is decided as if the container had made it.
 type ExecSocket struct {

@@ -19,8 +19,8 @@ import (
 // Token is the name of the file in a share with the session's token.
 const Token = "token"
 
-// LoadKey returns the key in file. If there is none, or an empty file, as after a power failure, it creates the file with
-// mode 0600.
+// LoadKey returns the key in file. If there is none, or an empty file, as after a power failure, it creates the file
+// with mode 0600.
 func LoadKey(file string) (string, error) {
 	b, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(b) == 0 {

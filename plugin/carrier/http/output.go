@@ -21,7 +21,7 @@ type output struct {
 	truncated bool // output was dropped
 }
 
-// maxHeld is how many bytes of a stream are kept in memory.
+// maxHeld is the number of bytes of a stream that are kept in memory.
 const maxHeld = 16 << 10
 
 func (o *output) write(b []byte) {

@@ -25,8 +25,8 @@ type conn struct {
 	timer   *time.Timer
 }
 
-// maxUnread is how many received bytes of a call wait before reading from the relay stops. Every call is read from until
-// it is closed.
+// maxUnread is the number of unread bytes of a call at which reading from the relay stops. The server reads from each
+// call until it closes it.
 const maxUnread = 128 << 10
 
 func newConn(l *link, call uint32) *conn {

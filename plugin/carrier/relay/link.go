@@ -27,13 +27,13 @@ type link struct {
 	ended   bool
 }
 
-// maxQueued is how many bytes are queued before calls have to wait.
+// maxQueued is the number of queued bytes at which calls wait.
 const maxQueued = 4 * (wire.ChunkLen + wire.MaxChunk)
 
 var errTooMany = errors.New("more calls than a relay may carry")
 
-// open begins a call. It waits while the queue is full: the end of each call is queued, and a relay that does
-// not read may make any number of calls.
+// open begins a call. It waits while the queue is full, because a relay that does not read may begin any number of
+// calls, whose ends are queued.
 func (l *link) open(call uint32) (*conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -126,12 +126,12 @@ func (l *link) write() {
 	}
 }
 
-// checkInterval is how long a write may block before the watcher checks whether the relay's process runs.
+// checkInterval is the time after which a blocked write checks whether the relay's process runs.
 const checkInterval = time.Second
 
-// writeStream writes b to the stream. For a process that has ended, an engine accepts no more data, and ends the stream only
-// when all output of the process was read. The reader may wait for this write, so that neither would end: if the process
-// has ended, the link is cut here.
+// writeStream writes b to the stream. For a process that has ended, an engine accepts no more data, and ends the stream
+// only when all output of the process was read. The reader may wait for this write, so that neither would end: if the
+// process has ended, the link is cut here.
 func (l *link) writeStream(b []byte) error {
 	over, looked := make(chan struct{}), make(chan struct{})
 	// ends with the write, or when the relay has ended.

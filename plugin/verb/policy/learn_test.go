@@ -155,8 +155,8 @@ func TestLearnFromLog(t *testing.T) {
 	}
 }
 
-// TestLearnUnknownDenials has denied calls whose arguments the log does not have: they are not proposed, and no rule matches
-// more than what was approved.
+// TestLearnUnknownDenials has denied calls whose arguments the log does not have: they are not proposed, and no rule
+// matches more than what was approved.
 func TestLearnUnknownDenials(t *testing.T) {
 	d := newDiary(t, "version: 1\n")
 	for i := range 9 {

@@ -53,8 +53,8 @@ func (m *Mode) Follow(ctx context.Context, link *watch.LauncherLink) (err error)
 	return m.followRuns(ctx, api, id, began, exit, endCheck)
 }
 
-// followRuns follows the container through all its runs. began and exit are the start time and the end of the first run.
-// endCheck ends the check of that run's mounts.
+// followRuns follows the container through all its runs. began and exit are the start time and the end of the first
+// run. endCheck ends the check of that run's mounts.
 func (m *Mode) followRuns(ctx context.Context, api watch.Engine, id, began string, exit *exitWait, endCheck func()) error {
 	for {
 		err := wait(ctx, api, id, began, exit, m.s.Log)
@@ -79,8 +79,8 @@ func (m *Mode) followRuns(ctx context.Context, api watch.Engine, id, began strin
 	}
 }
 
-// followLauncher reacts to the end of run. If run was killed before the container has started, it removes the container.
-// If the caller of an agent was killed, it ends the agent's container.
+// followLauncher reacts to the end of run. If run was killed before the container has started, it removes the
+// container. If the caller of an agent was killed, it ends the agent's container.
 func (m *Mode) followLauncher(ctx context.Context, api watch.Engine, id string, link *watch.LauncherLink) {
 	select {
 	case line := <-link.Lines:
@@ -105,8 +105,8 @@ func (m *Mode) followLauncher(ctx context.Context, api watch.Engine, id string, 
 // createdPoll is the interval at which a container that has not started yet is inspected.
 const createdPoll = 5 * time.Second
 
-// endIfRemoved ends the session if its container is removed before its first start. Docker's engine then ends a wait for
-// an exit, Podman's does not.
+// endIfRemoved ends the session if its container is removed before its first start. Docker's engine then ends a wait
+// for an exit, Podman's does not.
 func (m *Mode) endIfRemoved(ctx context.Context, api watch.Engine, id string) {
 	for watch.Pause(ctx, createdPoll) {
 		c, err := api.ContainerInspect(ctx, id)

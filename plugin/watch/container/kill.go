@@ -39,8 +39,8 @@ type killer struct {
 	report sync.Once // at the terminal
 }
 
-// killExposed kills container c if why is an exposedError, and c runs or is about to run again. c also stays down after a
-// restart of the engine. killExposed returns the reason for the end of the session. It works even if ctx is done.
+// killExposed kills container c if why is an exposedError, and c runs or is about to run again. c also stays down after
+// a restart of the engine. killExposed returns the reason for the end of the session. It works even if ctx is done.
 func (k *killer) killExposed(ctx context.Context, api watch.Engine, c container.InspectResponse, why error) error {
 	if !errors.As(why, new(exposedError)) || c.State == nil || !c.State.Running {
 		return why

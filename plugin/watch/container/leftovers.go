@@ -91,8 +91,8 @@ func (l leftovers) abandoned(ctx context.Context, api watch.Engine, id string) e
 	return l.leftOf(ctx, api, id)
 }
 
-// leftOf returns ErrGone if a container was removed, and ErrOver if it has only ended. It waits for a removal by another
-// client.
+// leftOf returns ErrGone if a container was removed, and ErrOver if it has only ended. It waits for a removal by
+// another client.
 func (l leftovers) leftOf(ctx context.Context, api watch.Engine, id string) error {
 	for deadline := time.Now().Add(pendingTimeout); ; {
 		_, err := api.ContainerInspect(ctx, id)

@@ -19,8 +19,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// attach copies programs into a container, which the engine executes as root, whatever the container's own user is. Only
-// root can replace them if root owns each directory of their path.
+// attach copies programs into a container, which the engine executes as root, whatever the container's own user is.
+// Only root can replace them if root owns each directory of their path.
 
 // shimPath lists the shim's path and each directory of it.
 var shimPath = []string{"/", path.Dir(state.Target), state.Target, state.Target + "/bin", state.Target + "/bin/hostexec"}
@@ -78,7 +78,8 @@ func (e *ReplaceableError) Error() string {
 	return fmt.Sprintf("%s in the container %s: others than root could have root execute another program there", e.Path, e.Why)
 }
 
-// headerOf returns the first header of an archive of path p, because the API shows the owner of a file only in archives.
+// headerOf returns the first header of an archive of path p, because the API shows the owner of a file only in
+// archives.
 func headerOf(ctx context.Context, api archives, id, p string) (*tar.Header, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -47,8 +47,8 @@ func (m *Mode) followOthers(ctx context.Context, api watch.Engine) error {
 	}
 }
 
-// checkOthers checks the mounts of all these containers. Calls wait only while the mounts of a container are unknown. It
-// returns nil when ctx is done.
+// checkOthers checks the mounts of all these containers. Calls wait only while the mounts of a container are unknown.
+// It returns nil when ctx is done.
 func (m *Mode) checkOthers(ctx context.Context, api watch.Engine) error {
 	err := m.checkAll(ctx, api)
 	var unseen unknownMountsError

@@ -47,8 +47,8 @@ func (m *Mode) readContainer(ctx context.Context, link *watch.LauncherLink) (id 
 	}
 }
 
-// removeUnnamed removes the containers of a run that ended without naming one. aborted means that run was not killed, so
-// it has already removed its container.
+// removeUnnamed removes the containers of a run that ended without naming one. aborted means that run was not killed,
+// so it has already removed its container.
 func (m *Mode) removeUnnamed(ctx context.Context, aborted bool) {
 	timeout := pendingTimeout
 	if aborted {

@@ -113,8 +113,8 @@ func stillRuns(ctx context.Context, api watch.Engine, id, began string) error {
 // runs reports whether c has a process. The engine also reports a container that waits for a restart as running.
 func runs(c container.InspectResponse) bool { return c.State.Running && !c.State.Restarting }
 
-// waitFinalState returns nil when a stopped container runs again, ErrGone when it is removed, and ErrOver when it has not
-// been restarted in time.
+// waitFinalState returns nil when a stopped container runs again, ErrGone when it is removed, and ErrOver when it has
+// not been restarted in time.
 func waitFinalState(ctx context.Context, api watch.Engine, id string) error {
 	deadline := time.Now().Add(restartDelay)
 	for {

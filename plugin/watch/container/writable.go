@@ -16,8 +16,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// A container controls the directories of PATH that are in its mounts, and the files there that variables name. Commands
-// run without these directories and variables.
+// A container controls the directories of PATH that are in its mounts, and the files there that variables name.
+// Commands run without these directories and variables.
 
 // sources returns the paths of this host that c mounts. Mounts below a read-only mount are writable.
 func (mc *mountCheck) sources(c container.InspectResponse) (list []mount.Point) {

@@ -117,8 +117,8 @@ func (d *requestDirs) repair(commands []string) error {
 	return d.publishLocked(missing)
 }
 
-// writeGitignore makes git ignore the directory .hostexec, so that git clean -fd keeps it. Calls need no such file, so a
-// failure is only logged.
+// writeGitignore makes git ignore the directory .hostexec, so that git clean -fd keeps it. Calls need no such file, so
+// a failure is only logged.
 func (d *requestDirs) writeGitignore() {
 	if d.record.Proxy.Flat {
 		return // the person has named a directory

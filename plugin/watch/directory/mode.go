@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package directory is the mode of a watcher for calls that arrive as files in directories of this host. A container may
-// mount such a directory, but this package knows no containers.
+// Package directory is the mode of a watcher for calls that arrive as files in directories of this host. A container
+// may mount such a directory, but this package knows no containers.
 package directory
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// Mode serves the requests of any process that can write their files. The session has no container, and ends with docker
-// hostexec proxy.
+// Mode serves the requests of any process that can write their files. The session has no container, and ends with
+// docker hostexec proxy.
 type Mode struct {
 	s      *watch.Session
 	dirs   *requestDirs
@@ -131,8 +131,8 @@ func (m *Mode) requestEnd(why error) {
 	}
 }
 
-// setState prepares the session. Every call runs in the directory where the proxy was started: the directory of a caller
-// belongs to an unknown container.
+// setState prepares the session. Every call runs in the directory where the proxy was started: the directory of a
+// caller belongs to an unknown container.
 func (m *Mode) setState() error {
 	mounts := watch.WritableByRequesters(m.s.Record.Session)
 	dirs, err := mount.NewTable(mounts, mount.Default{Source: m.s.Record.InvokedIn, Target: m.s.Record.InvokedIn, All: true})
