@@ -4,6 +4,10 @@
 # demo and the integration tests also need a Docker engine.
 
 GO       ?= go
+# One set of flags, so that programs, their tests and the linters use the same compiled packages. The race detector
+# needs cgo.
+export GOFLAGS += -trimpath
+export CGO_ENABLED := 0
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.0.0-dev)
 PLUGIN   := bin/docker-hostexec
 PLUGINS   = $(or $(DOCKER_CONFIG),$(HOME)/.docker)/cli-plugins
@@ -35,7 +39,7 @@ build: $(PLUGIN)
 # Go decides whether the program is up to date. The shims that it embeds must exist first.
 .PHONY: $(PLUGIN)
 $(PLUGIN): $(SHIMS) $(SHELLS)
-	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $@ ./cmd/docker-hostexec
+	$(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o $@ ./cmd/docker-hostexec
 
 shims: $(SHIMS) $(SHELLS)
 
@@ -60,12 +64,12 @@ $(OVERLAY): plugin/inject/nothread.sed plugin/inject/signals.sed
 		"$$goroot/os_linux.go" '$(CURDIR)/$(@D)/os_linux.go' "$$goroot/signal_unix.go" '$(CURDIR)/$(@D)/signal_unix.go' >$@
 
 plugin/inject/shims/linux-%.zst: $(SHIMSRC) bin/pack $(OVERLAY)
-	CGO_ENABLED=0 GOOS=linux GOARCH=$* GOARM=7 GOEXPERIMENT=$(COLLECTOR) $(GO) build -trimpath -buildvcs=false -overlay $(OVERLAY) $(SMALL_$*) -ldflags '-s -w -buildid= $(PAGES_$*)' -o bin/shims/linux-$*/hostexec ./cmd/hostexec
+	GOOS=linux GOARCH=$* GOARM=7 GOEXPERIMENT=$(COLLECTOR) $(GO) build -buildvcs=false -overlay $(OVERLAY) $(SMALL_$*) -ldflags '-s -w -buildid= $(PAGES_$*)' -o bin/shims/linux-$*/hostexec ./cmd/hostexec
 	bin/pack bin/shims/linux-$*/hostexec $@
 
 # The program that runs shells in containers.
 plugin/inject/shells/linux-%.zst: $(SHELLSRC) bin/pack
-	CGO_ENABLED=0 GOOS=linux GOARCH=$* GOARM=7 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w -buildid=' -o bin/shells/linux-$*/hostexec-shell ./cmd/hostexec-shell
+	GOOS=linux GOARCH=$* GOARM=7 $(GO) build -buildvcs=false -ldflags '-s -w -buildid=' -o bin/shells/linux-$*/hostexec-shell ./cmd/hostexec-shell
 	bin/pack bin/shells/linux-$*/hostexec-shell $@
 
 bin/pack: plugin/inject/pack.go go.mod
@@ -92,7 +96,7 @@ test: $(SHIMS) $(SHELLS)
 	$(GO) test $(UNIT) ./...
 
 test-race: $(SHIMS) $(SHELLS) tools
-	$(ONCEMORE) --packages=./... -- -race $(UNIT)
+	CGO_ENABLED=1 $(ONCEMORE) --packages=./... -- -race $(UNIT)
 
 # Tests that do only a part of their work under the race detector, because it takes ten times as long; and tests of
 # signals with the runtime of shims.
@@ -102,8 +106,8 @@ test-whole: $(OVERLAY)
 
 # Numbers in frames must also fit an int of 32 bits: on amd64, the tests of frames and of flow control run as 386.
 test-32:
-	@test "$$($(GO) env GOHOSTOS GOHOSTARCH | xargs)" != 'linux amd64' || CGO_ENABLED=0 GOARCH=386 $(GO) test ./shim/wire
-	@test "$$($(GO) env GOHOSTOS GOHOSTARCH | xargs)" != 'linux amd64' || CGO_ENABLED=0 GOARCH=386 $(GO) test -run 'Credit|Input|Relay' ./exec/call ./plugin/carrier/relay
+	@test "$$($(GO) env GOHOSTOS GOHOSTARCH | xargs)" != 'linux amd64' || GOARCH=386 $(GO) test ./shim/wire
+	@test "$$($(GO) env GOHOSTOS GOHOSTARCH | xargs)" != 'linux amd64' || GOARCH=386 $(GO) test -run 'Credit|Input|Relay' ./exec/call ./plugin/carrier/relay
 
 test-integration e2e: build engine tools compose package
 	@$(MAKE) --no-print-directory -j2 -O $(HALVES)
@@ -122,10 +126,11 @@ lint:
 fmt:
 	gofmt -w cmd plugin exec shim e2e .ci
 
-# The command line also builds for other systems, whose engine runs on Linux elsewhere.
+# The command line also builds for other systems, whose engine runs on Linux elsewhere. Without optimizations, these
+# builds take less time.
 cross: $(SHIMS) $(SHELLS)
-	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 $(GO) build -o bin/cross/ ./cmd/docker-hostexec
-	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 $(GO) build -o bin/cross/ ./cmd/docker-hostexec
+	GOOS=darwin GOARCH=arm64 $(GO) build -gcflags='all=-N -l' -o bin/cross/ ./cmd/docker-hostexec
+	GOOS=windows GOARCH=amd64 $(GO) build -gcflags='all=-N -l' -o bin/cross/ ./cmd/docker-hostexec
 
 # Prints a table, whose main rows are in docs/performance.md, and then benchmarks of single packages.
 bench: build engine tools
@@ -184,7 +189,7 @@ bin/docker-compose-$(COMPOSE):
 	@module=$$($(GO) mod download -json github.com/docker/compose/v2@$(COMPOSE) | sed -n 's/^.*"Dir": "\(.*\)".*$$/\1/p'); \
 	test -d "$$module" || { echo 'make: the tests need docker compose, but its module cannot be downloaded' >&2; exit 1; }; \
 	mkdir -p bin && copy=$$(mktemp -d) && trap 'rm -rf "$$copy"' EXIT && cp -r "$$module/." "$$copy" && chmod -R u+w "$$copy" && \
-	CGO_ENABLED=0 $(GO) -C "$$copy" build -trimpath -ldflags '-s -w -X github.com/docker/compose/v2/internal.Version=$(COMPOSE)' -o '$(CURDIR)/$@' ./cmd
+	$(GO) -C "$$copy" build -ldflags '-s -w -X github.com/docker/compose/v2/internal.Version=$(COMPOSE)' -o '$(CURDIR)/$@' ./cmd
 
 # The pictures of the documentation.
 screenshots: $(SHIMS) $(SHELLS) tools
@@ -200,11 +205,11 @@ PROVENANCE := bin/tools/provenance/provenance
 release-tools: $(GORELEASER) $(CYCLONEDX) $(PROVENANCE)
 
 bin/tools/goreleaser-%/goreleaser:
-	GOBIN='$(CURDIR)/$(@D)' CGO_ENABLED=0 $(GO) install -trimpath -ldflags '-s -w' github.com/goreleaser/goreleaser/v2@$*
+	GOBIN='$(CURDIR)/$(@D)' $(GO) install -ldflags '-s -w' github.com/goreleaser/goreleaser/v2@$*
 
 # An SBOM has a checksum of the program that wrote it: this one has equal bytes on all machines.
 bin/tools/cyclonedx-gomod-%/cyclonedx-gomod:
-	GOBIN='$(CURDIR)/$(@D)' CGO_ENABLED=0 $(GO) install -trimpath -ldflags '-s -w' github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@$*
+	GOBIN='$(CURDIR)/$(@D)' $(GO) install -ldflags '-s -w' github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@$*
 
 $(PROVENANCE): .ci/provenance.go go.mod
 	$(GO) build -o $@ $<

@@ -103,7 +103,7 @@ func TestIntegrationAttackDetach(t *testing.T) {
 // Attack 218.
 func TestIntegrationAttackRemoved(t *testing.T) {
 	h, _ := hostWithCanary(t)
-	const gone = " had nothing of session "
+	const gone = " had no files of session "
 	for name, tt := range map[string]struct {
 		does   string
 		code   int    // of detach

@@ -21,7 +21,7 @@ func goProgram(t *testing.T, pkg string) string {
 	out := filepath.Join(t.TempDir(), "program")
 	cmd := exec.Command("go", "build", "-o", out, pkg)
 	cmd.Dir = filepath.Join("testdata", "testcontainers")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly -buildvcs=false")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly -buildvcs=false -trimpath")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", pkg, err, text)
 	}

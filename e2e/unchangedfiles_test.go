@@ -130,7 +130,7 @@ func TestIntegrationWatchUnchanged(t *testing.T) {
 	want(t, "code", call.Ended(t).Code, 126)
 	call = c.Start(t, "hsh", "-c", "echo x")
 	m.Expect(t, "  no u     nothing says which files the option -c reads\r\n")
-	m.Expect(t, "y runs it once, a until the session ends, v with other arguments, ")
+	m.Expect(t, "y runs it once, a until the session ends, n or Enter refuses it, ")
 	m.Type(t, "u")
 	m.Type(t, "n")
 	want(t, "code without files", call.Ended(t).Code, 126)

@@ -5,8 +5,8 @@
 //	main -> Main -> docker/cli's plugin frame -> root -> a verb of plugin/verb
 //
 // Verbs do not import each other. This package passes the functions of one verb that another needs, and completions of
-// flags. The common code of verbs is in plugin/cli. The command line neither decides nor runs calls: the watcher, another
-// process, does.
+// flags. The common code of verbs is in plugin/cli. The command line neither decides nor runs calls: the watcher,
+// another process, does.
 package plugin
 
 import (
@@ -48,7 +48,8 @@ func Main() int {
 	return cli.Report(os.Stderr, plugin.RunPlugin(dockerCLI, newRootCommand(dockerCLI), about))
 }
 
-// answerLost answers the callers of the session in directory, whose watcher ended with that exit status, which it returns.
+// answerLost answers the callers of the session in directory, whose watcher ended with that exit status, which it
+// returns.
 func answerLost(folder, status string) int {
 	// The process that ends the commands of such a watcher holds the session's lock for a moment.
 	ctx, cancel := context.WithTimeout(context.Background(), sessions.LockTimeout)

@@ -29,22 +29,9 @@ func (f *files) finish(exit string) int {
 			break
 		}
 	}
-	for waited := time.Duration(0); ; waited += often {
-		if len(status) == 0 { // the host is older
-			status, _ = read(f.id+".status", 512) // the reason, the last field, may be cut
-		}
-		out, _ := number(field(status, "stdout"))
-		err, ok := number(field(status, "stderr"))
-		if ok && uint64(f.copied[0]) >= out && uint64(f.copied[1]) >= err {
-			break
-		}
-		if waited > announceTimeout {
-			return f.broken(wire.Error("some of the output was lost on its way from the host"))
-		}
-		poll(nil, often)
-		if _, err := f.copyOutput(); err != nil {
-			return f.broken(err)
-		}
+	status, err := f.awaitOutput(status)
+	if err != nil {
+		return f.broken(err)
 	}
 	f.leaveAndEnd("")
 	code, ok := number(exit)
@@ -68,6 +55,28 @@ func (f *files) finish(exit string) int {
 		m.Outcome = wire.Signaled
 	}
 	return f.c.end(m)
+}
+
+// awaitOutput copies output until all that status announces is there, and returns the status. It reads the status
+// itself if the host has not sent it with the exit code.
+func (f *files) awaitOutput(status string) (string, error) {
+	for waited := time.Duration(0); ; waited += often {
+		if len(status) == 0 { // the host is older
+			status, _ = read(f.id+".status", 512) // the reason, the last field, may be cut
+		}
+		out, _ := number(field(status, "stdout"))
+		err, ok := number(field(status, "stderr"))
+		if ok && uint64(f.copied[0]) >= out && uint64(f.copied[1]) >= err {
+			return status, nil
+		}
+		if waited > announceTimeout {
+			return "", wire.Error("some of the output was lost on its way from the host")
+		}
+		poll(nil, often)
+		if _, err := f.copyOutput(); err != nil {
+			return "", err
+		}
+	}
 }
 
 // field returns the value of a field of a status, which is one line of JSON. The order of fields is fixed,
@@ -234,7 +243,7 @@ func (f *files) readFallback() {
 }
 
 // leaveAndEnd is like leave, for a caller that ends the process afterwards. If a signal or the clock came
-// first, depart waits for that one to end the process.
+// first, leaveAndEnd waits until that ends the process.
 func (f *files) leaveAndEnd(why string) {
 	if !f.leave(why) && !f.ended {
 		poll(nil, -1)

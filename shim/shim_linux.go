@@ -43,15 +43,13 @@ func run(args, env []string) int {
 		return runRelay(args[2])
 	}
 	c := &call{env: env}
-	req := wire.Exec{Args: args, Env: env}
-	req.Cwd = getcwd()
+	req := wire.Exec{Args: args, Cwd: getcwd(), Env: env}
 	riders := inspectDescriptors(&req)
 	c.kinds = req.FDs
 	limit := c.limit(args)
 	if limit > 0 {
 		riders = keepOutput(&req, riders)
 	}
-
 	b := frame(&req)
 	if len(b)-wire.HeaderLen > wire.MaxExec {
 		return c.fail(wire.CodeRefused, "argument list too long", "")

@@ -129,8 +129,8 @@ func (s *stdin) read(b []byte) (int, error) {
 
 func (s *stdin) inBackground() bool { return s.c.tty != nil && !foreground() }
 
-// ready waits until 0 is readable, if may is set, or until wake or patience. It reports whether 0 is
-// readable.
+// ready waits until 0 is readable, if may is set, until notify, or until patience ends. It reports whether
+// 0 is readable.
 func (s *stdin) ready(may bool, patience time.Duration) bool {
 	fds := [2]pollFD{{fd: int32(s.wakeup), events: pollIn}, {fd: 0, events: pollIn}}
 	if !may {

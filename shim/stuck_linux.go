@@ -24,7 +24,7 @@ func (c *call) watchBlockedWrite(sig syscall.Signal) {
 	default:
 		return
 	}
-	// Ends within stuck, or with the process.
+	// Ends after stuckTimeout, or with the process.
 	go func() {
 		poll(nil, stuckTimeout)
 		if c.writes.Load() == n {

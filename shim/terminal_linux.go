@@ -41,7 +41,7 @@ func (t *terminal) makeRawIfForeground(again bool) (inFront, changed bool) {
 	return true, true
 }
 
-// restore restores the terminal's settings, and keeps them until meet.
+// restore restores the terminal's settings, and keeps them until allowRaw.
 func (t *terminal) restore() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -51,7 +51,7 @@ func (t *terminal) restore() {
 	t.isRaw, t.keepCooked = false, true
 }
 
-// allowRaw undoes part.
+// allowRaw permits raw mode again.
 func (t *terminal) allowRaw() {
 	t.mu.Lock()
 	t.keepCooked = false

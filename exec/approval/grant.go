@@ -3,6 +3,7 @@
 package approval
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -22,7 +23,7 @@ type Grant struct {
 	Left     int       // remaining calls, or Unlimited
 	Variable *Variable // the argument that may differ; nil: none
 
-	Unchanged *inputs.Set // it holds only while these are the inputs; nil: whatever they are
+	Unchanged *inputs.Set // the grant is valid only for these inputs; nil: for any
 
 	digest string // of Question
 }
@@ -31,12 +32,30 @@ type Grant struct {
 const Unlimited = -1
 
 // By returns the name under which calls that the grant approved are recorded.
-func (g Grant) By() string {
+func (g Grant) By() string { return "grant " + g.ID + g.varying() }
+
+// varying returns the readable rule of a grant whose argument varies, after a colon.
+func (g Grant) varying() string {
 	if g.Variable == nil {
-		return "grant " + g.ID
+		return ""
 	}
 	short, _ := names.TruncateArgs([]string{g.Variable.Line(g.Question.Args)}, names.MaxListed)
-	return "grant " + g.ID + ": " + short[0]
+	return ": " + short[0]
+}
+
+// Summary describes the grant in the record of the approval that made it: its ID, and how long it holds.
+func (g Grant) Summary() string {
+	holds := "until the session ends"
+	switch {
+	case g.Left != Unlimited:
+		holds = fmt.Sprintf("for this number of calls: %d", g.Left)
+	case !g.Until.IsZero():
+		holds = "until " + g.Until.UTC().Format(time.RFC3339)
+	}
+	if g.Unchanged != nil {
+		holds += " while unchanged"
+	}
+	return g.ID + " " + holds + g.varying()
 }
 
 // valid reports whether g is valid for another call.
@@ -120,7 +139,7 @@ func (q *Queue) Grant(id, digest string, shown []string, by string, t Terms) err
 	if err != nil {
 		return err
 	}
-	callers := e.callers()
+	callers, summary := e.callers(), g.Summary()
 	if g.Left != Unlimited {
 		callers = callers[:min(len(callers), g.Left)]
 		g.Left -= len(callers)
@@ -128,8 +147,8 @@ func (q *Queue) Grant(id, digest string, shown []string, by string, t Terms) err
 	if err := q.grants.add(g, now); err != nil { // approve nothing if the grant cannot be stored
 		return err
 	}
-	q.settle(e, callers, Answer{Outcome: Approved, By: by, Inputs: g.Unchanged.Digest()})
-	delete(q.denials, e.digest)
+	q.settle(e, callers, Answer{Outcome: Approved, By: by, Grant: summary, Inputs: g.Unchanged.Digest()})
+	delete(q.recentDenials, e.digest)
 	if g.Variable != nil {
 		q.settleCovered(now)
 	}

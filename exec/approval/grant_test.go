@@ -38,14 +38,15 @@ func TestTerms(t *testing.T) {
 		terms Terms
 		calls int           // after the first, at once
 		after time.Duration // then the next call asks
+		holds string        // for the log
 	}{
-		{"for a while", Terms{For: 15 * time.Minute}, 50, 15 * time.Minute},
-		{"once", Terms{Times: 1}, 0, 0},
-		{"some times", Terms{Times: 3}, 2, 0},
+		{"for a while", Terms{For: 15 * time.Minute}, 50, 15 * time.Minute, "until 2000-01-01T00:15:00Z"},
+		{"once", Terms{Times: 1}, 0, 0, "for this number of calls: 1"},
+		{"some times", Terms{Times: 3}, 2, 0, "for this number of calls: 3"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			q := open()
-			if a := granted(t, q, ask("1", "git", "push"), tt.terms); a != (Answer{Outcome: Approved, By: "ann"}) {
+			if a := granted(t, q, ask("1", "git", "push"), tt.terms); a.Outcome != Approved || a.By != "ann" || a.Inputs != "" || !strings.HasSuffix(a.Grant, tt.holds) {
 				t.Errorf("%s: the first is told %+v", tt.name, a)
 			}
 			for i := range tt.calls {

@@ -58,6 +58,7 @@ type Record struct {
 	Pattern  string   // AUTO_APPROVE: the pattern of the rule that matched; if empty, the rule itself
 	Reason   string   // DENY, REFUSALS: the reason
 	By       string   // APPROVE, DENY: the user who decided, if a person decided
+	Grant    string   // APPROVE: the grant that the person made, and how long it holds; empty: it held once
 	Inputs   string   // APPROVE: the digest of the files, if it holds only while they are unchanged
 	More     bool     // APPROVE: the question was about more than the arguments
 	Preview  string   // REQUEST: the arguments that are added for a preview, quoted for a shell; empty: none runs

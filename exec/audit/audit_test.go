@@ -174,6 +174,9 @@ func TestRedact(t *testing.T) {
 	} {
 		write(t, l, Start, args...)
 	}
+	if err := l.Write(Record{Kind: Approve, Args: []string{"gh"}, By: "grant 00ff: gh ghp_abc <number>", Grant: "00ff: gh ghp_abc <number>"}); err != nil {
+		t.Fatal(err)
+	}
 	all := lines(t, path)
 	if text := strings.Join(all, "\n"); strings.Contains(text, "ghp_") || strings.Contains(text, "1234 ") {
 		t.Errorf("it is written all the same: %s", text)

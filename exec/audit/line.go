@@ -29,48 +29,56 @@ func body(info SessionInfo, r Record, redact []*regexp.Regexp) string {
 	field(&b, "agent", info.Agent)
 	command(&b, r.Args, redact, maxShown(r.Kind))
 	field(&b, "request", r.Request)
+	kindFields(&b, r, redact)
+	return b.String()
+}
+
+// kindFields appends the fields of the kind of r.
+func kindFields(b *strings.Builder, r Record, redact []*regexp.Regexp) {
 	switch r.Kind {
 	case Request, Start:
-		field(&b, "rule", r.Rule)
-		field(&b, "path", r.Path)
-		field(&b, "cwd", r.Dir)
+		field(b, "rule", r.Rule)
+		field(b, "path", r.Path)
+		field(b, "cwd", r.Dir)
 		if r.Preview != "" {
-			field(&b, "preview", r.Preview)
+			field(b, "preview", r.Preview)
 		}
 	case AutoApprove:
 		if r.Pattern == "" {
 			r.Pattern = r.Rule
 		}
-		field(&b, "rule", r.Rule)
-		text(&b, "pattern", r.Pattern)
+		field(b, "rule", r.Rule)
+		text(b, "pattern", r.Pattern)
 	case Approve:
-		field(&b, "rule", r.Rule)
-		text(&b, "user", r.By)
+		field(b, "rule", r.Rule)
+		text(b, "user", hide(r.By, redact)) // a grant whose argument varies has the command
+		if r.Grant != "" {
+			text(b, "grant", hide(r.Grant, redact))
+		}
 		if r.Inputs != "" {
-			field(&b, "inputs", r.Inputs)
+			field(b, "inputs", r.Inputs)
 		}
 		if r.More {
 			b.WriteString(" more=yes")
 		}
 	case Timeout, Cancel:
-		field(&b, "rule", r.Rule)
+		field(b, "rule", r.Rule)
 	case Deny:
-		field(&b, "rule", r.Rule)
+		field(b, "rule", r.Rule)
 		if r.By != "" {
-			text(&b, "user", r.By)
+			text(b, "user", r.By)
 		}
-		reason(&b, r.Reason)
+		reason(b, r.Reason)
 	case Refusals:
-		fmt.Fprintf(&b, " count=%d", r.Count)
-		field(&b, "since", r.Since.UTC().Format(time.RFC3339))
-		reason(&b, r.Reason)
+		fmt.Fprintf(b, " count=%d", r.Count)
+		field(b, "since", r.Since.UTC().Format(time.RFC3339))
+		reason(b, r.Reason)
 	case Complete:
 		if r.Signal != "" {
-			field(&b, "signal", r.Signal)
+			field(b, "signal", r.Signal)
 		}
-		fmt.Fprintf(&b, " exit=%d duration=%.3fs", r.Exit, max(r.Duration, 0).Round(time.Millisecond).Seconds())
+		fmt.Fprintf(b, " exit=%d duration=%.3fs", r.Exit, max(r.Duration, 0).Round(time.Millisecond).Seconds())
 	}
-	return b.String()
 }
 
 // field appends name=value. A plain word is written as it is, an empty value as -, other values are
@@ -108,7 +116,7 @@ const (
 	// replaced by its beginning, its length and its SHA-256.
 	maxArg = 1 << 10
 	// maxCommand is the maximum number of bytes of the command in the main record of a request.
-	// maxEcho is the maximum in the other records of the request. A longer command is replaced by
+	// maxRepeated is the maximum in the other records of the request. A longer command is replaced by
 	// its beginning, its length and its SHA-256, so that different commands have different records.
 	maxCommand, maxRepeated = 16 << 10, 1 << 10
 	// maxReason is the maximum number of bytes of a reason.
@@ -127,14 +135,19 @@ func maxShown(k Kind) int {
 // redacted replaces the matches of the patterns of Options.Redact.
 const redacted = "[redacted]"
 
+// hide returns s without the matches of the patterns.
+func hide(s string, redact []*regexp.Regexp) string {
+	for _, re := range redact {
+		s = re.ReplaceAllLiteralString(s, redacted)
+	}
+	return s
+}
+
 // command appends args quoted for a shell, in at most limit bytes. If the text is not the whole
 // command, the length and the SHA-256 of the whole command follow.
 func command(b *strings.Builder, args []string, redact []*regexp.Regexp, limit int) {
 	whole := shellescape.QuoteCommand(args)
-	shown := whole
-	for _, re := range redact {
-		shown = re.ReplaceAllLiteralString(shown, redacted)
-	}
+	shown := hide(whole, redact)
 	if shown == whole { // redaction may have removed quotes
 		shown = short(args)
 	}

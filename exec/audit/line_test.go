@@ -29,6 +29,8 @@ func TestLine(t *testing.T) {
 			`AUTO_APPROVE` + who + `"docker ps" request=00ff rule=auto.0 pattern="^docker ps.*$"`},
 		{"approve", Record{Kind: Approve, Args: []string{"git"}, Rule: "r", By: "ann"},
 			`APPROVE` + who + `"git" request=00ff rule=r user="ann"`},
+		{"a grant", Record{Kind: Approve, Args: []string{"git"}, Rule: "r", By: "ann", Grant: "00ee until the session ends: git <number>"},
+			`APPROVE` + who + `"git" request=00ff rule=r user="ann" grant="00ee until the session ends: git <number>"`},
 		{"deny", Record{Kind: Deny, Args: []string{"rm"}, Reason: `say "no"`},
 			`DENY` + who + `"rm" request=00ff rule=- reason="say \"no\""`},
 		{"denied by somebody", Record{Kind: Deny, Args: []string{"rm"}, Rule: "r", By: "ann", Reason: "no"},

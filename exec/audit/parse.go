@@ -204,6 +204,8 @@ func (e *Entry) ownField(name string) *string {
 		return &e.Dir
 	case "user":
 		return &e.By
+	case "grant":
+		return &e.Grant
 	case "preview":
 		return &e.Preview
 	case "inputs":

@@ -20,13 +20,13 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// reminderInterval is how often a waiting caller is reminded that a person has to answer.
+// reminderInterval is the interval of the reminders to a waiting caller that a person has to answer.
 const reminderInterval = time.Minute
 
 // maxShown is the maximum size in bytes of the texts of one request that a person is shown.
 const maxShown = 64 << 10
 
-// size returns how much text args are to a reader. An empty argument is a line, too.
+// size returns the amount of text in args for a reader. An empty argument is a line, too.
 func size(args []string) (n int) {
 	for _, arg := range args {
 		n += len(arg) + 1
@@ -56,7 +56,7 @@ func (x asking) ask(ctx context.Context) (bool, error) {
 		return false, errors.Join(x.denyBy(ctx, x.w, d.Answer()), x.end(denied(x.req, x.w, d.Answer())))
 	}
 	if grant, ok := x.granted(&ask); ok {
-		return x.approved(grant.By(), grant.Unchanged.Digest())
+		return x.approved(approval.Answer{By: grant.By(), Inputs: grant.Unchanged.Digest()})
 	}
 	if !x.server.refused.limitQuestions(ctx) {
 		err := x.deny(ctx, x.w, "it was given up before anybody was asked")
@@ -87,7 +87,7 @@ func (x asking) askPerson(ctx context.Context, ask approval.Question) (bool, err
 	case a.Outcome == approval.Approved && a.Inputs != "" && x.w.findInputs(x.req, &ask) != a.Inputs:
 		return false, errRedecide // they changed meanwhile: the question shows how
 	case a.Outcome == approval.Approved:
-		return x.approved(a.By, a.Inputs)
+		return x.approved(a)
 	case a.Outcome == approval.Cancelled && context.Cause(patience) == errRedecide && ctx.Err() == nil:
 		return false, errRedecide
 	case a.Outcome == approval.Cancelled:
@@ -118,9 +118,11 @@ func (x asking) unanswered() (bool, error) {
 	return false, errors.Join(x.w.note(x.req, audit.Record{Kind: audit.Timeout}), x.end(unanswered(x.req, x.w)))
 }
 
-// approved records who approved the request, and the digest of the files on which that depends. A request whose approval cannot be recorded does not run.
-func (x asking) approved(by, files string) (bool, error) {
-	if err := x.w.note(x.req, audit.Record{Kind: audit.Approve, By: by, Inputs: files, More: x.req.MoreThanArgs || x.w.v.MoreThanArgs()}); err != nil {
+// approved records who approved the request, the grant that was made with it, and the digest of the files on which that
+// depends. A request whose approval cannot be recorded does not run.
+func (x asking) approved(a approval.Answer) (bool, error) {
+	r := audit.Record{Kind: audit.Approve, By: a.By, Grant: a.Grant, Inputs: a.Inputs, More: x.req.MoreThanArgs || x.w.v.MoreThanArgs()}
+	if err := x.w.note(x.req, r); err != nil {
 		return false, x.fail(err)
 	}
 	return true, nil

@@ -3,6 +3,7 @@
 package call
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -31,9 +32,7 @@ var cleanVars = map[string]bool{
 // caller's permitted variables, then those of the policy, and PWD as the held directory.
 func environ(host, caller, pass []string, want policy.Env, pwd string) []string {
 	set := callerVars(caller, pass)
-	for name, value := range want.Set {
-		set[name] = value
-	}
+	maps.Copy(set, want.Set)
 	set["PWD"] = pwd
 	env := make([]string, 0, len(host)+len(set))
 	for _, kv := range host {

@@ -22,14 +22,14 @@ type gitTurns struct {
 	freed    chan struct{} // closed when another command leaves, or nil
 }
 
-// turnTimeout is how long a command waits for others. A container can make those run for ever.
+// turnTimeout limits the time for which a command waits for others, which a container can make run for ever.
 const turnTimeout = 5 * time.Second
 
 var errGitBusy = errors.New("another git command of this session runs, and one of the two may change the index or the configuration: try again when it has ended")
 
 // take waits until a command of the kind o may run. release may be called more than once.
 func (t *gitTurns) take(ctx context.Context, o git.Overlap) (release func(), err error) {
-	if o == git.Beside {
+	if o == git.Independent {
 		return func() {}, nil
 	}
 	late := time.NewTimer(turnTimeout)
@@ -85,7 +85,7 @@ func (t *gitTurns) leave(o git.Overlap) {
 func overlap(p *policy.Policy, name string, v *policy.Verdict) git.Overlap {
 	gitDir := p.Rules[name].GitDir
 	if gitDir == "" || v.Place.Contained() || !isGit(name) && !isGit(filepath.Base(v.Command.Path)) {
-		return git.Beside
+		return git.Independent
 	}
 	return git.Overlaps(v.Args, gitDir == policy.GitHost)
 }

@@ -32,9 +32,9 @@ func TestGitTurns(t *testing.T) {
 			t.Errorf("it does not wait: %v", err)
 		}
 	}
-	first, second := take(gone, git.Looks), take(gone, git.Looks)
+	first, second := take(gone, git.EntersSubmodules), take(gone, git.EntersSubmodules)
 	refused(git.Changes)
-	take(gone, git.Beside)()
+	take(gone, git.Independent)()
 	first()
 	first() // which ends no other's turn
 	refused(git.Changes)
@@ -45,8 +45,8 @@ func TestGitTurns(t *testing.T) {
 	}()
 	second()
 	alone := <-waits
-	refused(git.Looks)
+	refused(git.EntersSubmodules)
 	refused(git.Changes)
 	alone()
-	take(gone, git.Looks)()
+	take(gone, git.EntersSubmodules)()
 }

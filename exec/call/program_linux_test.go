@@ -63,7 +63,7 @@ func TestFindProgram(t *testing.T) {
 	if err := find(write(filepath.Join(bin, "by-name"), "#!/usr/bin/env python3\n"), map[string]string{"PATH": work}); err != nil {
 		t.Errorf("what is found outside of the mount, if at all: %v", err)
 	}
-	dirs.Also([]mount.Point{{Source: bin}})
+	dirs.AddWritable([]mount.Point{{Source: bin}})
 	sc := *s.State()
 	s.SetState(&sc)
 	if err := find(filepath.Join(bin, "by-name"), nil); err == nil {

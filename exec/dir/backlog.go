@@ -4,14 +4,14 @@ package dir
 
 import "os"
 
-// Backlog counts the unread bytes of a file to which one side appends, and from which the other reads. It frees the disk
-// space of parts that were read.
+// Backlog counts the unread bytes of a file to which one side appends, and which the other side reads. It frees the disk
+// space of the parts that were read.
 type Backlog struct {
 	freed int64 // bytes at the beginning whose disk space is free
 }
 
-// Waits returns how many bytes of f are on the disk. The first read bytes of f were read.
-func (b *Backlog) Waits(f *os.File, read int64) (int64, error) {
+// DiskBytes returns the number of bytes of f that occupy the disk. read is the number of bytes that were read.
+func (b *Backlog) DiskBytes(f *os.File, read int64) (int64, error) {
 	fi, err := f.Stat()
 	if err != nil {
 		return 0, err

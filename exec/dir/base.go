@@ -10,7 +10,7 @@ import (
 )
 
 // Base is a directory of the host, held open, with shared directories below it. If somebody replaces it, or a directory
-// above it, the shared directories still are below the held one.
+// above it, the shared directories are still below the held one.
 type Base struct {
 	fd   int
 	path string // as given to OpenBase, for messages
@@ -24,7 +24,7 @@ func OpenBase(path string) (*Base, error) {
 		return nil, fmt.Errorf("hold directory %s: %w", strconv.QuoteToASCII(path), err)
 	}
 	b := &Base{fd: fd, path: path}
-	if b.real, err = realOf(fd); err != nil {
+	if b.real, err = pathOf(fd); err != nil {
 		return nil, errors.Join(fmt.Errorf("hold directory %s: %w", strconv.QuoteToASCII(path), err), b.Close())
 	}
 	return b, nil
@@ -37,7 +37,7 @@ func ReopenBase(real, key string) (*Base, error) {
 		return nil, err
 	}
 	defer closeFD(root)
-	fd, err := openSource(root, path.Join(".", real))
+	fd, err := openAcrossMounts(root, path.Join(".", real))
 	if err != nil {
 		return nil, fmt.Errorf("hold directory %s: %w", strconv.QuoteToASCII(real), err)
 	}
@@ -54,10 +54,10 @@ func (b *Base) Real() string { return b.real }
 // Key identifies the directory on this host, whatever its name.
 func (b *Base) Key() (string, error) { return sharedKey(b.fd) }
 
-// Named reports whether the directory still has the path that it had when it was opened. It asks the kernel and follows no
-// link.
-func (b *Base) Named() bool {
-	now, err := realOf(b.fd)
+// InPlace reports whether the directory still has the path that it had when it was opened. It asks the kernel, and
+// follows no link.
+func (b *Base) InPlace() bool {
+	now, err := pathOf(b.fd)
 	return err != nil || now == b.real
 }
 
@@ -75,17 +75,17 @@ func (b *Base) Make(rest string, access Access) (*SharedDir, error) {
 // Open is like Make, but makes no directory.
 func (b *Base) Open(rest string) (*SharedDir, error) {
 	rest = path.Clean(rest)
-	fd, err := openSource(b.fd, rest)
+	fd, err := openAcrossMounts(b.fd, rest)
 	if err != nil {
 		return nil, fmt.Errorf("open directory %s: %w", strconv.QuoteToASCII(path.Join(b.path, rest)), err)
 	}
 	return b.sharedDir(fd, rest, nil)
 }
 
-// sharedDir returns the SharedDir of the directory fd. It holds the base by a descriptor of its own: b may be closed
-// before it.
+// sharedDir returns the SharedDir of the directory fd. It has its own descriptor of the base, so that b may be closed
+// first.
 func (b *Base) sharedDir(fd int, rest string, steps []Step) (*SharedDir, error) {
-	own, err := openSource(b.fd, ".")
+	own, err := openAcrossMounts(b.fd, ".")
 	if err != nil {
 		return nil, errors.Join(err, closeFD(fd))
 	}

@@ -32,14 +32,14 @@ func TestBaseReplaced(t *testing.T) {
 	}
 	defer shared.Close()
 	key, err := b.Key()
-	if again, aerr := ReopenBase(b.Real(), key); err != nil || aerr != nil || !b.Named() || !shared.Named() || again.Close() != nil {
-		t.Fatalf("before: %v, %v, base named: %t, shared named: %t", err, aerr, b.Named(), shared.Named())
+	if again, aerr := ReopenBase(b.Real(), key); err != nil || aerr != nil || !b.InPlace() || !shared.InPlace() || again.Close() != nil {
+		t.Fatalf("before: %v, %v, base named: %t, shared named: %t", err, aerr, b.InPlace(), shared.InPlace())
 	}
 	if err := errors.Join(os.Rename(at, at+".old"), os.Symlink(victim, at)); err != nil {
 		t.Fatal(err)
 	}
-	if b.Named() || shared.Named() {
-		t.Errorf("after: base named: %t, shared named: %t, want neither", b.Named(), shared.Named())
+	if b.InPlace() || shared.InPlace() {
+		t.Errorf("after: base named: %t, shared named: %t, want neither", b.InPlace(), shared.InPlace())
 	}
 	if _, err := ReopenBase(b.Real(), key); err == nil {
 		t.Error("HoldAgain followed a link")
@@ -71,13 +71,13 @@ func TestSharedThroughLink(t *testing.T) {
 	for _, rest := range []string{"requests", "requests/make"} {
 		b, at, _ := newShared(t)
 		name := filepath.Join(strings.TrimSuffix(at, "requests/make"), rest)
-		if !b.Named() {
+		if !b.InPlace() {
 			t.Fatal("a new one has no name")
 		}
 		if err := errors.Join(os.Rename(name, name+".old"), os.Symlink(filepath.Base(name)+".old", name)); err != nil {
 			t.Fatal(err)
 		}
-		if b.Named() {
+		if b.InPlace() {
 			t.Errorf("a link in place of %s counts", rest)
 		}
 	}
@@ -146,7 +146,7 @@ func TestMakeLeavesUmask(t *testing.T) {
 	}
 }
 
-// TestSetMode changes the mode of the directory that was made, and not of one that replaced it.
+// TestSetMode checks that setMode changes the mode of the new directory, but not of one that replaced it.
 func TestSetMode(t *testing.T) {
 	at := t.TempDir()
 	if err := errors.Join(os.Mkdir(at+"/new", 0o700), os.MkdirAll(at+"/other/x", 0o700)); err != nil {

@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// closeTimeout is how long a system call in InterruptibleClose may wait.
+// closeTimeout is the time after which a system call in InterruptibleClose is interrupted.
 const closeTimeout = 20 * time.Millisecond
 
-// maxClosing limits the threads in InterruptibleClose. Without it, ten thousand connections that close at once would each
-// lock a thread.
+// maxClosing limits the threads in InterruptibleClose. Otherwise, ten thousand connections that close at the same time
+// would each lock a thread.
 const maxClosing = 16
 
 // freeSlots are the indexes in closingThreads.slots that no thread uses.
@@ -26,13 +26,13 @@ var freeSlots = func() chan int {
 	return free
 }()
 
-// closingThreads are the threads in InterruptibleClose. Their number is fixed, so that a read that goes through
-// InterruptibleClose allocates nothing and a small stack is enough: thousands of readers wait.
+// closingThreads are the threads in InterruptibleClose. Their number is fixed, so that InterruptibleClose allocates
+// nothing and needs little stack: thousands of readers wait in it.
 var closingThreads struct {
 	mu      sync.Mutex // guards the fields below
 	slots   [maxClosing]closingThread
 	used    int
-	watched bool // by a goroutine
+	watched bool // interruptClosing runs
 }
 
 // closingThread is a thread in InterruptibleClose; tid 0: none.
@@ -53,14 +53,14 @@ func setClosing(slot int, t closingThread) {
 	closingThreads.used++
 	if !closingThreads.watched {
 		closingThreads.watched = true
-		// ends when no thread is in InterruptibleClose.
+		// Ends when no thread is in InterruptibleClose.
 		go interruptClosing()
 	}
 }
 
-// InterruptibleClose runs do, which may close the last copy of a descriptor that a container has made. Such a close waits
-// as long as the container wants: for a TCP socket, until SO_LINGER is over (socket(7)). A signal ends the wait, and the
-// descriptor is closed nevertheless.
+// InterruptibleClose runs do, which may close the last copy of a descriptor that a container has made. The container
+// controls how long such a close waits: for a TCP socket, until SO_LINGER is over (socket(7)). A signal ends the wait, and
+// the descriptor is closed nevertheless.
 func InterruptibleClose(do func()) {
 	slot := <-freeSlots
 	defer func() { freeSlots <- slot }()
@@ -71,8 +71,8 @@ func InterruptibleClose(do func()) {
 	setClosing(slot, closingThread{})
 }
 
-// interruptClosing signals the threads that are in InterruptibleClose for too long, again and again: each may make many
-// system calls that wait.
+// interruptClosing signals the threads that are in InterruptibleClose for too long. It does so repeatedly, because each
+// may make several system calls that wait.
 func interruptClosing() {
 	tick := time.NewTicker(closeTimeout)
 	defer tick.Stop()

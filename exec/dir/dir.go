@@ -31,26 +31,25 @@ type Dir struct {
 // Open holds a directory of the host that the host itself named, and in which a command can start.
 func Open(path string) (*Dir, error) { return openHost(path) }
 
-// Hold holds the directory that path leads to now, through links too. It asks for no permission on the
-// directory itself.
+// Hold holds the directory to which path leads now, also through links. It needs no permission on the directory itself.
 func Hold(path string) (*Dir, error) {
 	fd, err := openRoot(path)
 	return held(fd, path, err)
 }
 
-// Borrow returns a Dir for a descriptor that somebody else closes.
+// Borrow returns a Dir for a descriptor that the caller closes.
 func Borrow(fd int) *Dir { return &Dir{fd: fd} }
 
-// HoldBelow holds the directory rest below d, through no symbolic link. Mount points may be on the way.
+// HoldBelow holds the directory rest below d. It follows no symbolic link, but crosses mount points.
 func (d *Dir) HoldBelow(rest string) (*Dir, error) {
-	fd, err := openSource(d.fd, rest)
+	fd, err := openAcrossMounts(d.fd, rest)
 	return held(fd, filepath.Join(d.path, rest), err)
 }
 
-// HoldInRoot holds the directory name in the file tree of which d is the root directory. Links lead where
-// they lead in that tree.
+// HoldInRoot holds the directory name below d, the root directory of a container. It resolves links as the container
+// does.
 func (d *Dir) HoldInRoot(name string) (*Dir, error) {
-	fd, err := openInside(d.fd, name)
+	fd, err := openInRoot(d.fd, name)
 	return held(fd, filepath.Join(d.path, name), err)
 }
 
@@ -62,11 +61,11 @@ func held(fd int, path string, err error) (*Dir, error) {
 	return &Dir{fd: fd, path: path}, nil
 }
 
-// OpenBelow holds the directory rest below d, through no symbolic link and into no other mount. A command
-// can start in it.
+// OpenBelow holds the directory rest below d, in which a command can start. It follows no symbolic link, and crosses no
+// mount point.
 func (d *Dir) OpenBelow(rest string) (*Dir, error) { return openBelow(d.fd, rest) }
 
-// File holds the entry name of d, whatever it is but a link or another mount.
+// File holds the entry name of d, of any kind except a link or another mount.
 func (d *Dir) File(name string) (*File, error) {
 	f, err := openFile(d.fd, name)
 	if err == nil {
@@ -75,16 +74,16 @@ func (d *Dir) File(name string) (*File, error) {
 	return f, err
 }
 
-// AsFile returns d as a File, which is to be closed instead of d.
+// AsFile returns d as a File. Close the File instead of d.
 func (d *Dir) AsFile() *File {
 	return &File{fd: d.fd, name: filepath.Base(d.path), path: d.path, mode: os.ModeDir}
 }
 
-// Covered returns an error unless something is mounted over the entry name below d, without a link on the way.
+// Covered returns an error unless something is mounted over the entry name below d. It follows no link.
 func (d *Dir) Covered(name string) error { return covered(d.fd, name) }
 
 // Has reports whether the entry name of d is the directory inner.
-func (d *Dir) Has(name string, inner *Dir) bool { return holds(d.fd, name, inner.fd) }
+func (d *Dir) Has(name string, inner *Dir) bool { return isEntry(d.fd, name, inner.fd) }
 
 // FD returns the descriptor, which d still owns. It can be used as /proc/self/fd/N and for openat(2), but not be read.
 func (d *Dir) FD() int { return d.fd }

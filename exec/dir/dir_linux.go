@@ -38,21 +38,21 @@ func openHost(path string) (*Dir, error) {
 	return &Dir{fd: fd, path: name}, nil
 }
 
-// openSource holds the directory rest below root, through no symbolic link. Mount points may be on the way: the user
-// chose the sources of mounts.
-func openSource(root int, rest string) (int, error) {
+// openAcrossMounts holds the directory rest below root. It follows no symbolic link, but crosses mount points, because
+// the user chose the sources of mounts.
+func openAcrossMounts(root int, rest string) (int, error) {
 	return resolve(root, rest, unix.RESOLVE_BENEATH|unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_NO_MAGICLINKS)
 }
 
-// openInside holds the directory name of another container with the root directory root. Links lead where they lead in
-// that container.
-func openInside(root int, name string) (int, error) {
+// openInRoot holds the directory name below root, the root directory of a container. It resolves links as the container
+// does.
+func openInRoot(root int, name string) (int, error) {
 	return resolve(root, name, unix.RESOLVE_IN_ROOT|unix.RESOLVE_NO_MAGICLINKS)
 }
 
 // covered returns an error unless something is mounted over the entry name below dir. It follows no link.
 func covered(dir int, name string) error {
-	above, err := openSource(dir, path.Dir(name))
+	above, err := openAcrossMounts(dir, path.Dir(name))
 	if err != nil {
 		return err
 	}
@@ -84,21 +84,17 @@ func openBelow(root int, rest string) (*Dir, error) {
 	return &Dir{fd: fd, path: path}, nil
 }
 
-// holds reports whether the entry name of the directory dir is the directory inner.
-func holds(dir int, name string, inner int) bool {
+// isEntry reports whether the entry name of the directory dir is the directory inner.
+func isEntry(dir int, name string, inner int) bool {
 	fd, err := retry(func() (int, error) { return unix.Openat(dir, name, openFlags|unix.O_NOFOLLOW, 0) })
 	if err != nil {
 		return false
 	}
 	defer unix.Close(fd)
-	var a, b unix.Stat_t
-	if unix.Fstat(fd, &a) != nil || unix.Fstat(inner, &b) != nil {
-		return false
-	}
-	return a.Dev == b.Dev && a.Ino == b.Ino
+	return Same(fd, inner)
 }
 
-// inspect returns the path of the directory fd, or why no command can start in it.
+// inspect returns the path of the directory fd, or the reason why no command can start in it.
 func inspect(fd int) (string, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
@@ -111,14 +107,15 @@ func inspect(fd int) (string, error) {
 	if err := unix.Faccessat(fd, ".", unix.X_OK, unix.AT_EACCESS); err != nil {
 		return "", err
 	}
-	return name("/proc/self/fd/" + strconv.Itoa(fd))
+	return pathOf(fd)
 }
 
-// name reads a link. A buffer for the longest possible path would double the stack of each call while it runs.
-func name(link string) (string, error) {
+// pathOf returns the current path of the directory fd. A buffer for the longest possible path would double the stack of
+// each call while it runs.
+func pathOf(fd int) (string, error) {
 	for size := 256; ; size *= 4 {
 		buf := make([]byte, size)
-		n, err := unix.Readlink(link, buf)
+		n, err := unix.Readlink("/proc/self/fd/"+strconv.Itoa(fd), buf)
 		if err != nil {
 			return "", err
 		}
@@ -145,8 +142,7 @@ func resolve(root int, rest string, how uint64) (int, error) {
 	return fd, err
 }
 
-// walk is resolve without openat2: one element at a time, none of them a link, none of
-// them "..".
+// walk is resolve without openat2: it opens one element after the other, and none may be a link or "..".
 func walk(root int, rest string, how uint64) (int, error) {
 	dir, err := unix.Openat(root, ".", openFlags, 0)
 	if err != nil {

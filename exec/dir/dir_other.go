@@ -32,17 +32,17 @@ func openPlain(path string) (*os.File, error) {
 	return f, nil
 }
 
-func openRoot(string) (int, error)          { return -1, errSystem }
-func openHost(string) (*Dir, error)         { return nil, errSystem }
-func openBelow(int, string) (*Dir, error)   { return nil, errSystem }
-func openFile(int, string) (*File, error)   { return nil, errSystem }
-func openSource(int, string) (int, error)   { return -1, errSystem }
-func openInside(int, string) (int, error)   { return -1, errSystem }
-func covered(int, string) error             { return errSystem }
-func closeFD(int) error                     { return nil }
-func reopenFile(int, int) (*os.File, error) { return nil, errSystem }
-func holds(int, string, int) bool           { return false }
-func cloexecAll() error                     { return errSystem }
+func openRoot(string) (int, error)              { return -1, errSystem }
+func openHost(string) (*Dir, error)             { return nil, errSystem }
+func openBelow(int, string) (*Dir, error)       { return nil, errSystem }
+func openFile(int, string) (*File, error)       { return nil, errSystem }
+func openAcrossMounts(int, string) (int, error) { return -1, errSystem }
+func openInRoot(int, string) (int, error)       { return -1, errSystem }
+func covered(int, string) error                 { return errSystem }
+func closeFD(int) error                         { return nil }
+func reopenFile(int, int) (*os.File, error)     { return nil, errSystem }
+func isEntry(int, string, int) bool             { return false }
+func cloexecAll() error                         { return errSystem }
 
-// Same reports whether two descriptors are of one file.
+// Same reports whether two descriptors refer to one file.
 func Same(int, int) bool { return false }

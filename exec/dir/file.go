@@ -10,8 +10,8 @@ import (
 	"strconv"
 )
 
-// File is a file of the host that a container can change, held but not opened. Holding it calls no driver and follows no
-// link.
+// File is a file of the host that a container can change. It is held by an O_PATH descriptor, which calls no driver and
+// follows no link.
 type File struct {
 	fd   int
 	name string
@@ -19,16 +19,16 @@ type File struct {
 	mode os.FileMode
 }
 
-// Name returns the last element of its path.
+// Name returns the last element of the path.
 func (f *File) Name() string { return f.name }
 
-// Path returns its path on the host, which may lead to another file later.
+// Path returns the path on the host, which may lead to another file later.
 func (f *File) Path() string { return f.path }
 
-// IsDir reports whether it is a directory.
+// IsDir reports whether the file is a directory.
 func (f *File) IsDir() bool { return f.mode.IsDir() }
 
-// Regular reports whether it is a regular file.
+// Regular reports whether the file is a regular file.
 func (f *File) Regular() bool { return f.mode.IsRegular() }
 
 // Open opens a regular file for reading; the caller closes it.
@@ -39,8 +39,8 @@ func (f *File) Open() (*os.File, error) {
 	return reopenFile(f.fd, os.O_RDONLY)
 }
 
-// OpenPlain opens the plain file path, in a directory that a container may write, for reading. It does not follow a link,
-// open a device, or wait for a pipe.
+// OpenPlain opens the regular file path, in a directory that a container may write, for reading. It does not follow a
+// link, open a device, or wait for a pipe.
 func OpenPlain(path string) (*os.File, error) {
 	f, err := openPlain(path)
 	if err != nil {

@@ -60,10 +60,10 @@ func openPlain(path string) (*os.File, error) {
 	return reopenFile(fd, os.O_RDONLY)
 }
 
-// reopenFlags are for opening a held file: without waiting, and as no terminal.
+// reopenFlags are for opening a held file: the open does not wait, and a terminal does not become the controlling one.
 const reopenFlags = unix.O_NONBLOCK | unix.O_NOCTTY
 
-// reopenFile opens the regular file that fd holds, without waiting: the holder of a lease may take 45 s to give it up, and
+// reopenFile opens the regular file that fd holds. It does not wait for a lease, whose holder may keep it for 45 s and
 // would block a thread for each call meanwhile (fcntl(2)).
 func reopenFile(fd, how int) (*os.File, error) {
 	return os.OpenFile("/proc/self/fd/"+strconv.Itoa(fd), how|reopenFlags, 0)

@@ -15,7 +15,7 @@ import (
 
 // makeBelow opens rest below base one element at a time, and makes missing directories.
 func makeBelow(base *Base, rest string, access Access) (int, []Step, error) {
-	at, err := openSource(base.fd, ".")
+	at, err := openAcrossMounts(base.fd, ".")
 	if err != nil || rest == "." {
 		return at, nil, err
 	}
@@ -30,13 +30,13 @@ func makeBelow(base *Base, rest string, access Access) (int, []Step, error) {
 		default:
 			mode = 0o711
 		}
-		next, err := makeOne(at, name, mode)
+		next, err := makeEntry(at, name, mode)
 		unix.Close(at)
 		if err != nil {
 			return -1, nil, err
 		}
 		at = next
-		step, err := stepOf(at)
+		step, err := describeStep(at)
 		if err != nil {
 			unix.Close(at)
 			return -1, nil, err
@@ -47,7 +47,7 @@ func makeBelow(base *Base, rest string, access Access) (int, []Step, error) {
 	return at, steps, nil
 }
 
-func stepOf(fd int) (Step, error) {
+func describeStep(fd int) (Step, error) {
 	var st unix.Stat_t
 	err := unix.Fstat(fd, &st)
 	mode := fs.FileMode(st.Mode & 0o777)
@@ -57,7 +57,7 @@ func stepOf(fd int) (Step, error) {
 	return Step{UID: int(st.Uid), Mode: mode}, err
 }
 
-func makeOne(at int, name string, mode uint32) (int, error) {
+func makeEntry(at int, name string, mode uint32) (int, error) {
 	if name == ".." {
 		return -1, unix.EXDEV
 	}
@@ -77,8 +77,8 @@ func makeOne(at int, name string, mode uint32) (int, error) {
 	return fd, err
 }
 
-// setMode sets the mode of a directory that was just made. It does not change the umask, which also holds for commands
-// that start now. Another directory may have replaced the new one: only an empty directory gets the mode.
+// setMode sets the mode of a directory that was just made. It does not change the umask, which commands that start now
+// would inherit. Another directory may have replaced the new one: only an empty directory gets the mode.
 func setMode(fd int, mode uint32) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil || st.Mode&0o777 == mode {

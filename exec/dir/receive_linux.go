@@ -17,8 +17,8 @@ import (
 // Kind is the kind of a descriptor that a container sent.
 type Kind byte
 
-// The kinds. No file system server is behind an anonymous pipe, a socket or a terminal: inspecting or closing one cannot
-// block on it.
+// The kinds. Other may need a file system server, for example of FUSE, which can block its inspection and close. The
+// other kinds cannot block.
 const (
 	Other Kind = iota
 	Pipe
@@ -26,8 +26,8 @@ const (
 	Terminal
 )
 
-// KindOf returns the kind of fd. It calls no driver and no file system: a container can serve one itself, and never
-// answer.
+// KindOf returns the kind of fd. It calls no driver and no file system, because a container can serve a file system and
+// never answer.
 func KindOf(fd int) Kind {
 	var buf [64]byte
 	n, err := unix.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd), buf[:])
@@ -61,11 +61,11 @@ const maxBlockedCloses = 64
 // blockedCloses is the number of closes that wait for a file system server.
 var blockedCloses atomic.Int32
 
-// MayReceive reports whether descriptors are still accepted: not if too many closes wait.
+// MayReceive reports whether descriptors are accepted now: false if too many closes wait.
 func MayReceive() bool { return blockedCloses.Load() < maxBlockedCloses }
 
-// Receive calls receive, which returns descriptors that a container sent. It closes those of kind Other, and then returns
-// an error. The caller closes the others, also if there is an error.
+// Receive calls receive, which returns descriptors that a container sent. It closes those of kind Other, and returns an
+// error if there are any. The caller closes the rest, even then.
 //
 // The close of a file waits until its file system answers, and no signal ends the wait
 // (FUSE_FLUSH, fuse(4)). A child that is forked meanwhile would close its own copy at execve(2), with the fork lock
@@ -93,8 +93,8 @@ func discard(fd int) {
 		return
 	}
 	blockedCloses.Add(1)
-	// ends when the server of the file answers, at the latest when the container has ended. Nothing waits for it, because
-	// the server need not answer; maxBlockedCloses limits how many there are.
+	// Ends when the server of the file answers, at the latest when the container has ended. Nothing waits for it, because
+	// the server may not answer before; maxBlockedCloses limits the number of these goroutines.
 	go func() {
 		defer blockedCloses.Add(-1)
 		unix.Dup3(ends[0], fd, unix.O_CLOEXEC) // it replaces fd at once, and then closes the file

@@ -4,7 +4,7 @@ package dir
 
 import "golang.org/x/sys/unix"
 
-// Same reports whether two descriptors are of one file. It calls no file system.
+// Same reports whether two descriptors refer to one file. It calls no file system.
 func Same(a, b int) bool {
 	var sa, sb unix.Statx_t
 	const want = unix.STATX_INO

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// SharedDir is a directory, held open, in which others may make any entries. Its entries are reached only by names below
-// the held directory: no link is followed, no device or pipe is opened, and no file is made outside. A name has one
-// element: a caller that gets it from the directory checks it first. It has a method for each operation on an entry, like
-// os.Root, and so more methods than other types.
+// SharedDir is a directory, held open, in which other users and containers may make any entries. Entries are reached only
+// by names below the held directory: no link is followed, no device or pipe is opened, and no file is made outside. A name
+// is one path element: the caller checks names that it has not chosen. Like os.Root, the type has a method for each
+// operation, and so more methods than other types.
 type SharedDir struct {
 	fd    int
 	base  *Base  // its own
@@ -79,9 +79,9 @@ func (d *SharedDir) Path() string { return d.path }
 // FDPath returns a path of the held directory that is valid in this process only.
 func (d *SharedDir) FDPath() string { return "/proc/self/fd/" + strconv.Itoa(d.fd) }
 
-// Named reports whether the directory still has its name below its base, and the base its path: neither was deleted,
+// InPlace reports whether the directory still has its name below its base, and the base its path: neither was deleted,
 // moved or replaced. No link is followed.
-func (d *SharedDir) Named() bool { return d.base.Named() && named(d.base.fd, d.rest, d.fd) }
+func (d *SharedDir) InPlace() bool { return d.base.InPlace() && inPlace(d.base.fd, d.rest, d.fd) }
 
 // Key identifies the directory on this host, whatever its name.
 func (d *SharedDir) Key() (string, error) { return sharedKey(d.fd) }
@@ -90,8 +90,8 @@ func (d *SharedDir) Key() (string, error) { return sharedKey(d.fd) }
 // false if it may not inspect the process.
 func (d *SharedDir) OpenedBy(pid int) bool { return openedBy(d.fd, pid) }
 
-// Mod returns when an entry was last added or removed. The owner of the directory can set that time.
-func (d *SharedDir) Mod() (time.Time, error) { return sharedModTime(d.fd) }
+// ModTime returns when an entry was last added or removed. The owner of the directory can set that time.
+func (d *SharedDir) ModTime() (time.Time, error) { return sharedModTime(d.fd) }
 
 // Names calls visit with each name in the directory until visit returns false.
 func (d *SharedDir) Names(visit func(name string) bool) error {
@@ -145,8 +145,8 @@ func (d *SharedDir) Open(name string) (*os.File, Entry, error) { return d.open(n
 // Append opens the regular file name for writing at its end; the caller closes it.
 func (d *SharedDir) Append(name string) (*os.File, Entry, error) { return d.append(name) }
 
-// Unnamed reports whether f, made by Create, was removed by somebody.
-func Unnamed(f *os.File) bool { return unnamed(f) }
+// Removed reports whether somebody has removed f, which Create made.
+func Removed(f *os.File) bool { return removed(f) }
 
 // Stat describes the entry name without opening it.
 func (d *SharedDir) Stat(name string) (Entry, error) { return d.stat(name) }

@@ -23,13 +23,10 @@ func sharedKey(fd int) (string, error) {
 
 func keyOf(st *unix.Stat_t) string { return fmt.Sprintf("%x-%x", st.Dev, st.Ino) }
 
-// realOf returns the current path of the directory fd.
-func realOf(fd int) (string, error) { return name("/proc/self/fd/" + strconv.Itoa(fd)) }
-
-// named reports whether rest below base is the directory inner. If that cannot be found out, for example without free
-// descriptors, it reports true.
-func named(base int, rest string, inner int) bool {
-	fd, err := openSource(base, rest)
+// inPlace reports whether rest below base is the directory inner. If it cannot open rest, for example because there are
+// no free descriptors, it reports true.
+func inPlace(base int, rest string, inner int) bool {
+	fd, err := openAcrossMounts(base, rest)
 	switch err {
 	case nil:
 		defer unix.Close(fd)
@@ -133,7 +130,7 @@ func (d *SharedDir) hold(name string) (int, Entry, error) {
 	return fd, e, nil
 }
 
-// read makes fewer system calls than os.ReadFile: each call by files waits for two reads.
+// read makes fewer system calls than os.ReadFile, because each call of the files carrier waits for two reads.
 func (d *SharedDir) read(name string, max int) ([]byte, Entry, error) {
 	held, e, err := d.hold(name)
 	if err != nil {
@@ -168,8 +165,8 @@ func (d *SharedDir) read(name string, max int) ([]byte, Entry, error) {
 	}
 }
 
-// create makes the file under its name if it belongs to owner from its beginning. Else it makes it under another name,
-// as write does.
+// create makes the file under its name if this process is its owner. Otherwise it first makes it under another name, as
+// write does.
 func (d *SharedDir) create(name string, owner Entry) (*os.File, error) {
 	if owner.UID < 0 || owner.UID == os.Geteuid() {
 		fd, err := d.exclusive(name)
@@ -201,7 +198,7 @@ func (d *SharedDir) replace(name string, text []byte, owner Entry) (fd int, err 
 	if err != nil {
 		return -1, err
 	}
-	give(fd, owner)
+	setOwner(fd, owner)
 	for len(text) > 0 && err == nil {
 		var n int
 		n, err = retry(func() (int, error) { return unix.Write(fd, text) })
@@ -244,9 +241,9 @@ func (d *SharedDir) exclusive(name string) (int, error) {
 	return -1, unix.EEXIST
 }
 
-// give makes owner the owner of a file. If this process may not do that, everybody gets access: the groups of owner are not
-// known.
-func give(fd int, owner Entry) {
+// setOwner makes owner the owner of a file. If this process may not do that, all users get access, because the groups of
+// owner are not known.
+func setOwner(fd int, owner Entry) {
 	euid := os.Geteuid()
 	switch {
 	case owner.UID < 0 || owner.UID == euid:
@@ -266,7 +263,7 @@ func setTime(f *os.File, mod time.Time) error {
 	return unix.Futimes(int(f.Fd()), []unix.Timeval{tv, tv})
 }
 
-func unnamed(f *os.File) bool {
+func removed(f *os.File) bool {
 	fi, err := f.Stat()
 	if err != nil {
 		return false

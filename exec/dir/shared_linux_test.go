@@ -37,7 +37,7 @@ func newShared(t *testing.T) (b *SharedDir, at, canary string) {
 	return b, filepath.Join(base, "requests/make"), canary
 }
 
-// untrustedFiles is what others can put under a name, for who comes after to read or to write.
+// untrustedFiles are the files that a container can create under a name that the host then reads or writes.
 var untrustedFiles = []struct {
 	name  string
 	plant func(path, canary string) error
@@ -58,7 +58,7 @@ var untrustedFiles = []struct {
 		}
 		return err
 	}},
-	// Of a driver that there is not: who opens it is told ENXIO. Who may not make one makes a pipe.
+	// No driver has this number, so opening it fails with ENXIO. Without permission to make devices, it is a pipe.
 	{name: "a device", plant: func(path, _ string) error {
 		if unix.Mknod(path, unix.S_IFCHR|0o666, int(unix.Mkdev(240, 77))) == nil {
 			return nil
@@ -75,7 +75,7 @@ var untrustedFiles = []struct {
 	}},
 }
 
-// 1 to 8: nothing that is untrustedFiles is read.
+// TestSharedReadsNothingUntrusted checks that Read reads none of untrustedFiles.
 //
 // Attacks 1, 2, 3, 4, 5, 6, 7, 8.
 func TestSharedReadsNothingUntrusted(t *testing.T) {
@@ -96,8 +96,8 @@ func TestSharedReadsNothingUntrusted(t *testing.T) {
 	}
 }
 
-// 14, 15: what is untrustedFiles where an answer is to be goes, unless it is a directory, and
-// nothing is written by it.
+// TestSharedWritesNowhereElse checks that Create replaces each of untrustedFiles, except a directory, and writes to no
+// other file.
 //
 // Attacks 14, 15.
 func TestSharedWritesNowhereElse(t *testing.T) {
@@ -135,7 +135,7 @@ func TestSharedWritesNowhereElse(t *testing.T) {
 	}
 }
 
-// 18: only what has the name goes, never what is in it or what it leads to.
+// TestSharedRemoves checks that Remove removes only the entry itself: no directory, and not the target of a link.
 //
 // Attack 18.
 func TestSharedRemoves(t *testing.T) {
@@ -156,7 +156,8 @@ func TestSharedRemoves(t *testing.T) {
 	}
 }
 
-// 16: the directory is held, whatever has its name, and none is made or opened through a link.
+// TestSharedIsHeld replaces the directory by a link: files are still made in the held directory, and no directory is
+// made or opened through a link.
 //
 // Attack 16.
 func TestSharedIsHeld(t *testing.T) {
@@ -175,7 +176,7 @@ func TestSharedIsHeld(t *testing.T) {
 	}
 	for _, rest := range []string{"requests/make", "requests/make/tmp", "../x", "requests/../../x"} {
 		if b, err := MakeSharedDir(base, rest, ForOwner); err == nil {
-			t.Errorf("MakeBox(%q) = %s, want an error", rest, b.Path())
+			t.Errorf("MakeSharedDir(%q) = %s, want an error", rest, b.Path())
 		}
 	}
 }
@@ -218,7 +219,7 @@ func TestSharedModes(t *testing.T) {
 	}
 }
 
-// 5: pipes cost nothing but their names.
+// TestSharedFlood reads many named pipes: no read waits, and the number of threads stays the same.
 //
 // Attacks 5, 20, 138.
 func TestSharedFlood(t *testing.T) {
@@ -252,7 +253,7 @@ func TestSharedFlood(t *testing.T) {
 	}
 }
 
-// 9: a file is exchanged with a link again and again while it is read.
+// TestSharedRacingExchange reads a file that is exchanged with a link again and again.
 //
 // Attack 9.
 func TestSharedRacingExchange(t *testing.T) {
@@ -277,7 +278,7 @@ func TestSharedRacingExchange(t *testing.T) {
 	t.Logf("read %d, refused %d, leaked 0", read, refused)
 }
 
-// 11: a file that grows while it is read is refused at the cap, not read on.
+// TestSharedGrowing checks that a file longer than the limit is refused.
 //
 // Attack 11.
 func TestSharedGrowing(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 func makeBelow(*Base, string, Access) (int, []Step, error)   { return -1, nil, errSystem }
 func sharedKey(int) (string, error)                          { return "", errSystem }
 func openedBy(int, int) bool                                 { return false }
-func realOf(int) (string, error)                             { return "", errSystem }
-func named(int, string, int) bool                            { return true }
+func pathOf(int) (string, error)                             { return "", errSystem }
+func inPlace(int, string, int) bool                          { return true }
 func sharedModTime(int) (time.Time, error)                   { return time.Time{}, errSystem }
 func (d *SharedDir) list() (*os.File, error)                 { return nil, errSystem }
 func (d *SharedDir) stat(string) (Entry, error)              { return Entry{}, errSystem }
@@ -26,7 +26,7 @@ func (d *SharedDir) reserve(int64) (*os.File, error)         { return nil, errSy
 func (d *SharedDir) rename(string, string) error             { return errSystem }
 func (d *SharedDir) remove(string) error                     { return errSystem }
 func setTime(*os.File, time.Time) error                      { return errSystem }
-func unnamed(*os.File) bool                                  { return false }
+func removed(*os.File) bool                                  { return false }
 func (d *SharedDir) wakeup(string) *Wakeup                   { return nil }
 func notify(int)                                             {}
 func noReader(int) bool                                      { return false }

@@ -6,22 +6,22 @@ package dir
 // a nil Wakeup do nothing.
 type Wakeup struct{ fd int }
 
-// Wakeup opens the named pipe name. It is nil if there is none, or none with a reader.
+// Wakeup opens the named pipe name. It returns nil if there is none, or if the pipe has no reader.
 func (d *SharedDir) Wakeup(name string) *Wakeup { return d.wakeup(name) }
 
 // Notify wakes the reader.
-func (l *Wakeup) Notify() {
-	if l != nil {
-		notify(l.fd)
+func (w *Wakeup) Notify() {
+	if w != nil {
+		notify(w.fd)
 	}
 }
 
 // NoReader reports whether the reader has closed the pipe.
-func (l *Wakeup) NoReader() bool { return l != nil && noReader(l.fd) }
+func (w *Wakeup) NoReader() bool { return w != nil && noReader(w.fd) }
 
 // Close closes the pipe.
-func (l *Wakeup) Close() {
-	if l != nil {
-		_ = closeFD(l.fd) // no data can be lost
+func (w *Wakeup) Close() {
+	if w != nil {
+		_ = closeFD(w.fd) // no data can be lost
 	}
 }

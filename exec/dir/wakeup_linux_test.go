@@ -27,8 +27,7 @@ func TestWakeupUntrusted(t *testing.T) {
 	}
 }
 
-// TestWakeup wakes a reader, whom a full pipe holds up as little as it does us, and misses one
-// that has gone.
+// TestWakeup wakes a reader, also when the pipe is full, and notices that the reader has gone.
 //
 // Attack 162.
 func TestWakeup(t *testing.T) {
@@ -48,17 +47,16 @@ func TestWakeup(t *testing.T) {
 		l.Notify()
 	}
 	if n, err := reader.Read(make([]byte, 1)); n != 1 || err != nil || l.NoReader() {
-		t.Errorf("the reader has %d bytes, %v; deserted: %v", n, err, l.NoReader())
+		t.Errorf("the reader has %d bytes, %v; NoReader: %v", n, err, l.NoReader())
 	}
 	reader.Close()
 	l.Notify()
 	if !l.NoReader() {
-		t.Error("nobody is missed")
+		t.Error("NoReader = false after the reader has closed the pipe")
 	}
 }
 
-// TestWakeupHardLink rings no pipe that has another name: it may be one of the host's, of which
-// the other side has made a second name.
+// TestWakeupHardLink checks that a pipe with a second name is refused: it may be a hard link to a pipe of the host.
 //
 // Attack 162.
 func TestWakeupHardLink(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Terminal is the value of a command's descriptor for the terminal that its Room creates.
+// Terminal is the value of a command's descriptor for the terminal that its Backend creates.
 const Terminal = -2
 
 // Backend is another place than this process, such as a container, that runs commands. Descriptors,

@@ -33,7 +33,7 @@ func WritableDependency(path, search string, owner ContainerAccess) (at string, 
 		}
 		words := interpreter(real)
 		if len(words) == 0 {
-			return linked(real, owner)
+			return writableInBinary(real, owner)
 		}
 		if path = words[0]; !filepath.IsAbs(path) {
 			return path, true // relative to the directory of the call
@@ -41,7 +41,7 @@ func WritableDependency(path, search string, owner ContainerAccess) (at string, 
 		if at, ok := WritablePath(strings.Join(words[1:], " "), owner); ok { // #!/bin/sh /work/script
 			return at, true
 		}
-		if i := slices.IndexFunc(words[1:], fromCall); i >= 0 { // #!/bin/sh ./script
+		if i := slices.IndexFunc(words[1:], relativeToCall); i >= 0 { // #!/bin/sh ./script
 			return words[1+i], true
 		}
 		for isEnv(path) { // at least one argument is consumed per iteration
@@ -79,9 +79,9 @@ func interpreter(path string) []string {
 	return strings.Fields(line)
 }
 
-// linked returns the loader of a binary, or a file or directory in the header that the loader uses,
+// writableInBinary returns the loader of a binary, or a file or directory in the header that the loader uses,
 // if the container can write it.
-func linked(path string, owner ContainerAccess) (at string, ok bool) {
+func writableInBinary(path string, owner ContainerAccess) (at string, ok bool) {
 	f, err := elf.Open(path)
 	if err != nil {
 		return "", false
@@ -104,7 +104,7 @@ func linked(path string, owner ContainerAccess) (at string, ok bool) {
 			continue
 		}
 		for _, v := range values {
-			if at, ok := searched(v, path, tag == elf.DT_NEEDED, owner); ok {
+			if at, ok := writableInSearch(v, path, tag == elf.DT_NEEDED, owner); ok {
 				return at, true
 			}
 		}
@@ -112,10 +112,10 @@ func linked(path string, owner ContainerAccess) (at string, ok bool) {
 	return "", false
 }
 
-// searched returns the part of value that the container can write. The loader uses value to find
-// libraries of the binary path. needed reports whether value is the name of a library, which may
-// have no slash.
-func searched(value, path string, needed bool, owner ContainerAccess) (at string, ok bool) {
+// writableInSearch returns the part of value that the container can write. The loader uses value to find
+// libraries of the binary path. needed means that value is the name of a library, which may have no
+// slash.
+func writableInSearch(value, path string, needed bool, owner ContainerAccess) (at string, ok bool) {
 	if value == "" || needed && !strings.Contains(value, "/") {
 		return "", false
 	}

@@ -13,6 +13,7 @@ import (
 type confinement struct {
 	host     *Host
 	sandbox  *sandbox.Sandbox
+	files    [3]int            // the command's
 	metadata *sandbox.Metadata // set by enter
 }
 
@@ -21,13 +22,18 @@ func (h *Host) confine(c Command, s *proctree.Start) *confinement {
 	if c.Sandbox == nil {
 		return nil
 	}
-	f := &confinement{host: h, sandbox: c.Sandbox}
+	f := &confinement{host: h, sandbox: c.Sandbox, files: s.Files}
 	s.Confine = f.enter
 	return f
 }
 
 // enter confines the thread of the command, and answers the calls that the sandbox leaves to this process.
 func (f *confinement) enter() error {
+	for _, fd := range f.files {
+		if err := f.sandbox.PermitTerminal(fd); err != nil {
+			return err
+		}
+	}
 	m, err := f.sandbox.Confine()
 	if err != nil {
 		return err
@@ -50,13 +56,13 @@ func (f *confinement) enter() error {
 	return nil
 }
 
-// confinedCommand is a command in a sandbox. What it leaves running is killed when it has ended, as in a container.
+// confinedCommand is a command in a sandbox. After its end, processes that it left running are killed, as in a container.
 type confinedCommand struct {
 	*local
 	confinement *confinement
 }
 
-// Reap kills what the command has left, and reaps it.
+// Reap kills the processes that the command has left, and reaps the command.
 func (c *confinedCommand) Reap() syscall.WaitStatus {
 	if !c.confinement.metadata.Ended() {
 		if err := c.End(0); err != nil {

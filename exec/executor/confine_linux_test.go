@@ -121,6 +121,25 @@ func TestConfinedWorks(t *testing.T) {
 	}
 }
 
+// TestConfinedWatches watches files that may be read, as tools do that build after each change.
+func TestConfinedWatches(t *testing.T) {
+	c := newConfined(t)
+	if c == nil {
+		return
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(c.workspace, "link")
+	if err := os.Symlink(filepath.Join(c.secrets, "canary"), link); err != nil {
+		t.Fatal(err)
+	}
+	if st, out := c.run(t, c.sandbox(t, sandbox.Net{}), "exec "+self, "EXECUTOR_TEST_AS=watches", "LINK="+link); st.Code != 0 || out != "created <nil>" {
+		t.Errorf("%+v, %q", st, out)
+	}
+}
+
 // TestConfinedTerminal runs a command on a terminal, under a monitor.
 func TestConfinedTerminal(t *testing.T) {
 	c := newConfined(t)
@@ -128,12 +147,12 @@ func TestConfinedTerminal(t *testing.T) {
 		return
 	}
 	var out strings.Builder
-	cmd := sh(t, "test -t 0 && echo terminal >/dev/tty; cat "+c.secrets+"/canary; exit 3")
+	cmd := sh(t, "test -t 0 && echo terminal >/dev/tty; echo again | tee /dev/stderr >/dev/stdout; cat "+c.secrets+"/canary; exit 3")
 	cmd.Sandbox = c.sandbox(t, sandbox.Net{})
 	s := none()
 	s.Out, s.TTY = &out, &Winsize{24, 80, 0, 0}
 	st, err := c.host.Run(context.Background(), cmd, s)
-	if err != nil || st.Code != 3 || !strings.Contains(out.String(), "terminal") || strings.Contains(out.String(), "alive") {
+	if err != nil || st.Code != 3 || !strings.Contains(out.String(), "terminal") || strings.Count(out.String(), "again") != 2 || strings.Contains(out.String(), "alive") {
 		t.Errorf("%+v, %v, %q", st, err, out.String())
 	}
 }

@@ -15,7 +15,7 @@ var homeSettings = strings.Fields(`.ssh .gitconfig .config .local .bashrc .bash_
 	.pyenv .rbenv .nvm .gem .bundle`)
 
 // WritableSettings returns the settings in the user's home directory that the container can write. If the
-// container can write all of home, Settings returns none, because Environ reports it.
+// container can write all of home, WritableSettings returns none, because Environ reports it.
 func WritableSettings(home string, owner ContainerAccess) (found []Finding) {
 	if home == "" || owner.Writable(home) {
 		return nil
@@ -31,7 +31,7 @@ func WritableSettings(home string, owner ContainerAccess) (found []Finding) {
 			return strings.HasPrefix(s, filepath.Join(real, name)+string(filepath.Separator))
 		})
 		if below || owner.Writable(p) {
-			found = append(found, Finding{"HOME", p, writableBy(owner, p), fromThere})
+			found = append(found, Finding{"HOME", p, writableBy(owner, p), settingsConsequence})
 		}
 	}
 	return found

@@ -31,9 +31,9 @@ func (f Finding) String() string {
 }
 
 const (
-	relative = "which is in a directory of the caller's choice"
+	relativeReason = "which is in a directory of the caller's choice"
 
-	fromThere = "commands take settings from there, and the programs that these name"
+	settingsConsequence = "commands take settings from there, and the programs that these name"
 )
 
 // Environ returns env without the entries and variables through which a command would run code that
@@ -99,7 +99,7 @@ func (k kind) clean(name, value string, owner ContainerAccess) (kept string, kee
 		f.Then = "for commands it is " + os.DevNull
 		return os.DevNull, true, []Finding{f}
 	case settings:
-		f.Then = fromThere
+		f.Then = settingsConsequence
 		return value, true, []Finding{f}
 	}
 	f.Then = "commands do not have the variable"
@@ -121,7 +121,7 @@ func (k kind) entries(name, value string, owner ContainerAccess) (kept string, f
 		why := ""
 		switch {
 		case ofProcess(entry), !filepath.IsAbs(entry) && k.relative(entry):
-			why = relative
+			why = relativeReason
 		case filepath.IsAbs(entry):
 			if owner.ControlsFilesIn(entry) {
 				why = writableBy(owner, entry)
@@ -145,8 +145,8 @@ func (k kind) relative(entry string) bool {
 	return strings.Contains(entry, "/") && entry[0] != '~' && entry[0] != '@'
 }
 
-// ofProcess reports whether path is another one for each process: /proc/self/cwd/bin is in the
-// directory of the call.
+// ofProcess reports whether path leads elsewhere in each process: /proc/self/cwd/bin is in the directory
+// of the call.
 func ofProcess(path string) bool {
 	var at []string
 	for name := range strings.SplitSeq(path, "/") {

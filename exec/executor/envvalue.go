@@ -17,8 +17,8 @@ func unsafePart(name, value string, owner ContainerAccess) (at, why string) {
 	for i, word := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" \t\n'\"", r) }) {
 		program := i == 0 && strings.Contains(word, "/") && !filepath.IsAbs(word) && !strings.ContainsAny(word, ":=@") && word[0] != '-' && word[0] != '~'
 		_, given, _ := strings.Cut(word, "=")
-		if fromCall(word) || program || ofProcess(word) || ofProcess(given) {
-			return word, relative
+		if relativeToCall(word) || program || ofProcess(word) || ofProcess(given) {
+			return word, relativeReason
 		}
 	}
 	if name == "NODE_OPTIONS" {
@@ -27,9 +27,9 @@ func unsafePart(name, value string, owner ContainerAccess) (at, why string) {
 	return "", ""
 }
 
-// fromCall reports whether word, or its part after =, is a path relative to the directory of the
+// relativeToCall reports whether word, or its part after =, is a path relative to the directory of the
 // call.
-func fromCall(word string) bool {
+func relativeToCall(word string) bool {
 	_, value, _ := strings.Cut(word, "=")
 	return slices.ContainsFunc([]string{"./", "../"}, func(dir string) bool {
 		return strings.HasPrefix(word, dir) || strings.HasPrefix(value, dir)
@@ -50,7 +50,7 @@ func preload(value string) (at, why string) {
 			module = words[i+1]
 		}
 		if module = strings.Trim(module, `"`); !filepath.IsAbs(module) && !strings.Contains(module, ":") {
-			return module, relative
+			return module, relativeReason
 		}
 	}
 	return "", ""
@@ -64,9 +64,9 @@ const (
 // WritablePath returns an absolute path in value that the container can write. The path may be the value,
 // follow an option's = or letter, be in a list, or be in quotes.
 func WritablePath(value string, owner ContainerAccess) (path string, ok bool) {
-	looked := 0
+	checked := 0
 	for i := range len(value) {
-		if value[i] != '/' || !begins(value, i) {
+		if value[i] != '/' || !beginsPath(value, i) {
 			continue
 		}
 		for end, ends := i+1, 0; end <= len(value) && ends < maxEnds; end++ {
@@ -74,7 +74,7 @@ func WritablePath(value string, owner ContainerAccess) (path string, ok bool) {
 				continue
 			}
 			ends++
-			if looked++; looked > maxNames {
+			if checked++; checked > maxNames {
 				return value, true // too complex to check
 			}
 			if path = filepath.Clean(value[i:end]); owner.Writable(path) {
@@ -88,19 +88,19 @@ func WritablePath(value string, owner ContainerAccess) (path string, ok bool) {
 	return "", false
 }
 
-// begins reports whether the slash at i may begin an absolute path. It is false for a/b and for the
+// beginsPath reports whether the slash at i may begin an absolute path. It is false for a/b and for the
 // first slashes of https://a. It is true for -I/lib, !/bin/sh and file:///lib.
-func begins(value string, i int) bool {
+func beginsPath(value string, i int) bool {
 	if i == 0 {
 		return true
 	}
 	if strings.HasPrefix(value[i-1:], "://") {
 		return strings.HasPrefix(value[i-1:], ":///")
 	}
-	start := strings.LastIndexFunc(value[:i], func(r rune) bool { return !inName(r) }) + 1
+	start := strings.LastIndexFunc(value[:i], func(r rune) bool { return !isPathChar(r) }) + 1
 	return start == i || value[start] == '-'
 }
 
-func inName(r rune) bool {
+func isPathChar(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._~+%-", r)
 }

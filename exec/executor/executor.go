@@ -113,6 +113,6 @@ func (h *Host) Run(ctx context.Context, c Command, s Streams) (Status, error) {
 	return h.run(ctx, c, s)
 }
 
-// Close ends all processes that commands left behind, except those with Leave. It returns when they
-// are gone. Call it once, after every Run has returned.
+// Close ends all processes that commands left behind, except those of commands with KeepProcesses. It
+// returns when they are gone. Call it once, after every Run has returned.
 func (h *Host) Close() error { return h.close() }

@@ -23,15 +23,15 @@ import (
 
 // host is the part of Host for this operating system.
 type host struct {
-	parent *proctree.Parent
-	null   int // /dev/null
-	pumps  sync.WaitGroup
+	parent  *proctree.Parent
+	null    int // /dev/null
+	copiers sync.WaitGroup
 
 	supervised sync.WaitGroup
 
-	mu          sync.Mutex // guards the fields below
-	activePumps map[*outputCopier]bool
-	metadata    map[*sandbox.Metadata]bool // of confined commands that have processes
+	mu            sync.Mutex // guards the fields below
+	activeCopiers map[*outputCopier]bool
+	metadata      map[*sandbox.Metadata]bool // of confined commands that have processes
 }
 
 func (h *Host) open() error {
@@ -46,27 +46,27 @@ func (h *Host) open() error {
 	if err != nil {
 		return errors.Join(os.NewSyscallError("open "+os.DevNull, err), parent.Close())
 	}
-	h.host = host{parent: parent, null: null, activePumps: map[*outputCopier]bool{}, metadata: map[*sandbox.Metadata]bool{}}
+	h.host = host{parent: parent, null: null, activeCopiers: map[*outputCopier]bool{}, metadata: map[*sandbox.Metadata]bool{}}
 	return nil
 }
 
 func (h *Host) close() error {
 	err := h.parent.End(h.grace())
 	h.mu.Lock()
-	for p := range h.activePumps {
+	for p := range h.activeCopiers {
 		p.src.Close() // a terminal's master, or a pipe to a process that survives Close
 	}
 	for m := range h.metadata {
 		m.Close() // of processes that survive Close
 	}
 	h.mu.Unlock()
-	h.pumps.Wait()
+	h.copiers.Wait()
 	h.waitSupervised(h.grace())
 	return errors.Join(err, h.parent.Close(), unix.Close(h.null))
 }
 
-// waitSupervised waits until the calls of confined commands are answered. A file system that does not react holds one
-// of them: it is given up after grace.
+// waitSupervised waits until the system calls of confined commands are answered. It gives up after grace, because a file
+// system may never react.
 func (h *Host) waitSupervised(grace time.Duration) {
 	done := make(chan struct{})
 	// ends with the last answer; a hanging file system keeps it.
@@ -84,12 +84,12 @@ func (h *Host) waitSupervised(grace time.Duration) {
 func (h *Host) grace() time.Duration { return cmp.Or(h.Grace, proctree.DefaultGrace) }
 
 func (h *Host) run(ctx context.Context, c Command, s Streams) (Status, error) {
-	pl, err := h.connectStreams(s, false)
+	conns, err := h.connectStreams(s, false)
 	if err != nil {
 		return Status{}, fmt.Errorf("start %s: %w", strconv.QuoteToASCII(c.Path), err)
 	}
 	if ctx.Err() != nil { // a cancelled call starts no command
-		pl.closeAll()
+		conns.closeAll()
 		return Status{}, context.Cause(ctx)
 	}
 	start := proctree.Start{
@@ -99,7 +99,7 @@ func (h *Host) run(ctx context.Context, c Command, s Streams) (Status, error) {
 		Args:      c.Args,
 		Env:       c.Env,
 		Dir:       c.Dir,
-		Files:     pl.files,
+		Files:     conns.files,
 		TTY:       s.TTY != nil,
 		NewPrivs:  c.NewPrivs,
 		Leave:     c.KeepProcesses,
@@ -108,7 +108,7 @@ func (h *Host) run(ctx context.Context, c Command, s Streams) (Status, error) {
 	confinement := h.confine(c, &start)
 	child, err := h.parent.Start(ctx, start)
 	if err != nil {
-		pl.closeAll()
+		conns.closeAll()
 		if ctx.Err() != nil {
 			return Status{}, context.Cause(ctx)
 		}
@@ -116,12 +116,12 @@ func (h *Host) run(ctx context.Context, c Command, s Streams) (Status, error) {
 	}
 	started := &local{child, h, s.TTY != nil}
 	if confinement != nil && !c.KeepProcesses {
-		return h.serve(ctx, &confinedCommand{started, confinement}, child.Pid, s, pl)
+		return h.serve(ctx, &confinedCommand{started, confinement}, child.Pid, s, conns)
 	}
-	return h.serve(ctx, started, child.Pid, s, pl)
+	return h.serve(ctx, started, child.Pid, s, conns)
 }
 
-// process is a started command, in this process or in a Room.
+// process is a started command, a child of this process or of a Backend.
 type process interface {
 	Done() <-chan struct{}
 	Stopped() <-chan struct{}
@@ -141,31 +141,31 @@ type local struct {
 func (l *local) Signal(d Delivery) { l.host.deliver(l.Child, d, l.tty) }
 
 // serve handles a command that has just started, until it has ended.
-func (h *Host) serve(ctx context.Context, p process, pid int, s Streams, pl *connections) (Status, error) {
-	pl.closeCommandFDs()
+func (h *Host) serve(ctx context.Context, p process, pid int, s Streams, conns *connections) (Status, error) {
+	conns.closeCommandFDs()
 	if s.Started != nil {
 		s.Started(pid)
 	}
-	pl.start()
-	return h.follow(ctx, p, s, pl)
+	conns.start()
+	return h.follow(ctx, p, s, conns)
 }
 
 // startError returns a precise error for a failed start. The kernel returns the same error for a
 // missing program and for a missing interpreter.
 func startError(c Command, err error) error {
-	what := "start " + strconv.QuoteToASCII(c.Path)
+	action := "start " + strconv.QuoteToASCII(c.Path)
 	switch {
 	case unix.Faccessat(c.Dir, ".", unix.X_OK, unix.AT_EACCESS) != nil:
-		return fmt.Errorf("%s: the directory to start in cannot be entered", what)
+		return fmt.Errorf("%s: the directory to start in cannot be entered", action)
 	case errors.Is(err, fs.ErrNotExist) && unix.Access(c.Path, unix.F_OK) == nil:
-		return fmt.Errorf("%s: its interpreter: %w", what, err)
+		return fmt.Errorf("%s: its interpreter: %w", action, err)
 	}
-	return fmt.Errorf("%s: %w", what, err)
+	return fmt.Errorf("%s: %w", action, err)
 }
 
 // follow handles the events of a running command until it has ended and its output has been
 // delivered.
-func (h *Host) follow(ctx context.Context, p process, s Streams, pl *connections) (Status, error) {
+func (h *Host) follow(ctx context.Context, p process, s Streams, conns *connections) (Status, error) {
 	for alive := true; alive && ctx.Err() == nil; {
 		select {
 		case <-ctx.Done():
@@ -180,27 +180,27 @@ func (h *Host) follow(ctx context.Context, p process, s Streams, pl *connections
 				s.Resize = nil
 				continue
 			}
-			pl.resize(w)
+			conns.resize(w)
 		case d, ok := <-s.Signals:
 			if !ok {
 				s.Signals = nil
 				continue
 			}
-			if !d.Group || !pl.signalForeground(d.Signal) {
+			if !d.Group || !conns.signalForeground(d.Signal) {
 				p.Signal(d)
 			}
 		}
 	}
-	pl.finish()
-	if err := pl.drain(ctx); err != nil {
-		return h.endTree(ctx, p, pl), err
+	conns.finish()
+	if err := conns.drain(ctx); err != nil {
+		return h.endTree(ctx, p, conns), err
 	}
-	return status(p.Reap(), pl.consumed()), nil
+	return status(p.Reap(), conns.consumed()), nil
 }
 
-// endTree ends the command's whole process tree. It returns the command's status after all processes
-// have ended: that it was killed, if it had not ended before, whatever it made of TERM.
-func (h *Host) endTree(ctx context.Context, p process, pl *connections) Status {
+// endTree ends the command's whole process tree, and returns the command's status after all processes have
+// ended. A command that had not ended before counts as killed, even if it handled TERM and exited.
+func (h *Host) endTree(ctx context.Context, p process, conns *connections) Status {
 	killed := !p.Exiting()
 	grace := h.grace()
 	var graceful Graceful
@@ -212,8 +212,8 @@ func (h *Host) endTree(ctx context.Context, p process, pl *connections) Status {
 		go p.Reap() // ends when the kernel lets the command end
 		return Status{Code: 128 + int(syscall.SIGKILL), Signal: "KILL"}
 	}
-	pl.drain(context.Background()) // the caller's Writes return when the context ends
-	st := status(p.Reap(), pl.consumed())
+	conns.drain(context.Background()) // the caller's Writes return when the context ends
+	st := status(p.Reap(), conns.consumed())
 	if killed && st.Signal == "" {
 		st.Code, st.Signal = 128+int(syscall.SIGTERM), "TERM"
 	}

@@ -28,6 +28,32 @@ func hostileMain() int {
 	return 0
 }
 
+// watchesMain watches files that a build may watch, and prints what happens in the workspace.
+func watchesMain() int {
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC)
+	if err != nil {
+		fmt.Print(err)
+		return 1
+	}
+	for _, w := range []struct {
+		path string
+		mask uint32
+	}{{".", unix.IN_CREATE | unix.IN_ONLYDIR}, {"canary", unix.IN_MODIFY}, {"/usr", unix.IN_CREATE}, {os.Getenv("LINK"), unix.IN_MODIFY | unix.IN_DONT_FOLLOW}} {
+		if _, err := unix.InotifyAddWatch(fd, w.path, w.mask); err != nil {
+			fmt.Printf("%s: %v", w.path, err)
+			return 1
+		}
+	}
+	if err := os.WriteFile("created", nil, 0o600); err != nil {
+		fmt.Print(err)
+		return 1
+	}
+	b := make([]byte, 256)
+	n, err := unix.Read(fd, b)
+	fmt.Printf("%s %v", strings.Trim(string(b[min(unix.SizeofInotifyEvent, max(n, 0)):max(n, 0)]), "\x00"), err)
+	return 0
+}
+
 // attacks is what a hostile build could try, by name. An attack that returns no error has succeeded.
 var attacks = map[string]func() error{
 	"read":           func() error { _, err := os.ReadFile(secret()); return err },
@@ -176,6 +202,15 @@ var attacks = map[string]func() error{
 		_, _, errno := unix.RawSyscall(unix.SYS_IOPRIO_SET, 2, 0, 2<<13|4)
 		return code(errno)
 	},
+	"watch":           func() error { return watch(os.Getenv("SECRETS"), 0) },
+	"watch by a link": func() error { return watch(os.Getenv("LINK"), 0) },
+	"watch by proc": func() error {
+		fd, err := unix.Open(os.Getenv("SECRETS"), unix.O_PATH, 0)
+		if err != nil {
+			return err
+		}
+		return watch("/proc/self/fd/"+strconv.Itoa(fd), unix.IN_ONLYDIR)
+	},
 	"lease": func() error {
 		fd, err := unix.Open("/etc/passwd", unix.O_RDONLY, 0)
 		if err != nil {
@@ -233,6 +268,16 @@ var attacks = map[string]func() error{
 	"child": func() error { // a child is confined as well
 		return run("cat " + secret())
 	},
+}
+
+// watch watches a file or directory.
+func watch(path string, flags uint32) error {
+	fd, err := unix.InotifyInit()
+	if err != nil {
+		return nil
+	}
+	_, err = unix.InotifyAddWatch(fd, path, unix.IN_ALL_EVENTS|flags)
+	return err
 }
 
 func secret() string { return filepath.Join(os.Getenv("SECRETS"), "canary") }

@@ -67,7 +67,7 @@ func TestLinksBelowLink(t *testing.T) {
 // TestSettings checks mounts of parts of HOME, and of all of it.
 func TestSettings(t *testing.T) {
 	owner, base := ownerOf(t, []string{"home/.config", "work/home"}, map[string]string{"home/.ssh": "../work/ssh", "home/.bashrc": ".config/bashrc", "link": "home"})
-	owner.Also([]mount.Point{{Source: filepath.Join(base, "home/.config/gh")}})
+	owner.AddWritable([]mount.Point{{Source: filepath.Join(base, "home/.config/gh")}})
 	for home, want := range map[string][]string{"home": {".ssh", ".config"}, "link": {".ssh", ".config"}, "work/home": nil, "none": nil} {
 		var got []string
 		for _, f := range WritableSettings(filepath.Join(base, home), owner) {

@@ -27,6 +27,8 @@ func TestMain(m *testing.M) {
 	switch os.Getenv("EXECUTOR_TEST_AS") {
 	case "hostile":
 		os.Exit(hostileMain())
+	case "watches":
+		os.Exit(watchesMain())
 	case "keeper":
 		os.Exit(keeperMain())
 	case "watcher":

@@ -12,12 +12,12 @@ import (
 
 // openTerminal creates a terminal on the host and returns the slave for the command. The master
 // stays in this process.
-func (pl *connections) openTerminal(w Winsize) (slave int, err error) {
-	if pl.master, slave, err = openPTY(); err != nil {
+func (conns *connections) openTerminal(w Winsize) (slave int, err error) {
+	if conns.master, slave, err = openPTY(); err != nil {
 		return -1, fmt.Errorf("make a terminal: %w", err)
 	}
-	pl.commandFDs = append(pl.commandFDs, slave)
-	pl.resize(w)
+	conns.commandFDs = append(conns.commandFDs, slave)
+	conns.resize(w)
 	return slave, nil
 }
 
@@ -52,27 +52,27 @@ func setUTF8(tty int) {
 
 // signalForeground sends a signal to the terminal's foreground group. It reports false if there is
 // no terminal, or if no key can send the signal.
-func (pl *connections) signalForeground(name Signal) bool {
+func (conns *connections) signalForeground(name Signal) bool {
 	sent := false
-	pl.control(func(fd int) {
+	conns.control(func(fd int) {
 		sent = unix.IoctlSetInt(fd, unix.TIOCSIG, int(unix.SignalNum("SIG"+name))) == nil
 	})
 	return sent
 }
 
 // resize changes the size of the terminal. The kernel sends WINCH to the foreground group.
-func (pl *connections) resize(w Winsize) {
-	pl.control(func(fd int) {
+func (conns *connections) resize(w Winsize) {
+	conns.control(func(fd int) {
 		unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: w.Rows, Col: w.Cols, Xpixel: w.X, Ypixel: w.Y})
 	})
 }
 
 // control calls do with the master of the terminal, if there is one.
-func (pl *connections) control(do func(fd int)) {
-	if pl.master == nil {
+func (conns *connections) control(do func(fd int)) {
+	if conns.master == nil {
 		return
 	}
-	if conn, err := pl.master.SyscallConn(); err == nil {
+	if conn, err := conns.master.SyscallConn(); err == nil {
 		conn.Control(func(fd uintptr) { do(int(fd)) })
 	}
 }

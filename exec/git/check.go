@@ -68,7 +68,7 @@ func (c *Check) Do(ctx context.Context) error {
 		return &Problem{Reason: "git has options before its command that hostexec does not know"}
 	}
 	if c.Host {
-		return c.host(ctx, line)
+		return c.checkHost(ctx, line)
 	}
 	if line.verb == "rebase" || line.verb == "bisect" {
 		return &Problem{Reason: "git " + line.verb + " runs commands that the repository may hold from before"}
@@ -112,7 +112,7 @@ func (c *Check) repository(ctx context.Context, line commandLine, d *dir.Dir, cw
 	return cfg, c.checkConfig(at, line, cfg)
 }
 
-// repository is the location of a repository.
+// repository is the location of a repository on the host.
 type repository struct {
 	name     string // its directory, as git finds it in the work tree
 	dir      string // its absolute directory

@@ -56,8 +56,8 @@ func parseConfig(b []byte) (*config, error) {
 	return cfg, nil
 }
 
-// last returns the effective value of key.
-func (c *config) last(key string) (value string, ok bool) {
+// value returns the effective value of key.
+func (c *config) value(key string) (value string, ok bool) {
 	for _, e := range c.entries {
 		if e.key == key {
 			value, ok = e.value, true
@@ -66,14 +66,14 @@ func (c *config) last(key string) (value string, ok bool) {
 	return value, ok
 }
 
-// is reports whether key, which is a boolean or a number, is set and not false.
-func (c *config) is(key string) bool {
-	value, ok := c.last(key)
+// isTrue reports whether key, which is a boolean or a number, is set and not false.
+func (c *config) isTrue(key string) bool {
+	value, ok := c.value(key)
 	return ok && !slices.Contains([]string{"", "false", "no", "off", "0"}, strings.ToLower(value))
 }
 
 func (c *config) diffsSubmodules() bool {
-	value, ok := c.last("diff.submodule")
+	value, ok := c.value("diff.submodule")
 	return ok && value != "short"
 }
 

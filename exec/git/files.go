@@ -47,12 +47,12 @@ func (c *Check) files(at repository, line commandLine, cfg *config) error {
 	}
 	parts := shownParts
 	if !line.reads() {
-		parts = append(slices.Clone(parts), "logs") // at whose names git writes
+		parts = append(slices.Clone(parts), "logs") // git writes them
 	}
 	if err := checkNoLinksBelow(at, parts); err != nil {
 		return err
 	}
-	if err := checkNoLinksBelow(at, objects); err != nil { // of which there may be many
+	if err := checkNoLinksBelow(at, objects); err != nil { // with a limit of their own: there may be many
 		return err
 	}
 	return c.alternates(at)
@@ -77,7 +77,7 @@ func entries(name string) ([]fs.FileInfo, error) {
 	return list, nil
 }
 
-// file checks one entry of such a directory. Through a link, git could write any file of the host,
+// file checks one entry of the repository's directory. Through a link, git could write any file of the host,
 // or read a file that the container can write.
 func (c *Check) file(at repository, f fs.FileInfo) error {
 	name := path.Join(at.dir, f.Name())
@@ -101,12 +101,12 @@ func errNoFile(name string) error {
 	return &Problem{Reason: quoted(name) + " is not a file", Fix: "remove it"}
 }
 
-// shownParts are the directories of a repository whose files git quotes: grafts and attributes that it
-// does not understand, the steps of a rebase, where other work trees are, references. A link there
-// has git show any file of the host. Modules are other repositories.
+// shownParts are the directories of a repository whose files git quotes: invalid grafts and attributes, the
+// steps of a rebase, the places of other work trees, references. Through a link there, git would show any
+// file of the host. Modules are other repositories.
 var shownParts = []string{"info", "rebase-apply", "rebase-merge", "refs", "sequencer", "worktrees"}
 
-// objects has the content of the repository. A link there has git show another repository of the host.
+// objects has the content of the repository. Through a link there, git would show another repository of the host.
 var objects = []string{"objects"}
 
 // checkNoLinksBelow checks that there is neither a link nor a pipe below the directories parts.
@@ -145,7 +145,7 @@ func checkNoLinksBelow(at repository, parts []string) error {
 
 // hooks checks the hooks that git runs, in the directory of the effective core.hooksPath.
 func (c *Check) hooks(at repository, cfg *config) error {
-	where, set := cfg.last("core.hookspath")
+	where, set := cfg.value("core.hookspath")
 	if set {
 		if rest, ok := strings.CutPrefix(where, "~/"); ok && osenv.Get(c.Env, "HOME") != "" {
 			where = path.Join(osenv.Get(c.Env, "HOME"), rest)

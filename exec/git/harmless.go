@@ -105,9 +105,8 @@ func pattern(key string) string {
 	return section + ".*." + variable
 }
 
-// promising are the keys that have git fetch an object that is missing, by whatever command
-// comes upon it.
-var promising = names.WordSet("extensions.partialclone remote.*.promisor remote.*.partialclonefilter")
+// fetchesLazily has the keys with which any git command fetches missing objects.
+var fetchesLazily = names.WordSet("extensions.partialclone remote.*.promisor remote.*.partialclonefilter")
 
 // known reports whether key is harmless with any value.
 func known(key string) bool {

@@ -4,15 +4,15 @@ package git
 
 import "github.com/docker-hostexec/hostexec/exec/names"
 
-// Overlap is the effect of a command on others in the same work tree. A check holds for the submodules that the
+// Overlap says which commands may run at the same time in one work tree. A check holds for the submodules that the
 // index had at that time. So a command that enters submodules of the index is safe only while no other command
 // adds some.
 type Overlap int
 
 const (
-	Beside  Overlap = iota // any command may run beside it
-	Looks                  // it goes into submodules of the index
-	Changes                // it may change the index or the configuration, or goes into submodules and does so
+	Independent      Overlap = iota // any command may run at the same time
+	EntersSubmodules                // it enters submodules of the index
+	Changes                         // it may change the index or the configuration, of the work tree or a submodule
 )
 
 // entering are the verbs that write nothing but a refreshed index, and look into submodules.
@@ -26,11 +26,11 @@ func Overlaps(args []string, host bool) Overlap {
 		return Changes
 	case entering(l.verb):
 		if l.reach(&config{}) == own {
-			return Beside
+			return Independent
 		}
-		return Looks
+		return EntersSubmodules
 	case l.reads(), l.verb == "fetch", l.verb == "push", l.verb == "ls-remote":
-		return Beside
+		return Independent
 	}
 	return Changes
 }

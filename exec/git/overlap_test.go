@@ -10,11 +10,11 @@ import (
 // TestOverlaps checks each kind of command, and options before the subcommand.
 func TestOverlaps(t *testing.T) {
 	for line, want := range map[string]Overlap{
-		"git status": Looks, "git diff --stat": Looks, "git describe --dirty": Looks,
-		"git status --ignore-submodules=all": Beside, "git diff --ignore-submodules=all --ignore-submodules=none": Looks,
-		"git log -p": Beside, "git branch -a": Beside, "git fetch origin": Beside, "git push origin x": Beside,
+		"git status": EntersSubmodules, "git diff --stat": EntersSubmodules, "git describe --dirty": EntersSubmodules,
+		"git status --ignore-submodules=all": Independent, "git diff --ignore-submodules=all --ignore-submodules=none": EntersSubmodules,
+		"git log -p": Independent, "git branch -a": Independent, "git fetch origin": Independent, "git push origin x": Independent,
 		"git add f": Changes, "git commit -mx": Changes, "git config a.b c": Changes, "git branch x": Changes, "git stash": Changes, "git new": Changes,
-		"git -c a.b=c --no-pager status": Looks, "git --exec-path=x status": Changes, "git": Changes,
+		"git -c a.b=c --no-pager status": EntersSubmodules, "git --exec-path=x status": Changes, "git": Changes,
 	} {
 		if got := Overlaps(strings.Fields(line), false); got != want {
 			t.Errorf("%s: %v, want %v", line, got, want)

@@ -52,8 +52,8 @@ var harmlessOptions = []string{"-c", "core.fsmonitor=false", "-c", "core.hooksPa
 
 var errAddress = errors.New("an address in its configuration has a line break or another control character")
 
-// remotes returns the notes about the remotes of line. Git itself changes addresses (url.*.insteadOf), also those that
-// are no remote's: it gets them as remotes with names that the configuration cannot have.
+// remotes returns the notes about the remotes of line. Git itself has to change the addresses (url.*.insteadOf). Addresses
+// without a remote are given to it as remotes with names that the configuration cannot have.
 func (c *Check) remotes(ctx context.Context, line commandLine) ([]string, error) {
 	bare := commandLine{name: line.name, options: harmlessOptions}
 	list, err := c.ask(ctx, bare, c.Dir, maxConfig, configList...)
@@ -84,8 +84,8 @@ func (c *Check) remotes(ctx context.Context, line commandLine) ([]string, error)
 	return line.notes(all, mark, others), nil
 }
 
-// otherAddresses returns the words that git may take for the address of a remote, although no remote has that name:
-// operands, and settings that replace them.
+// otherAddresses returns the words that git may take for the address of a remote, although no remote has this name. They
+// are operands, and settings that replace operands.
 func (l commandLine) otherAddresses(cfg *config) (list []string) {
 	remotes := cfg.remotes()
 	add := func(word string) {
@@ -139,7 +139,7 @@ func parseRemotes(list string) (all []remoteAddress, err error) {
 	return all, nil
 }
 
-// notes returns the notes about all: first about others, which have names that begin with mark.
+// notes returns the notes about all. Those about others, whose names begin with mark, come first.
 func (l commandLine) notes(all []remoteAddress, mark string, others []string) (notes []string) {
 	var rest, named []string
 	for _, r := range all {
@@ -173,8 +173,8 @@ func (l commandLine) notes(all []remoteAddress, mark string, others []string) (n
 	return append(notes, rest...)
 }
 
-// unknownRemotes returns those of others of which git may take one for the remote: the first operand is the remote, and
-// settings count only if there is none.
+// unknownRemotes returns the words of others that git may take for the remote: the first operand is the remote, and
+// settings count only without operands.
 func (l commandLine) unknownRemotes(all []remoteAddress, others []string) (list []string) {
 	known := func(word string) bool {
 		return slices.ContainsFunc(all, func(r remoteAddress) bool { return r.name == word })

@@ -22,12 +22,12 @@ type budget struct{ left int }
 // submodule by its path. If the container can write the work tree, it can redirect the path at any
 // time. In this case no submodule is permitted.
 func (c *Check) submodules(ctx context.Context, line commandLine, cfg *config, d *dir.Dir, cwd string, b *budget) error {
-	far := line.reach(cfg)
-	if far == own {
+	reach := line.reach(cfg)
+	if reach == own {
 		return nil
 	}
 	fixed := !c.Host && c.Mounts.ReadOnly(d, cwd, ".")
-	if far == anywhere && !fixed {
+	if reach == anywhere && !fixed {
 		return &Problem{
 			Reason: fmt.Sprintf("git %s may run in repositories below %s, which the container can write", quoted(line.verb), cwd),
 			Fix:    "mount the directory read-only, or have the rule insert --ignore-submodules=all or --no-recurse-submodules where git " + quoted(line.verb) + " has it, with prepend: [-c, diff.submodule=short, -c, submodule.recurse=false, -c, status.submoduleSummary=false]",
@@ -85,7 +85,7 @@ type gitlinks struct {
 
 var errSubmodules = errors.New("too many submodules")
 
-const mode = "160000 "
+const gitlinkMode = "160000 "
 
 func (g *gitlinks) Write(p []byte) (int, error) {
 	all := append(g.part, p...)
@@ -95,7 +95,7 @@ func (g *gitlinks) Write(p []byte) (int, error) {
 			break
 		}
 		all = rest
-		if _, name, ok := bytes.Cut(record, []byte{'\t'}); ok && bytes.HasPrefix(record, []byte(mode)) {
+		if _, name, ok := bytes.Cut(record, []byte{'\t'}); ok && bytes.HasPrefix(record, []byte(gitlinkMode)) {
 			if len(g.paths) == g.max {
 				g.over = true
 				return 0, errSubmodules

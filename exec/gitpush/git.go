@@ -26,8 +26,8 @@ import (
 // noFiles means that git inherits no descriptor.
 var noFiles = [3]int{-1, -1, -1}
 
-// fixed are the settings of each git: no hooks, no background work, and no other repositories.
-var fixed = []string{
+// safeSettings are for each git: no hooks, no background work, and no other repositories.
+var safeSettings = []string{
 	"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.alternateRefsCommand=", "-c", "gc.auto=0",
 	"-c", "maintenance.auto=false", "-c", "submodule.recurse=false", "-c", "fetch.recurseSubmodules=false",
 	"-c", "push.recurseSubmodules=no", "-c", "push.followTags=false", "-c", "protocol.allow=never",
@@ -79,7 +79,7 @@ func protocols(remoteURL string) []string {
 // network runs git with the credentials of the host. gitDir is the mirror, or empty.
 func (c *Call) network(ctx context.Context, gitDir, quarantine string, out, stderr io.Writer, args ...string) (executor.Status, error) {
 	env := append(c.networkEnv(gitDir), quarantineEnv(gitDir, quarantine)...)
-	return c.git(ctx, executor.Command{Env: env, Args: slices.Concat(fixed, protocols(c.Remote.URL), args)}, gitDir,
+	return c.git(ctx, executor.Command{Env: env, Args: slices.Concat(safeSettings, protocols(c.Remote.URL), args)}, gitDir,
 		executor.Streams{FD: noFiles, Out: out, Err: stderr})
 }
 
@@ -89,17 +89,17 @@ const (
 	defaultMaxCPU = 5 * time.Minute
 )
 
-// frugal are the settings of such a git. Larger files are neither loaded nor compared.
-var frugal = []string{"-c", "core.bigFileThreshold=8m", "-c", "pack.threads=1"}
+// smallSettings are for a git that reads objects of the container. Larger files are neither loaded nor compared.
+var smallSettings = []string{"-c", "core.bigFileThreshold=8m", "-c", "pack.threads=1"}
 
-// errCostly means that such a git has reached a limit.
+// errCostly means that a git that reads objects of the container has reached a limit.
 var errCostly = errors.New("hostexec: these objects need too much memory or time: push them in parts")
 
 // confined runs git on data of the container. It can read the mirror, write the quarantine, and reach no network.
 func (s *service) confined(ctx context.Context, quarantine string, streams executor.Streams, args ...string) (executor.Status, error) {
-	c := executor.Command{Env: s.confinedEnv(s.mirror.dir, quarantine), Args: slices.Concat(fixed, args)}
+	c := executor.Command{Env: s.confinedEnv(s.mirror.dir, quarantine), Args: slices.Concat(safeSettings, args)}
 	if quarantine != "" {
-		c.Args = slices.Concat(fixed, frugal, args)
+		c.Args = slices.Concat(safeSettings, smallSettings, args)
 		within, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		ctx, streams.Started = within, func(pid int) { // before git reads its input
@@ -148,16 +148,16 @@ func (c *Call) git(ctx context.Context, cmd executor.Command, at string, s execu
 // errTooMuch means that git printed more than maxOutput.
 var errTooMuch = errors.New("git prints too much")
 
-// maxOutput limits what is read of git's output, in bytes.
+// maxOutput is the maximum output of git, in bytes.
 const maxOutput = 32 << 20
 
-// text keeps what is written to it, up to a limit.
-type text struct {
+// limitedBuffer is a buffer whose writes fail beyond a limit.
+type limitedBuffer struct {
 	bytes.Buffer
 	max int
 }
 
-func (t *text) Write(b []byte) (int, error) {
+func (t *limitedBuffer) Write(b []byte) (int, error) {
 	if t.Len()+len(b) > t.max {
 		return 0, errTooMuch
 	}
@@ -166,7 +166,7 @@ func (t *text) Write(b []byte) (int, error) {
 
 // read returns the output of a confined git. Its error has git's stderr.
 func (s *service) read(ctx context.Context, quarantine string, in string, args ...string) (string, error) {
-	out, stderr := text{max: maxOutput}, firstBytes{}
+	out, stderr := limitedBuffer{max: maxOutput}, firstBytes{}
 	streams := executor.Streams{FD: noFiles, Out: &out, Err: &stderr}
 	if in != "" {
 		streams.In = io.NopCloser(strings.NewReader(in))
@@ -175,7 +175,7 @@ func (s *service) read(ctx context.Context, quarantine string, in string, args .
 	return out.String(), stderr.failure(st, err)
 }
 
-// maxStderr is how much of git's stderr is kept, in bytes.
+// maxStderr is the number of bytes of git's stderr that are kept.
 const maxStderr = 2 << 10
 
 // firstBytes keeps the first bytes that are written to it.
@@ -207,7 +207,7 @@ func (b firstBytes) failure(st executor.Status, err error) error {
 	return fmt.Errorf("git exits with %d", st.Code)
 }
 
-// removeAll removes a directory of this package's own. What cannot be removed stays.
+// removeAll removes a directory that this package has created. It ignores errors.
 func removeAll(path string) { _ = os.RemoveAll(path) }
 
 // incoming is the prefix of a quarantine's name. The process id of its watcher follows.

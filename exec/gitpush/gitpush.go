@@ -33,24 +33,24 @@ type Runner interface {
 // function that records its end. Otherwise the error gives the reason, in words for the caller.
 type Authorize func(ctx context.Context, u Update) (ended func(code int), err error)
 
-// Call is one call of the remote helper. It has many fields because each parameter of the call is one.
+// Call is one call of the remote helper. It has many fields, because each is a parameter of the call.
 type Call struct {
 	Runner
 	ID        string // of the request
 	Git       string // the host's git, absolute
 	Env       []string
 	Remote    Remote
-	Dir       string // private: has the mirrors
-	MaxPack   int64  // bytes of what is received; 0: DefaultMaxPack
+	Dir       string // for mirrors; private
+	MaxPack   int64  // bytes that a push may send; 0: DefaultMaxPack
 	Authorize Authorize
 
 	maxCPU time.Duration // of each git that reads the container's objects; 0: defaultMaxCPU
 }
 
-// DefaultMaxPack is the default limit for what a push may send, in bytes.
+// DefaultMaxPack is the default limit for the pack of a push, in bytes.
 const DefaultMaxPack = 512 << 20
 
-// exitFatal is the exit code of git, and of its remote helpers, if they could not do their work.
+// exitFatal is the exit code of git and its remote helpers after a fatal error.
 const exitFatal = 128
 
 // Serve speaks to the container's git by in and out until that git has ended, and returns the exit code of the helper.
@@ -90,7 +90,7 @@ type service struct {
 	mirror *mirror
 }
 
-// errReported means that the caller has been told what failed.
+// errReported means that the caller has got a message already.
 var errReported = errors.New("it was reported")
 
 // connect makes the mirror equal to the remote, and tells the container's git that the connection is established.

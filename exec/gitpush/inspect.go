@@ -168,7 +168,7 @@ func (s *service) note(u Update, added, lost []string, stat string) []string {
 	notes = append(notes, titled("adds", added)...)
 	notes = append(notes, titled("takes away", lost)...)
 	for line := range strings.Lines(stat) {
-		notes = append(notes, shown(strings.TrimSpace(line)))
+		notes = append(notes, printableLine(strings.TrimSpace(line)))
 	}
 	return notes
 }
@@ -179,13 +179,13 @@ func titled(title string, commits []string) (notes []string) {
 		if i == maxCommits {
 			return append(notes, "and more commits")
 		}
-		notes = append(notes, title+" "+shown(c))
+		notes = append(notes, title+" "+printableLine(c))
 	}
 	return notes
 }
 
-// shown returns a line of the container in printable ASCII, cut to a width.
-func shown(s string) string {
+// printableLine returns a line of the container in printable ASCII, cut to a width.
+func printableLine(s string) string {
 	s = names.Plain(s)
 	if len(s) > maxNoteWidth {
 		return s[:maxNoteWidth] + "..."

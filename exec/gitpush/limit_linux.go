@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limit limits the memory and the CPU time of process pid, and of those that it starts later. The memory is that of its
-// data: mapped files of the mirror do not count.
+// limit limits the memory and the CPU time of process pid, and of processes that it starts later. Mapped files of the
+// mirror do not count as memory.
 func limit(pid int, cpu time.Duration) error {
 	for resource, most := range map[int]uint64{unix.RLIMIT_DATA: maxData, unix.RLIMIT_CPU: uint64(cpu.Seconds())} {
 		err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: most, Max: most}, nil)

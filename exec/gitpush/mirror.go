@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,8 +20,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/executor"
 )
 
-// mirror is a bare repository of the host with the branches and tags of one remote. Its objects are not
-// removed before it was unused for long, so that readers need no lock.
+// mirror is a bare repository of the host with the branches and tags of one remote. Its objects are only
+// removed together with a mirror that was not used for long, so that readers need no lock.
 type mirror struct {
 	dir    string
 	hash   string            // sha1 or sha256
@@ -30,7 +31,7 @@ type mirror struct {
 
 type ref struct{ id, name string }
 
-// lockPoll is how often the lock of a mirror is tried.
+// lockPoll is the interval between attempts to lock a mirror.
 const lockPoll = 50 * time.Millisecond
 
 // openMirror creates the mirror of the remote if there is none, and makes it equal to the remote. Sessions with the
@@ -66,7 +67,7 @@ func (s *service) initMirror(ctx context.Context, m *mirror) error {
 	if err := s.readRefs(ctx, m); err == nil && len(m.refs) > 0 && m.knowsHead() {
 		return nil
 	}
-	out, stderr := text{max: maxOutput}, firstBytes{}
+	out, stderr := limitedBuffer{max: maxOutput}, firstBytes{}
 	st, err := s.network(ctx, s.Dir, "", &out, &stderr, "ls-remote", "--symref", "--", s.Remote.URL, "HEAD", "refs/heads/*")
 	if err := stderr.failure(st, err); err != nil {
 		return err
@@ -88,7 +89,7 @@ func (s *service) initMirror(ctx context.Context, m *mirror) error {
 // run runs git on m, in the directory at, without the user's configuration.
 func (s *service) run(ctx context.Context, m *mirror, at string, args ...string) error {
 	var stderr firstBytes
-	c := executor.Command{Env: s.confinedEnv(m.dir, ""), Args: append(fixed[:len(fixed):len(fixed)], args...)}
+	c := executor.Command{Env: s.confinedEnv(m.dir, ""), Args: slices.Concat(safeSettings, args)}
 	st, err := s.git(ctx, c, at, executor.Streams{FD: noFiles, Err: &stderr})
 	return stderr.failure(st, err)
 }
@@ -97,10 +98,10 @@ func (s *service) run(ctx context.Context, m *mirror, at string, args ...string)
 func parseRemote(list []byte) (head, hash string) {
 	hash = "sha1"
 	for line := range bytes.Lines(list) {
-		what, name, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), "\t")
-		if to, ok := strings.CutPrefix(what, "ref: "); ok && name == "HEAD" && strings.HasPrefix(to, branches) {
+		value, name, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), "\t")
+		if to, ok := strings.CutPrefix(value, "ref: "); ok && name == "HEAD" && strings.HasPrefix(to, branches) {
 			head = to
-		} else if len(what) == 64 {
+		} else if len(value) == 64 {
 			hash = "sha256"
 		}
 	}

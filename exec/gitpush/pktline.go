@@ -22,7 +22,7 @@ const (
 
 var errPkt = errors.New("not the protocol of git push")
 
-// readPkt reads one pkt-line and nothing after it. Of a flush packet it returns nil.
+// readPkt reads one pkt-line and nothing after it. For a flush packet it returns nil.
 func readPkt(in io.Reader) ([]byte, error) {
 	var head [pktHeader]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil {
@@ -58,14 +58,14 @@ const (
 
 // band writes to one band of a side-band.
 type band struct {
-	out io.Writer
-	of  byte
+	out    io.Writer
+	number byte
 }
 
 func (w band) Write(b []byte) (n int, err error) {
 	for n < len(b) {
 		part := b[n:min(n+maxPkt-pktHeader-1, len(b))]
-		pkt := append(fmt.Appendf(nil, "%04x%c", len(part)+pktHeader+1, w.of), part...)
+		pkt := append(fmt.Appendf(nil, "%04x%c", len(part)+pktHeader+1, w.number), part...)
 		if _, err := w.out.Write(pkt); err != nil {
 			return n, err
 		}

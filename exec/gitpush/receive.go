@@ -4,6 +4,7 @@ package gitpush
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -20,7 +21,7 @@ import (
 // maxUpdates limits the refs of one push: a person may be asked about each.
 const maxUpdates = 32
 
-// push is what a container's git sends to receive-pack.
+// push is the request that a container's git sends to receive-pack.
 type push struct {
 	commands []command
 	band     bool // the answer goes out in bands
@@ -62,7 +63,7 @@ func (s *service) receive(ctx context.Context) error {
 	return s.report(p, append(report, flushPkt...))
 }
 
-// report sends how the push ended.
+// report sends the result of the push.
 func (s *service) report(p push, report []byte) (err error) {
 	switch {
 	case p.status && p.band:
@@ -99,7 +100,7 @@ func readPush(in io.Reader, hash string) (p push, err error) {
 		case err != nil:
 			return p, fmt.Errorf("read the updates: %w", err)
 		case line == nil:
-			return p, p.check(hash)
+			return p, p.check()
 		}
 		text, abilities, first := strings.Cut(strings.TrimSuffix(string(line), "\n"), "\x00")
 		if strings.HasPrefix(text, "shallow ") { // the mirror has the older commits, or the push lacks objects
@@ -121,7 +122,7 @@ func readPush(in io.Reader, hash string) (p push, err error) {
 }
 
 // check refuses a ref that is named twice.
-func (p push) check(string) error {
+func (p push) check() error {
 	seen := map[string]bool{}
 	for _, c := range p.commands {
 		if seen[c.ref] || c.ref == unpacked {
@@ -165,10 +166,7 @@ func (s *service) results(ctx context.Context, p push, quarantine string) map[st
 
 // unpack receives a pack into the quarantine, and checks its objects.
 func (s *service) unpack(ctx context.Context, quarantine string) error {
-	limit := s.MaxPack
-	if limit <= 0 {
-		limit = DefaultMaxPack
-	}
+	limit := cmp.Or(max(0, s.MaxPack), DefaultMaxPack)
 	head, err := readPackHeader(s.in)
 	if err != nil {
 		return err
@@ -209,7 +207,7 @@ func (s *service) apply(ctx context.Context, c command, quarantine string, progr
 	if err != nil {
 		return fmt.Errorf("hostexec: %w", err)
 	}
-	out, stderr := text{max: maxOutput}, firstBytes{}
+	out, stderr := limitedBuffer{max: maxOutput}, firstBytes{}
 	st, err := s.network(ctx, s.mirror.dir, quarantine, &out, io.MultiWriter(remoteLines{progress}, &stderr), u.Args[1:]...)
 	ended(st.Code)
 	if err != nil {

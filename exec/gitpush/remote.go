@@ -90,8 +90,8 @@ type UnknownError struct {
 
 func (e *UnknownError) Error() string { return e.reason }
 
-// Find returns the remote that git in the container means: address is the URL without hostexec::, and name
-// is what the container calls the remote. An address is a name, or a URL.
+// Find returns the remote for git in the container. address is a name, or a URL without hostexec::. name is the
+// container's name of the remote.
 func (r Remotes) Find(name, address string) (Remote, error) {
 	if CheckName(address) == nil {
 		if u, ok := r[address]; ok {

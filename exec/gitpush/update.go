@@ -10,7 +10,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// Kind is what an update does. The kinds are operations of policy.GitPush.
+// Kind is the operation of an update. The kinds are operations of policy.GitPush.
 type Kind string
 
 const (
@@ -22,7 +22,7 @@ const (
 	DeleteTag Kind = "delete-tag"
 )
 
-// Update is one change of a remote that a container wants.
+// Update is one change of a remote that a container requests.
 type Update struct {
 	Remote   Remote
 	Kind     Kind

@@ -124,13 +124,13 @@ func (j *Job) Signal(name executor.Signal) error {
 }
 
 // End records how the command ended. Call it once, after the last write.
-func (j *Job) End(how Status, st executor.Status, reason string) error {
+func (j *Job) End(status Status, st executor.Status, reason string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if how == Failed && st.Signal != "" && st.Signal == j.sent {
-		how = Killed
+	if status == Failed && st.Signal != "" && st.Signal == j.sent {
+		status = Killed
 	}
-	j.info.Status, j.info.Ended, j.info.Code, j.info.Signal, j.info.Reason = how, time.Now(), st.Code, st.Signal, reason
+	j.info.Status, j.info.Ended, j.info.Code, j.info.Signal, j.info.Reason = status, time.Now(), st.Code, st.Signal, reason
 	if j.out.err != nil && reason == "" {
 		j.info.Reason = "not all of its output could be kept"
 	}

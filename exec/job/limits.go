@@ -35,9 +35,9 @@ func (t *Table) limit() int64 {
 	return t.output
 }
 
-// reserve reserves n more bytes on disk for the running job j. It reports whether they are available.
-// A job never gets more than it leaves free, so that space remains for the next job. Ended jobs are
-// removed to free space.
+// reserve reserves n more bytes on disk for the running job j, and reports whether they are available. A job
+// never gets more than it leaves free, so that space remains for the next job. Ended jobs are removed to
+// free space.
 func (t *Table) reserve(j *Job, n int64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

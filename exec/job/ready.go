@@ -58,16 +58,16 @@ func (j *Job) debounce(ctx context.Context) {
 	}
 }
 
-// serialize returns the result of look, or false if ctx is done. Only one look runs at a time in a
+// serialize returns the result of check, or false if ctx is done. Only one check runs at a time in a
 // session: patterns and socket tables can take long, and a container can wait for a thousand jobs.
-func (t *Table) serialize(ctx context.Context, look func() bool) bool {
+func (t *Table) serialize(ctx context.Context, check func() bool) bool {
 	if ctx.Err() != nil {
 		return false
 	}
 	select {
 	case t.readySemaphore <- struct{}{}:
 		defer func() { <-t.readySemaphore }()
-		return look()
+		return check()
 	case <-ctx.Done():
 		return false
 	}

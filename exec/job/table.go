@@ -40,7 +40,7 @@ func (n Ambiguous) Error() string { return fmt.Sprintf("%d jobs begin with that"
 // Table holds the running and ended jobs of one session.
 type Table struct {
 	dir            string
-	readySemaphore chan struct{} // a semaphore: full while a check whether a job is ready runs
+	readySemaphore chan struct{} // full while a check runs whether a job is ready
 
 	mu           sync.Mutex // guards the fields below; acquired after a job's lock
 	jobs         map[string]*Job

@@ -9,9 +9,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// below is like cutPrefix for two directories of this host. A directory can have several names, by a bind mount or because
-// the file system ignores case: below also compares device and inode. The paths must not have links.
-func below(p, dir string) (rest string, ok bool) {
+// belowAlias is like names.CutDir for directories of this host, and also compares device and inode. A directory can have
+// several names, by a bind mount or because the file system ignores case. The paths must not have links.
+func belowAlias(p, dir string) (rest string, ok bool) {
 	if rest, ok = names.CutDir(p, dir); ok {
 		return rest, true
 	}

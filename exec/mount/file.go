@@ -10,11 +10,11 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// File holds the file with the absolute path p in the container. It must be a mounted directory, or lie below a bind mount
-// without a link on the way.
+// File holds the file with the absolute path p in the container: a mounted directory, or a file below a bind mount. It
+// follows no link.
 func (t *Table) File(p string) (*dir.File, error) {
 	p = path.Clean(p)
-	m := t.at(p)
+	m := t.lookup(p)
 	if m != nil && m != t.fallback && m.bind && m.target == p {
 		d, err := t.Open(p)
 		if err != nil {
@@ -40,8 +40,8 @@ func (t *Table) File(p string) (*dir.File, error) {
 	return f, nil
 }
 
-// at is find under the lock.
-func (t *Table) at(p string) *mount {
+// lookup is find, and acquires the lock.
+func (t *Table) lookup(p string) *mount {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	m, _ := t.find(p)

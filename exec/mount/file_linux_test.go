@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A file of the container's is known by the host's name for it. Where the host's directories
-// are not mounted the container has none of them.
+// TestFilePath checks that a file of the container has the host's path for it. Without mounted directories, the
+// container has no file of the host.
 func TestFilePath(t *testing.T) {
 	root := tree(t)
 	root, err := filepath.EvalSymlinks(root)

@@ -28,11 +28,11 @@ func bySource(mounts []Point) []int {
 	return order
 }
 
-// hold opens m's source. A container can replace a source that lies below another one, and is then started again. So such
-// a source is opened below the held outer source, through no link.
+// hold opens m's source. A source below another one is opened below the held outer source, through no link. Otherwise a
+// container could replace it, and be started again.
 func (t *Table) hold(m Point) (held mount) {
-	held = mount{target: path.Clean("/" + m.Target), source: path.Clean(m.Source), bind: m.Bind, readOnly: m.ReadOnly, alone: m.Alone}
-	defer func() { held.real = real(held) }()
+	held = mount{target: path.Clean("/" + m.Target), source: path.Clean(m.Source), bind: m.Bind, readOnly: m.ReadOnly, nonRecursive: m.NonRecursive}
+	defer func() { held.real = realPath(held) }()
 	if !held.bind {
 		return held
 	}
@@ -52,8 +52,8 @@ func (t *Table) hold(m Point) (held mount) {
 	return held
 }
 
-// real returns the source of m without links: the path of the held directory, if there is one.
-func real(m mount) string {
+// realPath returns the source of m without links: the path of the held directory, if there is one.
+func realPath(m mount) string {
 	if m.held != nil {
 		if name, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(m.held.FD())); err == nil {
 			return name

@@ -19,7 +19,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir/dirtest"
 )
 
-// A container that is started again may have replaced a source that lies in another.
+// TestSourceBelowSource replaces a source that lies in another source, as a container can before it is started again.
 //
 // Attack 86.
 func TestSourceBelowSource(t *testing.T) {
@@ -37,7 +37,7 @@ func TestSourceBelowSource(t *testing.T) {
 	}
 }
 
-// The directory is held: whatever its name leads to later.
+// TestHeld checks that a table holds the directory itself, wherever its path leads later.
 //
 // Attack 84.
 func TestHeld(t *testing.T) {
@@ -81,7 +81,7 @@ func TestDeletedRoot(t *testing.T) {
 	}
 }
 
-// 87, unreadable: seen by an ordinary user, as root sees everything.
+// TestUnreadable checks as an ordinary user that a directory without permissions is refused.
 //
 // Attack 87.
 func TestUnreadable(t *testing.T) {
@@ -113,8 +113,8 @@ func openAsUser(source string) {
 	fmt.Print(err)
 }
 
-// 84: a directory is exchanged with a link to the outside, again and again, while it is
-// opened. A race in which nothing is ever opened would prove nothing.
+// TestRacingExchange exchanges a directory again and again with a link to the outside while it is opened. Some opens have
+// to succeed, because otherwise the test would prove nothing.
 //
 // Attack 84.
 func TestRacingExchange(t *testing.T) {

@@ -22,13 +22,13 @@ type Info struct {
 	ReadOnly bool // this mount; the file system may be writable through another one
 }
 
-// maxTable is how many bytes a mount table may have: the kernel limits mounts, by default, to 100,000.
+// maxTable is the maximum number of bytes of a mount table. By default, the kernel limits mounts to 100,000.
 const maxTable = 16 << 20
 
 // ErrTooLong means that a mount table is larger than the limit.
 var ErrTooLong = errors.New("the mount table is too long")
 
-// ReadFile reads a mountinfo file. A container can add mounts to its own: the length is limited.
+// ReadFile reads a mountinfo file. The length is limited, because a container can add mounts to its own.
 func ReadFile(path string) (text string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -42,8 +42,8 @@ func ReadFile(path string) (text string, err error) {
 	return string(b), err
 }
 
-// Place is a file or directory by its path in its file system, which is the same through every mount. The zero value is no
-// place.
+// Place identifies a file or directory by its path in its file system, which is the same through every mount. The zero
+// value identifies nothing.
 type Place struct{ Dev, Root string }
 
 // In reports whether p is q or lies below it.

@@ -10,8 +10,8 @@ import (
 	"github.com/moby/sys/mountinfo"
 )
 
-// Parse parses the text of a mountinfo file. A line that it cannot parse is an error: a mount that is not known
-// could show any file.
+// Parse parses the text of a mountinfo file. A line that it cannot parse is an error, because an unknown mount could
+// show any file.
 func Parse(text string) (all []Info, err error) {
 	list, err := mountinfo.GetMountsFromReader(strings.NewReader(text), nil)
 	for _, m := range list {

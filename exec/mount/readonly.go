@@ -13,11 +13,11 @@ import (
 )
 
 // ReadOnly reports whether name is a directory in d, the container's cwd, that the container can neither write nor
-// replace: it is mounted read-only at this place, and no other mount shows a part of it writable, in this container or
-// in one of another session. Two mounts may lead to one directory, which their paths do not show.
+// replace. It must be mounted read-only there. No other mount, in this container or in one of another session, may make
+// a part of it writable. Paths do not show that: two mounts may lead to one directory.
 func (t *Table) ReadOnly(d *dir.Dir, cwd, name string) bool {
 	p := path.Join(cwd, name)
-	if m := t.at(p); m == nil || !m.bind || !m.readOnly {
+	if m := t.lookup(p); m == nil || !m.bind || !m.readOnly {
 		return false
 	}
 	inner, err := t.Open(p)
@@ -25,41 +25,41 @@ func (t *Table) ReadOnly(d *dir.Dir, cwd, name string) bool {
 		return false
 	}
 	defer inner.Close()
-	return d.Has(name, inner) && !t.shows(inner.Path()) && !t.known().within(inner.Path()) && !t.knownOthers().overlaps(inner.Path())
+	return d.Has(name, inner) && !t.writablyMounted(inner.Path()) && !t.ownWritable().within(inner.Path()) && !t.othersWritable().overlaps(inner.Path())
 }
 
 // within reports whether this host has a mount below the directory p that the container can write.
-func (w *writes) within(p string) bool {
+func (w *writableSet) within(p string) bool {
 	return w.err != nil || slices.ContainsFunc(w.below, func(m Info) bool {
 		_, below := names.CutDir(m.At, p)
 		return below
 	})
 }
 
-// shows reports whether a writable mount shows the host's directory p, or a part of it.
-func (t *Table) shows(p string) bool {
+// writablyMounted reports whether a writable mount shows the host's directory p, or a part of it.
+func (t *Table) writablyMounted(p string) bool {
 	for i := range t.mounts {
 		m := &t.mounts[i]
 		if m.readOnly {
 			continue
 		}
-		if _, inside := below(m.real, p); inside {
+		if _, inside := belowAlias(m.real, p); inside {
 			return true
 		}
-		rest, ok := below(p, m.real)
+		rest, ok := belowAlias(p, m.real)
 		if !ok {
 			continue
 		}
-		// Another mount may cover it there, which this loop also looks at.
-		if t.at(path.Join(m.target, rest)) == m {
+		// Another mount may cover it there: this loop also checks that mount.
+		if t.lookup(path.Join(m.target, rest)) == m {
 			return true
 		}
 	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	for _, m := range t.behind {
-		_, inside := below(m.real, p)
-		_, outside := below(p, m.real)
+	for _, m := range t.sourcesOnly {
+		_, inside := belowAlias(m.real, p)
+		_, outside := belowAlias(p, m.real)
 		if !m.readOnly && (inside || outside) {
 			return true
 		}
@@ -70,28 +70,28 @@ func (t *Table) shows(p string) bool {
 // maxLinks is the number of links that the kernel follows (path_resolution(7)).
 const maxLinks = 40
 
-// Links returns the real paths of the symbolic links on the way of the absolute path p, and then the real path of its
-// target, as far as it exists.
+// Links returns the real paths of the symbolic links that the absolute path p leads through, and then the real path of
+// its target, as far as that exists.
 func Links(p string) (links []string) {
-	done, todo := "/", strings.Split(p, "/")
-	for len(todo) > 0 && len(links) <= maxLinks {
-		name := todo[0]
-		todo = todo[1:]
+	resolved, rest := "/", strings.Split(p, "/")
+	for len(rest) > 0 && len(links) <= maxLinks {
+		name := rest[0]
+		rest = rest[1:]
 		if name == ".." {
-			done = path.Dir(done)
+			resolved = path.Dir(resolved)
 			continue
 		}
-		at := path.Join(done, name)
+		at := path.Join(resolved, name)
 		to, err := os.Readlink(at)
 		if err != nil || name == "" || name == "." {
-			done = at
+			resolved = at
 			continue
 		}
 		links = append(links, at)
 		if path.IsAbs(to) {
-			done = "/"
+			resolved = "/"
 		}
-		todo = append(strings.Split(to, "/"), todo...)
+		rest = append(strings.Split(to, "/"), rest...)
 	}
-	return append(links, path.Join(append([]string{done}, todo...)...))
+	return append(links, path.Join(append([]string{resolved}, rest...)...))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir/dirtest"
 )
 
-// treeOf makes directories, and links where a name has a target, and returns where.
+// treeOf makes directories, and links for names with a target, and returns their directory.
 func treeOf(t *testing.T, dirs []string, links map[string]string) string {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
@@ -43,8 +43,7 @@ func tableOf(t *testing.T, mounts ...Point) *Table {
 	return table
 }
 
-// TestWritable asks for paths that lead through the container's mount in ways that their
-// text does not show.
+// TestWritable checks paths that lead through the container's mount, although their text does not show that.
 //
 // Attack 62.
 func TestWritable(t *testing.T) {
@@ -125,7 +124,7 @@ func TestBelow(t *testing.T) {
 		{work + "/.git", work, ".git", true}, {work + "/.git", again, ".git", true}, {again + "/.git/hooks", work + "/.git", "hooks", true}, {work, again, ".", true},
 		{work, work + "/.git", "", false}, {base + "/other", again, "", false}, {work + "/.git", base + "/missing", "", false},
 	} {
-		if rest, ok := below(tt.p, tt.dir); ok != tt.ok || ok && rest != tt.rest {
+		if rest, ok := belowAlias(tt.p, tt.dir); ok != tt.ok || ok && rest != tt.rest {
 			t.Errorf("below(%q, %q) = %q, %v, want %q, %v", tt.p, tt.dir, rest, ok, tt.rest, tt.ok)
 		}
 	}
@@ -143,8 +142,7 @@ func TestBelow(t *testing.T) {
 	}
 }
 
-// TestReadOnlyGitDirIsHeld puts another directory in the place of the caller's: between the look at
-// .git and the opening of the directory there was time for that.
+// TestReadOnlyGitDirIsHeld replaces the caller's directory between the check of .git and the opening of the directory.
 //
 // Attack 88.
 func TestReadOnlyGitDirIsHeld(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// Resolved follows symbolic links where path exists.
+// Resolved returns path without symbolic links if it exists, and otherwise only cleaned.
 func Resolved(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
@@ -17,8 +17,8 @@ func Resolved(path string) string {
 	return filepath.Clean(path)
 }
 
-// ShownIn reports whether source is one of paths, or holds one, or is below one.
-func ShownIn(source string, paths ...string) bool {
+// OverlapsAny reports whether source is one of paths, or lies above or below one of them.
+func OverlapsAny(source string, paths ...string) bool {
 	source = Resolved(source)
 	return slices.ContainsFunc(paths, func(p string) bool {
 		p = Resolved(p)

@@ -15,10 +15,10 @@ import (
 
 var errReplaced = errors.New("it was replaced meanwhile")
 
-// Share returns the container's directories of the host as mounts for another container, for a command in cwd, and the path
-// of cwd there. A Point without a Source is where another mount of this container, such as a volume, covers a part of a
-// directory of the host: the other container must not see that part. Sources are paths, which may lead elsewhere by the
-// time that they are mounted: check them with Shown.
+// Share returns the container's directories of the host as mounts for another container, which runs a command in cwd. at
+// is the path of cwd there. In a Point without a Source, another mount of this container, such as a volume, covers a part
+// of a directory of the host: the other container must not see that part. Sources are paths, which may lead elsewhere
+// when they are mounted: check the mounts with CheckShared.
 func (t *Table) Share(cwd string) (mounts []Point, at string) {
 	at = path.Clean(cwd)
 	own, rest := t.find(at)
@@ -32,7 +32,7 @@ func (t *Table) Share(cwd string) (mounts []Point, at string) {
 		case over != m: // another mount covers it
 		case m.shared():
 			mounts = append(mounts, Point{Target: m.target, Source: m.source, Bind: true, ReadOnly: m.readOnly})
-		case t.within(m.target):
+		case t.belowShared(m.target):
 			mounts = append(mounts, Point{Target: m.target, File: m.file, ReadOnly: true})
 		}
 	}
@@ -42,8 +42,8 @@ func (t *Table) Share(cwd string) (mounts []Point, at string) {
 // shared reports whether m is a directory of the host that is held.
 func (m *mount) shared() bool { return m.bind && m.err == nil }
 
-// within reports whether a directory of the host is mounted above target.
-func (t *Table) within(target string) bool {
+// belowShared reports whether a directory of the host is mounted above target.
+func (t *Table) belowShared(target string) bool {
 	for i := range t.mounts {
 		if rest, below := names.CutDir(target, t.mounts[i].target); below && rest != "." && t.mounts[i].shared() {
 			return true
@@ -52,30 +52,30 @@ func (t *Table) within(target string) bool {
 	return false
 }
 
-// Shown returns an error unless the container with the root directory root has, at each of mounts, the directory that is
-// held here. The mounts are from Share. Below another of them no link may be on the way: a container that can write there
-// could have led the engine to mount the directory elsewhere.
-func (t *Table) Shown(root int, mounts []Point) error {
+// CheckShared checks mounts, which Share returned, in the container with the root directory root. It returns an error
+// unless each target there is the directory that this table holds. Below another mount, no link may lead to a target: a
+// container that can write there could have made the engine mount the directory elsewhere.
+func (t *Table) CheckShared(root int, mounts []Point) error {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if t.closed {
 		return errors.New("look at another container's mounts: the mount table is closed")
 	}
 	for _, m := range mounts {
-		if err := t.shown(dir.Borrow(root), m, mounts); err != nil {
+		if err := t.checkShared(dir.Borrow(root), m, mounts); err != nil {
 			return fmt.Errorf("%s is not what the caller has there: %w", strconv.QuoteToASCII(m.Target), err)
 		}
 	}
 	return nil
 }
 
-func (t *Table) shown(root *dir.Dir, m Point, mounts []Point) error {
+func (t *Table) checkShared(root *dir.Dir, m Point, mounts []Point) error {
 	if m.Source == "" {
 		above := innermostMount(m.Target, mounts)
 		if above == nil {
 			return nil // the covered directory is not there
 		}
-		outer, err := openShown(root, *above, mounts)
+		outer, err := openTarget(root, *above, mounts)
 		if err != nil {
 			return err
 		}
@@ -83,13 +83,13 @@ func (t *Table) shown(root *dir.Dir, m Point, mounts []Point) error {
 		rest, _ := names.CutDir(m.Target, above.Target)
 		return outer.Covered(rest)
 	}
-	shown, err := openShown(root, m, mounts)
+	shown, err := openTarget(root, m, mounts)
 	if err != nil {
 		return err
 	}
 	defer shown.Close()
 	held, _ := t.find(m.Target)
-	if t.fallback != nil { // Share gives it its path on the host
+	if t.fallback != nil { // Share mounts it at its path on the host
 		held = t.fallback
 	}
 	if held == nil || held.held == nil || !dir.Same(shown.FD(), held.held.FD()) {
@@ -98,14 +98,14 @@ func (t *Table) shown(root *dir.Dir, m Point, mounts []Point) error {
 	return nil
 }
 
-// openShown holds the directory that a container has at m's target. It opens it below the innermost of mounts above the
-// target, or else below the root, which only the image controls.
-func openShown(root *dir.Dir, m Point, mounts []Point) (*dir.Dir, error) {
+// openTarget holds the directory at m's target in a container. It opens it below the innermost of mounts above the
+// target, or without one below the root directory, which only the image controls.
+func openTarget(root *dir.Dir, m Point, mounts []Point) (*dir.Dir, error) {
 	above := innermostMount(m.Target, mounts)
 	if above == nil {
 		return root.HoldInRoot(strings.TrimPrefix(m.Target, "/"))
 	}
-	outer, err := openShown(root, *above, mounts)
+	outer, err := openTarget(root, *above, mounts)
 	if err != nil {
 		return nil, err
 	}

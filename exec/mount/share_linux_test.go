@@ -89,7 +89,7 @@ func TestShareOfImage(t *testing.T) {
 	}
 	defer top.Close()
 	mounts, _ := table.Share("/w")
-	look := func(mounts ...Point) error { return table.Shown(top.FD(), mounts) }
+	look := func(mounts ...Point) error { return table.CheckShared(top.FD(), mounts) }
 	if err := look(mounts[:3]...); err != nil {
 		t.Errorf("all as it was: %v", err)
 	}

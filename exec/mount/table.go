@@ -25,29 +25,29 @@ var ErrMismatch = errors.New("workdir mismatch")
 
 // Point is one entry of a container's mount table, as the engine reports it.
 type Point struct {
-	Target string // in the container; empty: the source is part of another mount, such as a volume
+	Target string // in the container; empty: the container can write the source by another mount, such as a volume
 	Source string // on the host
-	Bind   bool   // false for a volume, a tmpfs, a single file and our own
+	Bind   bool   // false for a volume, a tmpfs, a single file and hostexec's own mount
 
-	ReadOnly bool // for the container
-	Alone    bool // the bind is not recursive: mounts of this host below the source are not visible
-	File     bool // a single file is mounted there; set by Share only
+	ReadOnly     bool // for the container
+	NonRecursive bool // the bind is not recursive: mounts of this host below the source are not visible
+	File         bool // a single file is mounted there; set by Share only
 }
 
 // Table maps a container's directories to the host's. Several goroutines may call its methods. It has more methods than
-// other types: what the container can write follows from the same mounts, and is asked with the directories.
+// other types, because the same mounts also decide what the container can write.
 type Table struct {
-	mu       sync.RWMutex // held for writing while the sources are closed
-	mounts   []mount
-	behind   []mount // mounts without a target; mu guards this field and those below
-	fallback *mount  // from Default; nil if there is a bind mount
-	all      bool    // fallback is used for every directory of the container
-	unused   string  // the source of a Default with All that bind mounts replace
-	closed   bool
-	writes   *writes
+	mu          sync.RWMutex // held for writing while the sources are closed
+	mounts      []mount
+	sourcesOnly []mount // mounts without a target; mu guards this field and those below
+	fallback    *mount  // from Default; nil if there is a bind mount
+	all         bool    // fallback is used for every directory of the container
+	unused      string  // the source of a Default with All that is ignored, because there are bind mounts
+	closed      bool
+	own         *writableSet
 
-	others       []mount // places that containers of other sessions can write; guarded by mu, as is the next
-	othersWrites *writes
+	others        []mount // places that containers of other sessions can write; guarded by mu, as is the next
+	otherSessions *writableSet
 }
 
 // Default is the directory in which commands run if the container has no bind mount.
@@ -59,23 +59,23 @@ type Default struct {
 
 // mount is a Point whose source is held.
 type mount struct {
-	target   string // cleaned
-	source   string // as the engine reports it
-	real     string // source without links
-	bind     bool
-	readOnly bool
-	alone    bool
-	file     bool     // it is a single file
-	held     *dir.Dir // nil when not held
-	err      error    // why a bind is not held
+	target       string // cleaned
+	source       string // as the engine reports it
+	real         string // source without links
+	bind         bool
+	readOnly     bool
+	nonRecursive bool
+	file         bool     // it is a single file
+	held         *dir.Dir // nil when not held
+	err          error    // why a bind is not held
 }
 
-// NewTable opens and holds the source of each bind. A source that is a file does not count as a bind. For a source that
-// cannot be opened, Open returns the reason. No call is made in a mount without a target. fallback is used only if there
-// is no bind.
+// NewTable holds the source of each bind mount open. A source that is a file does not count as a bind mount. For a source
+// that cannot be opened, Open returns the reason. No call runs in a mount without a target. fallback is used only if
+// there is no bind mount.
 func NewTable(mounts []Point, fallback Default) (*Table, error) {
-	t := &Table{writes: &writes{}}
-	mounts, t.behind = splitTargets(mounts)
+	t := &Table{own: &writableSet{}}
+	mounts, t.sourcesOnly = splitTargets(mounts)
 	t.mounts = make([]mount, len(mounts))
 	binds := 0
 	for _, i := range bySource(mounts) {
@@ -96,11 +96,11 @@ func NewTable(mounts []Point, fallback Default) (*Table, error) {
 	}
 	t.all = fallback.All
 	t.fallback = &mount{target: path.Clean(fallback.Target), source: fallback.Source, bind: true, held: held}
-	t.fallback.real = real(*t.fallback)
+	t.fallback.real = realPath(*t.fallback)
 	return t, nil
 }
 
-// Targets returns the directories of the container below which calls may be made.
+// Targets returns the directories of the container in which, or below which, calls may run.
 func (t *Table) Targets() []string {
 	var list []string
 	for _, m := range t.mounts {
@@ -119,8 +119,7 @@ func (t *Table) Default() Default {
 	return Default{Source: t.fallback.source, Target: t.fallback.target, All: t.all}
 }
 
-// Unused returns the directory that was to stand for all of the container's, but does not, because there are bind
-// mounts. It is empty if there is none.
+// Unused returns the Source of a Default with All that is ignored, because there are bind mounts; otherwise "".
 func (t *Table) Unused() string { return t.unused }
 
 // Open returns the host's directory that is cwd in the container. The error wraps ErrMismatch if there is none.

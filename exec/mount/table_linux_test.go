@@ -33,7 +33,7 @@ func onBothKernels(t *testing.T, test func(t *testing.T)) {
 	})
 }
 
-// tree makes a workspace w beside files that must not be reached.
+// tree makes a workspace w next to files that must not be reached.
 func tree(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -133,7 +133,7 @@ func TestOpen(t *testing.T) {
 	})
 }
 
-// 87: a mount that came after the container started is not what the container sees.
+// TestOpenOtherMount checks that Open crosses no mount that was made after the container's start.
 //
 // Attacks 86, 87.
 func TestOpenOtherMount(t *testing.T) {
@@ -228,7 +228,7 @@ func TestName(t *testing.T) {
 		at("app"): "/w", at("app/sub"): "/w/sub", at("app/sub/deep"): "/deep", at("app/sub/deep/x"): "/deep/x",
 		at("app/hidden"): "", at("app2"): "", at("lib"): "", root: "", "/": "", at("none"): "",
 	} {
-		if got, ok := table.Name(host); got != want || ok != (want != "") {
+		if got, ok := table.ContainerPath(host); got != want || ok != (want != "") {
 			t.Errorf("Name(%s) = %q, %v, want %q", host, got, ok, want)
 		}
 	}
@@ -238,7 +238,7 @@ func TestName(t *testing.T) {
 	}
 	defer alone.Close()
 	for host, want := range map[string]bool{at("app"): true, at("app/sub"): false, root: false} {
-		if got, ok := alone.Name(host); ok != want || ok && got != "/srv" {
+		if got, ok := alone.ContainerPath(host); ok != want || ok && got != "/srv" {
 			t.Errorf("without a mount Name(%s) = %q, %v, want %v", host, got, ok, want)
 		}
 	}

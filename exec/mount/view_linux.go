@@ -31,7 +31,7 @@ func mountOf(p string) (id int, path string) {
 	return int(st.Mnt_id), path
 }
 
-// shows looks for file below root by each end of its path, through no symbolic link.
+// shows looks below root for each suffix of the path of file, and follows no symbolic link.
 func shows(root, file string) bool {
 	var want unix.Stat_t
 	if unix.Lstat(file, &want) != nil {

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// writes is everything of this host that a container can write, whatever names it has.
-type writes struct {
+// writableSet identifies everything of this host that a container can write, whatever names it has.
+type writableSet struct {
 	once    sync.Once
 	view    *View
 	err     error // if the mount table of this host cannot be read, everything counts as writable
@@ -18,41 +18,42 @@ type writes struct {
 	below   []Info // writable mounts of this host below the sources
 }
 
-// Written returns a table for questions about writable files only: no call is made in it, and it holds no directory.
-func Written(paths []string) *Table {
-	t := &Table{writes: &writes{}}
+// WritableTable returns a table that only knows which files can be written: those at and below paths. It holds no
+// directory, and Open finds none.
+func WritableTable(paths []string) *Table {
+	return &Table{own: &writableSet{}, sourcesOnly: sourcesOf(paths)}
+}
+
+// sourcesOf returns writable mounts of paths, without targets.
+func sourcesOf(paths []string) []mount {
 	var mounts []Point
 	for _, p := range paths {
 		mounts = append(mounts, Point{Source: p})
 	}
-	_, t.behind = splitTargets(mounts)
-	return t
+	_, sourcesOnly := splitTargets(mounts)
+	return sourcesOnly
 }
 
 // splitTargets returns the mounts with a target, and those without one.
-func splitTargets(mounts []Point) (rest []Point, behind []mount) {
+func splitTargets(mounts []Point) (rest []Point, sourcesOnly []mount) {
 	for _, m := range mounts {
 		if m.Target != "" {
 			rest = append(rest, m)
 			continue
 		}
-		b := mount{source: path.Clean(m.Source), readOnly: m.ReadOnly, alone: m.Alone}
-		b.real = real(b)
-		behind = append(behind, b)
+		b := mount{source: path.Clean(m.Source), readOnly: m.ReadOnly, nonRecursive: m.NonRecursive}
+		b.real = realPath(b)
+		sourcesOnly = append(sourcesOnly, b)
 	}
-	return rest, behind
+	return rest, sourcesOnly
 }
 
 // SetOthers sets the paths that containers of other sessions can write. Sources does not return them.
 func (t *Table) SetOthers(paths []string) {
-	var mounts []Point
-	for _, p := range paths {
-		mounts = append(mounts, Point{Source: p})
-	}
-	_, behind := splitTargets(mounts)
+	others := sourcesOf(paths)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.others, t.othersWrites = behind, &writes{}
+	t.others, t.otherSessions = others, &writableSet{}
 }
 
 // Others returns a table of the places that containers of other sessions can write, or nil if there are none.
@@ -62,44 +63,44 @@ func (t *Table) Others() *Table {
 	if len(t.others) == 0 {
 		return nil
 	}
-	return &Table{writes: &writes{}, others: t.others, othersWrites: t.othersWrites}
+	return &Table{own: &writableSet{}, others: t.others, otherSessions: t.otherSessions}
 }
 
-// Also adds the places that other callers of the session can write. Targets are ignored.
-func (t *Table) Also(mounts []Point) {
+// AddWritable adds the sources that other callers of the session can write. Targets are ignored.
+func (t *Table) AddWritable(mounts []Point) {
 	for i := range mounts {
 		mounts[i].Target = ""
 	}
 	_, more := splitTargets(mounts)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.behind = slices.Concat(t.behind, more)
-	t.writes = &writes{}
+	t.sourcesOnly = slices.Concat(t.sourcesOnly, more)
+	t.own = &writableSet{}
 }
 
-// known returns everything that the container can write now.
-func (t *Table) known() *writes {
+// ownWritable returns the current writableSet of the container.
+func (t *Table) ownWritable() *writableSet {
 	t.mu.RLock()
-	all, known := slices.Concat(t.mounts, t.behind), t.writes
+	all, known := slices.Concat(t.mounts, t.sourcesOnly), t.own
 	t.mu.RUnlock()
-	return known.of(all)
+	return known.load(all)
 }
 
-// knownOthers returns all that containers of other sessions can write by now, or nil for nothing.
-func (t *Table) knownOthers() *writes {
+// othersWritable returns the current writableSet of the containers of other sessions, or nil if there are none.
+func (t *Table) othersWritable() *writableSet {
 	t.mu.RLock()
-	all, known := t.others, t.othersWrites
+	all, known := t.others, t.otherSessions
 	t.mu.RUnlock()
 	if len(all) == 0 {
 		return nil
 	}
-	return known.of(slices.Clone(all))
+	return known.load(slices.Clone(all))
 }
 
-// of identifies the files that all show, once, and returns w.
-func (w *writes) of(all []mount) *writes {
+// load identifies the sources of all at the first call, and returns w.
+func (w *writableSet) load(all []mount) *writableSet {
 	w.once.Do(func() {
-		all = slices.DeleteFunc(all, func(m mount) bool { return m.source == "." || m.readOnly && m.alone })
+		all = slices.DeleteFunc(all, func(m mount) bool { return m.source == "." || m.readOnly && m.nonRecursive })
 		if len(all) > 0 {
 			w.err = w.identify(all)
 		}
@@ -109,7 +110,7 @@ func (w *writes) of(all []mount) *writes {
 
 // Sources returns the real paths of the directories that the container can write.
 func (t *Table) Sources() (list []string) {
-	known := t.known()
+	known := t.ownWritable()
 	for _, at := range known.sources {
 		list = append(list, at.Path)
 	}
@@ -122,32 +123,34 @@ func (t *Table) Sources() (list []string) {
 
 // Writable reports whether the container, or one of another session, can change or create the host's file p: through
 // one of its mounts it can write the file itself, a directory above it, or a link on the way to it.
-func (t *Table) Writable(p string) bool { return t.known().writable(p) || t.knownOthers().writable(p) }
+func (t *Table) Writable(p string) bool {
+	return t.ownWritable().writable(p) || t.othersWritable().writable(p)
+}
 
-// ControlsFilesIn reports whether the container, or one of another session, controls a file in the host's directory p: p
-// is writable, or one of its files is mounted by itself.
+// ControlsFilesIn reports whether the container, or one of another session, controls a file in the host's directory p:
+// either p is writable, or one of its files is mounted alone.
 func (t *Table) ControlsFilesIn(p string) bool {
-	return t.known().controlsFilesIn(p) || t.knownOthers().controlsFilesIn(p)
+	return t.ownWritable().controlsFilesIn(p) || t.othersWritable().controlsFilesIn(p)
 }
 
 // Writer names the container that can write p, or a file in it, if Writable or ControlsFilesIn reports true.
 func (t *Table) Writer(p string) string {
-	if t.known().controlsFilesIn(p) || !t.knownOthers().controlsFilesIn(p) {
+	if t.ownWritable().controlsFilesIn(p) || !t.othersWritable().controlsFilesIn(p) {
 		return "the container"
 	}
 	return "the container of another session"
 }
 
-// writable is Table.Writable for one writer. A nil writer writes nothing.
-func (w *writes) writable(p string) bool {
+// writable is Table.Writable for one writableSet. A nil writableSet is empty.
+func (w *writableSet) writable(p string) bool {
 	if w == nil || w.err != nil {
 		return w != nil
 	}
 	return len(w.sources)+len(w.below) > 0 && w.changeable(w.view.Route(p))
 }
 
-// controlsFilesIn is Table.ControlsFilesIn of one writer.
-func (w *writes) controlsFilesIn(p string) bool {
+// controlsFilesIn is Table.ControlsFilesIn for one writableSet.
+func (w *writableSet) controlsFilesIn(p string) bool {
 	if w == nil || w.writable(p) {
 		return w != nil
 	}
@@ -161,7 +164,7 @@ func (w *writes) controlsFilesIn(p string) bool {
 }
 
 // overlaps reports whether the container can write the host's directory p, which has no links, or a part of it.
-func (w *writes) overlaps(p string) bool {
+func (w *writableSet) overlaps(p string) bool {
 	if w == nil || w.writable(p) {
 		return w != nil
 	}
@@ -173,14 +176,14 @@ func (w *writes) overlaps(p string) bool {
 }
 
 // changeable reports whether the container can change the file to which route leads.
-func (w *writes) changeable(route Route) bool {
+func (w *writableSet) changeable(route Route) bool {
 	return slices.ContainsFunc(w.sources, route.Through) ||
 		slices.ContainsFunc(w.below, func(m Info) bool { return route.In(m.Place()) })
 }
 
 // identify locates the writable sources. The container also sees mounts below a source, and many engines make only the
 // mount itself read-only.
-func (w *writes) identify(all []mount) (err error) {
+func (w *writableSet) identify(all []mount) (err error) {
 	if w.view, err = ReadView(); err != nil {
 		return err
 	}
@@ -188,7 +191,7 @@ func (w *writes) identify(all []mount) (err error) {
 		if !m.readOnly {
 			w.sources = append(w.sources, w.view.Locate(m.real))
 		}
-		if m.alone {
+		if m.nonRecursive {
 			continue
 		}
 		for _, below := range w.view.MountsBelow(m.real) {

@@ -55,8 +55,8 @@ func TestWritableBinds(t *testing.T) {
 	table := tableOf(t,
 		Point{Target: "/w", Source: filepath.Join(base, "home/work"), Bind: true},
 		Point{Target: "/ro", Source: filepath.Join(base, "read-only"), Bind: true, ReadOnly: true},
-		Point{Target: "/lonely", Source: filepath.Join(base, "lonely"), Bind: true, Alone: true},
-		Point{Target: "/both", Source: filepath.Join(base, "both"), Bind: true, ReadOnly: true, Alone: true},
+		Point{Target: "/lonely", Source: filepath.Join(base, "lonely"), Bind: true, NonRecursive: true},
+		Point{Target: "/both", Source: filepath.Join(base, "both"), Bind: true, ReadOnly: true, NonRecursive: true},
 	)
 	for _, b := range binds {
 		if got := table.Writable(filepath.Join(base, b.name)); got != b.want {

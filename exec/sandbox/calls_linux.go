@@ -9,8 +9,8 @@ import "golang.org/x/sys/unix"
 // parser turns the arguments of a system call into a change.
 type parser func(c *caller, a [6]uint64) (change, error)
 
-// parsers has, by number, the system calls that change the mode, owner or times of a file. Landlock has no access right
-// for them, so Metadata makes these calls for the program. An architecture can have older calls as well.
+// parsers has, by number, the system calls that change the mode, owner or times of a file, or watch it. Landlock has no
+// access right for them, so Metadata makes these calls for the program. An architecture can have older calls as well.
 var parsers = map[uint32]parser{
 	unix.SYS_FCHMOD:    func(c *caller, a [6]uint64) (change, error) { return descriptor(a[0], chmod(a[1])), nil },
 	unix.SYS_FCHMODAT:  func(c *caller, a [6]uint64) (change, error) { return c.at(a[0], a[1], 0, chmod(a[2])) },
@@ -21,14 +21,15 @@ var parsers = map[uint32]parser{
 		t, err := c.timespecs(a[2])
 		return c.timed(a[0], a[1], a[3], t, err)
 	},
+	unix.SYS_INOTIFY_ADD_WATCH: func(c *caller, a [6]uint64) (change, error) { return c.watched(a[0], a[1], uint32(a[2])) },
 }
 
-// here is unix.AT_FDCWD, the directory for calls that have no argument for a directory.
-const here = 1<<64 - 100
+// atCWD is unix.AT_FDCWD, the directory for calls that have no argument for a directory.
+const atCWD = 1<<64 - 100
 
 // descriptor returns a change of the file behind a descriptor.
-func descriptor(fd uint64, do func(file int) error) change {
-	return change{dir: int(int32(fd)), self: true, change: do}
+func descriptor(fd uint64, do func(file int) (int64, error)) change {
+	return change{dir: int(int32(fd)), self: true, apply: do}
 }
 
 // timed returns a change of times. Without a path the file is the one behind the descriptor dir.

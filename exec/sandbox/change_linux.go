@@ -15,16 +15,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// change is a call that changes the metadata of one file.
+// change is a system call that changes the metadata of one file, or watches the file.
 type change struct {
-	dir    int    // a descriptor of the caller's, or unix.AT_FDCWD
-	path   string // relative to dir; with self: ignored
-	self   bool   // the file is dir itself
-	link   bool   // a symbolic link is not followed
-	change func(file int) error
+	dir   int    // a descriptor of the caller's, or unix.AT_FDCWD
+	path  string // relative to dir; with self: ignored
+	self  bool   // the file is dir itself
+	link  bool   // a symbolic link is not followed
+	reads bool   // the program needs only to be able to read the file
+	apply func(file int) (result int64, err error)
 }
 
-// caller is a thread that made a call. It waits while the call is performed.
+// caller is a thread that made a system call. It waits while the call is performed.
 type caller struct {
 	pid int
 	mem int // /proc/PID/mem, or 0
@@ -106,8 +107,8 @@ func (c *caller) openDescriptor(fd int) (int, error) {
 }
 
 // at returns the change to the file that dir, path and flags name, as in the system calls with AT_ flags.
-func (c *caller) at(dir, path, flags uint64, do func(file int) error) (ch change, err error) {
-	ch = change{dir: int(int32(dir)), link: flags&unix.AT_SYMLINK_NOFOLLOW != 0, change: do}
+func (c *caller) at(dir, path, flags uint64, do func(file int) (int64, error)) (ch change, err error) {
+	ch = change{dir: int(int32(dir)), link: flags&unix.AT_SYMLINK_NOFOLLOW != 0, apply: do}
 	if flags&^(unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH) != 0 {
 		return ch, unix.EINVAL
 	}
@@ -131,37 +132,37 @@ func ownDescriptor(path string) (fd int, ok bool) {
 	return int(n), err == nil
 }
 
-func chmod(mode uint64) func(int) error {
-	return func(file int) error {
+func chmod(mode uint64) func(int) (int64, error) {
+	return func(file int) (int64, error) {
 		return emptyPath(unix.SYS_FCHMODAT2, file, uintptr(uint32(mode)), unix.AT_EMPTY_PATH, 0)
 	}
 }
 
-func chown(uid, gid uint64) func(int) error {
-	return func(file int) error {
+func chown(uid, gid uint64) func(int) (int64, error) {
+	return func(file int) (int64, error) {
 		return emptyPath(unix.SYS_FCHOWNAT, file, uintptr(uint32(uid)), uintptr(uint32(gid)), unix.AT_EMPTY_PATH)
 	}
 }
 
-func setTimes(times *[2]unix.Timespec) func(int) error {
-	return func(file int) error {
+func setTimes(times *[2]unix.Timespec) func(int) (int64, error) {
+	return func(file int) (int64, error) {
 		var empty [1]byte
-		return failure(unix.Syscall6(unix.SYS_UTIMENSAT, uintptr(file), uintptr(unsafe.Pointer(&empty)), uintptr(unsafe.Pointer(times)), unix.AT_EMPTY_PATH, 0, 0))
+		return result(unix.Syscall6(unix.SYS_UTIMENSAT, uintptr(file), uintptr(unsafe.Pointer(&empty)), uintptr(unsafe.Pointer(times)), unix.AT_EMPTY_PATH, 0, 0))
 	}
 }
 
 // emptyPath makes a call for the file behind a descriptor: its path is empty, and its flags have AT_EMPTY_PATH.
-func emptyPath(call uintptr, file int, a, b, c uintptr) error {
+func emptyPath(call uintptr, file int, a, b, c uintptr) (int64, error) {
 	var empty [1]byte
-	return failure(unix.Syscall6(call, uintptr(file), uintptr(unsafe.Pointer(&empty)), a, b, c, 0))
+	return result(unix.Syscall6(call, uintptr(file), uintptr(unsafe.Pointer(&empty)), a, b, c, 0))
 }
 
-// failure returns the error of a system call.
-func failure(_, _ uintptr, errno syscall.Errno) error {
+// result returns the result of a system call.
+func result(r, _ uintptr, errno syscall.Errno) (int64, error) {
 	if errno != 0 {
-		return errno
+		return 0, errno
 	}
-	return nil
+	return int64(r), nil
 }
 
 // numbers reads 64-bit numbers from the caller's memory; none, if at is 0.

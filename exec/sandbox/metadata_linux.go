@@ -7,6 +7,7 @@ package sandbox
 import (
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -14,20 +15,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Metadata changes the modes, owners and times of files for confined programs. Landlock does not prevent a program from
-// changing these for any file of its user. Metadata opens the file once, checks that it is below a directory that the
-// program may write, and changes the open file.
+// Metadata changes the modes, owners and times of files, and watches files, for confined programs. Landlock does not
+// prevent a program from doing this with any file of its user. Metadata opens the file once, checks that it is below a
+// directory that the program may write, or read if it watches, and uses the open file.
 type Metadata struct {
-	calls *os.File // the kernel's reports (seccomp_unotify(2))
-	roots []int    // the granted directories, opened with O_PATH
+	calls    *os.File // the kernel's reports (seccomp_unotify(2))
+	roots    []int    // the directories that may be written, opened with O_PATH
+	readable []string // paths that may only be read; the container can replace none of them
 }
 
-func newMetadata(fd int, roots []int) (*Metadata, error) {
+func newMetadata(fd int, roots []int, readable []string) (*Metadata, error) {
 	if err := unix.SetNonblock(fd, true); err != nil { // so that os.NewFile polls it
 		unix.Close(fd)
 		return nil, os.NewSyscallError("fcntl", err)
 	}
-	m := &Metadata{calls: os.NewFile(uintptr(fd), "seccomp listener")}
+	m := &Metadata{calls: os.NewFile(uintptr(fd), "seccomp listener"), readable: readable}
 	for _, r := range roots {
 		root, err := unix.FcntlInt(uintptr(r), unix.F_DUPFD_CLOEXEC, 0)
 		if err != nil {
@@ -146,10 +148,11 @@ func ioctl(fd int, command uintptr, arg unsafe.Pointer) error {
 // answer makes one call and reports its result. An error of ioctl means that the caller is gone.
 func (m *Metadata) answer(n *notification) {
 	r := response{id: n.id}
-	if err := m.perform(n); err != nil {
+	val, err := m.perform(n)
+	if r.val = val; err != nil {
 		errno := unix.EPERM
 		errors.As(err, &errno)
-		r.error = -int32(errno)
+		r.val, r.error = 0, -int32(errno)
 	}
 	m.control(ioctlSend, unsafe.Pointer(&r))
 }
@@ -165,49 +168,58 @@ func (m *Metadata) control(command uintptr, arg unsafe.Pointer) error {
 }
 
 // perform makes the call of n for its caller.
-func (m *Metadata) perform(n *notification) error {
+func (m *Metadata) perform(n *notification) (int64, error) {
 	call, ok := parsers[uint32(n.nr)]
 	if !ok {
-		return unix.ENOSYS
+		return 0, unix.ENOSYS
 	}
 	t := &caller{pid: int(n.tid)}
 	defer t.close()
 	c, err := call(t, n.args)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	// Until here the thread id may have become that of another process.
 	if m.control(ioctlIDValid, unsafe.Pointer(&n.id)) != nil {
-		return unix.ESRCH
+		return 0, unix.ESRCH
 	}
 	file, err := t.open(c)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer unix.Close(file)
-	if !m.permits(file) {
-		return unix.EPERM
+	if !m.permits(file, c.reads) {
+		return 0, unix.EPERM
 	}
-	return c.change(file)
+	return c.apply(file)
 }
 
 // permits reports whether file is a directory that the program may write, or is below one. The program cannot move a
-// file from elsewhere into such a directory: that requires write access to the file's own directory.
-func (m *Metadata) permits(file int) bool {
+// file from elsewhere into such a directory: that requires write access to the file's own directory. With reads, a
+// directory that may be read is sufficient.
+func (m *Metadata) permits(file int, reads bool) bool {
 	path, err := pathOf(file)
 	if err != nil {
 		return false
+	}
+	if reads && slices.ContainsFunc(m.readable, func(at string) bool { return within(path, at) }) {
+		return true
 	}
 	for _, fd := range m.roots {
 		root, err := pathOf(fd)
 		if err != nil || strings.HasSuffix(root, deletedSuffix) {
 			continue
 		}
-		if path == root || strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/") {
+		if within(path, root) {
 			return true
 		}
 	}
 	return false
+}
+
+// within reports whether path is the directory root, or is below it.
+func within(path, root string) bool {
+	return path == root || strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/")
 }
 
 // deletedSuffix follows the path of a file without a name (proc_pid_fd(5)).

@@ -39,7 +39,7 @@ func TestMetadataClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(p[1])
-	m, err := newMetadata(p[0], []int{openPath(t, granted)})
+	m, err := newMetadata(p[0], []int{openPath(t, granted)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,8 +48,8 @@ func TestMetadataClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	reused := openPath(t, other) // takes the lowest number that is free
-	if !m.permits(inside) || m.permits(outside) {
-		t.Errorf("after Close: permits(inside) = %v, permits(outside) = %v", m.permits(inside), m.permits(outside))
+	if !m.permits(inside, false) || m.permits(outside, true) {
+		t.Errorf("after Close: permits(inside) = %v, permits(outside) = %v", m.permits(inside, false), m.permits(outside, true))
 	}
 	if len(roots) != 1 || roots[0] == reused {
 		t.Errorf("the granted directories are %d; %d is another directory now", roots, reused)
@@ -69,7 +69,7 @@ func TestMetadataCloseEndsServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(p[1])
-	m, err := newMetadata(p[0], nil)
+	m, err := newMetadata(p[0], nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

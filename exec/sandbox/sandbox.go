@@ -3,7 +3,7 @@
 // Package sandbox confines a program of the host, so that it can read and write only named files.
 //
 //	Spec --Prepare--> Sandbox --Confine--> one thread --fork--> the program and its descendants
-//	                     '--Serve: answers for chmod, chown and utimes, which Landlock lets through
+//	                     '--Serve: answers for chmod, chown, utimes and inotify, which Landlock lets through
 //
 // Landlock limits files, TCP ports, signals and abstract sockets (landlock(7)). A seccomp filter
 // refuses what Landlock does not see: unix sockets, terminals' input queues, namespaces, and kernel
@@ -16,7 +16,7 @@ import "errors"
 // ErrUnsupported means that this system cannot confine programs.
 var ErrUnsupported = errors.New("this system cannot confine a program")
 
-// Access is what a program may do below a directory, or with a file. The zero value permits nothing.
+// Access is the set of operations that a program may do below a directory, or with a file. The zero value permits none.
 type Access int
 
 const (
@@ -33,7 +33,7 @@ type Grant struct {
 	Access Access
 }
 
-// Net is what a program may do on the network. The zero value permits nothing.
+// Net is the access of a program to the network. The zero value permits nothing.
 type Net struct {
 	All   bool     // everything except unix, vsock and packet sockets
 	Ports []uint16 // otherwise: TCP connections to these ports, and to port 53 if there are any
@@ -42,7 +42,7 @@ type Net struct {
 // None reports whether n permits no internet socket at all.
 func (n Net) None() bool { return !n.All && len(n.Ports) == 0 }
 
-// Spec is what a confined program may do. The zero value permits no file and no network.
+// Spec lists the permissions of a confined program. The zero value permits no file and no network.
 type Spec struct {
 	Grants []Grant
 	Paths  []Path // opened by Prepare; a path that does not exist is skipped

@@ -15,9 +15,10 @@ import (
 
 // Sandbox is a prepared Spec. Close it when no thread needs to enter it any more.
 type Sandbox struct {
-	ruleset *os.File
-	filter  []bpf.RawInstruction
-	roots   []int // the directories that may be written, opened
+	ruleset  *os.File
+	filter   []bpf.RawInstruction
+	roots    []int    // the directories that may be written, opened
+	readable []string // the paths that may only be read
 }
 
 // Supported returns an error that wraps ErrUnsupported and says what the system lacks, or nil.
@@ -30,8 +31,8 @@ func supported() error {
 	return nil
 }
 
-// Prepare builds what Confine needs. The caller closes the Sandbox. It may close the descriptors of the
-// Grants at once.
+// Prepare builds the Sandbox of spec. The caller closes it, and may close the descriptors of the Grants at
+// once.
 func Prepare(spec Spec) (*Sandbox, error) {
 	if err := Supported(); err != nil {
 		return nil, err
@@ -76,7 +77,12 @@ func (s *Sandbox) permit(spec Spec) error {
 }
 
 func (s *Sandbox) permitFile(fd int, access Access) error {
-	if err := addFileRule(s.ruleset, fd, access); err != nil || access != Write {
+	if err := addFileRule(s.ruleset, fd, access); err != nil || access == Device {
+		return err
+	}
+	if access != Write {
+		path, err := pathOf(fd)
+		s.readable = append(s.readable, path)
 		return err
 	}
 	root, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
@@ -85,6 +91,15 @@ func (s *Sandbox) permitFile(fd int, access Access) error {
 	}
 	s.roots = append(s.roots, root)
 	return nil
+}
+
+// PermitTerminal lets programs that are confined later open the terminal behind fd again, as with /dev/stderr. If fd is
+// no terminal, it does nothing.
+func (s *Sandbox) PermitTerminal(fd int) error {
+	if _, err := unix.IoctlGetTermios(fd, unix.TCGETS); err != nil {
+		return nil
+	}
+	return addFileRule(s.ruleset, fd, Device)
 }
 
 // Close releases s. Confined threads stay confined. Close does nothing for the zero Sandbox and for nil.
@@ -119,5 +134,5 @@ func (s *Sandbox) Confine() (*Metadata, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newMetadata(fd, s.roots)
+	return newMetadata(fd, s.roots, s.readable)
 }

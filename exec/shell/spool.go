@@ -127,7 +127,7 @@ func (e *spoolFile) look(over bool) (closed bool) {
 		return false
 	}
 	e.full = cmp.Or(e.full, full(e.f)) // before parts of the file are given back
-	n, err := e.backlog.Waits(e.f, at)
+	n, err := e.backlog.DiskBytes(e.f, at)
 	if err != nil {
 		return false
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// TestFlags writes flags in each form that they have, and wants each verb to take them alike.
+// TestFlags checks that all verbs accept flags in each form.
 func TestFlags(t *testing.T) {
 	p := calltest.ShellPolicy(policy.Allow)
 	p.Commands = append(p.Commands, policy.Command{Name: "sh", Action: policy.Allow, Path: "/bin/sh"})

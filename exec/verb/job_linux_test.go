@@ -13,8 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// A job goes on when its caller has gone, and what it wrote and how it ended are there for
-// who asks; the audit log has it as any call.
+// TestJob checks that a job continues without its caller, and that its output, status and audit lines are there later.
 func TestJob(t *testing.T) {
 	s, log := calltest.NewServer(t)
 	go2 := filepath.Join(t.TempDir(), "go")
@@ -61,8 +60,8 @@ func TestJob(t *testing.T) {
 	}
 }
 
-// kill ends a job's whole tree, of whatever session and group its members are; with a signal
-// it sends that.
+// TestJobKill checks that kill ends a job's whole process tree, in any session and group, and that kill -s only sends the
+// signal.
 func TestJobKill(t *testing.T) {
 	s, _ := calltest.NewServer(t)
 	hold, gone := calltest.Alive(t)
@@ -95,7 +94,7 @@ func TestJobKill(t *testing.T) {
 	}
 }
 
-// What is wrong is said in one line, and nothing is left of it.
+// TestJobBadInput checks that invalid arguments get a message of one line, and leave no job.
 func TestJobBadInput(t *testing.T) {
 	s, log := calltest.NewServer(t)
 	two := []string{calltest.Background(t, s, "sh", "-c", "exit 0"), calltest.Background(t, s, "sh", "-c", "exit 0")}

@@ -15,8 +15,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// codeNo is the exit code of kill for an id that does not exist, or has ended.
-const codeNo = 1
+// codeNotFound is the exit code of kill for an id that does not exist, or whose command has ended.
+const codeNotFound = 1
 
 // kill ends the jobs and calls that args name, or sends jobs a signal, and prints their ids.
 func kill(ctx context.Context, c *call.Call, args []string) error {
@@ -38,8 +38,8 @@ func kill(ctx context.Context, c *call.Call, args []string) error {
 	case *all && len(refs) > 0:
 		return flags.failOperands(c, "wants ids or --all, not both")
 	case *all:
-		for _, kept := range c.Jobs() {
-			if info := kept.Info(); info.Status == job.Running {
+		for _, j := range c.Jobs() {
+			if info := j.Info(); info.Status == job.Running {
 				refs = append(refs, info.ID)
 			}
 		}
@@ -48,32 +48,32 @@ func kill(ctx context.Context, c *call.Call, args []string) error {
 	case len(refs) > job.MaxRunning:
 		return flags.failOperands(c, "takes at most %d ids", job.MaxRunning)
 	}
-	var ended, complaints strings.Builder
+	var ended, failures strings.Builder
 	var reasons []string
 	for id, err := range endEach(ctx, c, refs, sig) {
 		if err == nil {
 			fmt.Fprintln(&ended, id)
 		} else if !*all || !errors.Is(err, job.ErrEnded) {
-			complaints.WriteString(killFailed(err))
+			failures.WriteString(killFailed(err))
 			reasons = append(reasons, err.Error())
 		}
 	}
 	if len(reasons) == 0 {
 		return c.Print([]byte(ended.String()))
 	}
-	return c.PrintFailure([]byte(ended.String()), call.Failure{Status: call.StatusFailed, Code: codeNo,
-		Line: complaints.String(), Reason: strings.Join(reasons, "; "), Hint: "hostexec ps lists them"})
+	return c.PrintFailure([]byte(ended.String()), call.Failure{Status: call.StatusFailed, Code: codeNotFound,
+		Line: failures.String(), Reason: strings.Join(reasons, "; "), Hint: "hostexec ps lists them"})
 }
 
-// missing answers a verb whose job does not exist.
-func missing(err error) call.Failure {
+// noSuchJob is the failure of a verb whose job does not exist.
+func noSuchJob(err error) call.Failure {
 	return call.Failure{Status: call.StatusFailed, Reason: err.Error(), Hint: "hostexec ps lists them"}
 }
 
 // killFailed returns the reason why a job was not ended.
 func killFailed(err error) string {
 	if errors.Is(err, job.ErrUnknown) {
-		return missing(err).Text()
+		return noSuchJob(err).Text()
 	}
 	return call.Line("%v", err)
 }
@@ -87,7 +87,7 @@ func endEach(ctx context.Context, c *call.Call, refs []string, sig executor.Sign
 	results := make([]chan result, len(refs))
 	for i, ref := range refs {
 		results[i] = make(chan result, 1)
-		// ends when that has, or with ctx; the reader below waits for it.
+		// ends with endOne, or with ctx; the reader below waits for it.
 		go func() {
 			id, err := endOne(ctx, c, ref, sig)
 			results[i] <- result{id, err}

@@ -9,7 +9,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/call/calltest"
 )
 
-// What a job has left running when it ended is shown, and ended by its id.
+// TestJobLeft checks that processes that a job has left are listed, and that its id ends them.
 func TestJobLeft(t *testing.T) {
 	s, _ := calltest.NewServer(t)
 	hold, gone := calltest.Alive(t)

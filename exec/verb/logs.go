@@ -24,9 +24,9 @@ func logs(ctx context.Context, c *call.Call, args []string) error {
 	if flags.NArg() != 1 {
 		return flags.failOperands(c, "wants one job")
 	}
-	kept, err := c.Job(flags.Arg(0))
+	j, err := c.Job(flags.Arg(0))
 	if err != nil {
-		return c.Fail(missing(err))
+		return c.Fail(noSuchJob(err))
 	}
 	stdout, stderr, err := c.Open()
 	if err != nil {
@@ -34,14 +34,14 @@ func logs(ctx context.Context, c *call.Call, args []string) error {
 	}
 	ctx, stop := c.Interruptible(ctx)
 	defer stop()
-	out, errs := until{ctx, stdout}, until{ctx, stderr}
+	out, errs := interruptibleWriter{ctx, stdout}, interruptibleWriter{ctx, stderr}
 	switch {
 	case *raw:
-		err = kept.Copy(ctx, out, *follow)
+		err = j.Copy(ctx, out, *follow)
 	case *combined:
-		err = kept.Copy(ctx, &job.Parser{Out: out, Err: out}, *follow)
+		err = j.Copy(ctx, &job.Parser{Out: out, Err: out}, *follow)
 	default:
-		err = kept.Copy(ctx, &job.Parser{Out: out, Err: errs}, *follow)
+		err = j.Copy(ctx, &job.Parser{Out: out, Err: errs}, *follow)
 	}
 	if e, ok := call.Interrupted(ctx); ok {
 		return c.Exit(e)
@@ -50,19 +50,19 @@ func logs(ctx context.Context, c *call.Call, args []string) error {
 		return errors.Join(err, c.Fail(call.Failed("the log cannot be read")))
 	}
 	e := wire.Exit{Outcome: wire.Exited}
-	if n := kept.Info().Dropped; n > 0 {
+	if n := j.Info().Dropped; n > 0 {
 		e.Text = call.Line("the last %d bytes of its output were not kept", n)
 	}
 	return c.Exit(e)
 }
 
-// until writes to w until ctx ends.
-type until struct {
+// interruptibleWriter writes to w until ctx ends.
+type interruptibleWriter struct {
 	ctx context.Context
 	w   io.Writer
 }
 
-func (u until) Write(b []byte) (int, error) {
+func (u interruptibleWriter) Write(b []byte) (int, error) {
 	if u.ctx.Err() != nil {
 		return 0, context.Cause(u.ctx)
 	}

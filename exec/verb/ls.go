@@ -20,16 +20,16 @@ import (
 func ls(c *call.Call, args []string) error {
 	flags := newFlags("ls")
 	asJSON := flags.Bool("json", false, "")
-	asAgents := flags.Bool("agents", false, "")
+	agents := flags.Bool("agents", false, "")
 	if ok, err := flags.parse(c, args); !ok {
 		return err
 	}
 	switch {
-	case flags.NArg() > 0, *asJSON && *asAgents:
+	case flags.NArg() > 0, *asJSON && *agents:
 		return flags.failOperands(c, "takes only --json or --agents")
 	case *asJSON:
 		return c.Print(renderCommandsJSON(c.Policy()))
-	case *asAgents:
+	case *agents:
 		return c.Print([]byte(Agents(c.Policy(), c.GitRemotes())))
 	}
 	return c.Print(append(renderCommands(c.Policy()), renderGit(c.Policy(), c.GitRemotes())...))
@@ -108,9 +108,9 @@ func commands(p *policy.Policy) []command {
 			list[i].Action = "rules"
 		}
 	}
-	for name, how := range map[string]string{policy.Shell: call.Name + " session", policy.GitPush: "git"} {
+	for name, callText := range map[string]string{policy.Shell: call.Name + " session", policy.GitPush: "git"} {
 		if i := slices.IndexFunc(list, func(c command) bool { return c.Name == name }); i >= 0 {
-			list[i].Call = how
+			list[i].Call = callText
 		}
 	}
 	if p.Broken != "" {

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// maxPattern is how long a pattern of a caller's may be, in bytes.
+	// maxPattern is the maximum length of a caller's pattern in bytes.
 	maxPattern = 1 << 10
-	// maxPatternSize is how large it may become when its repetitions are written out.
+	// maxPatternSize is the maximum size of the compiled pattern, about in instructions.
 	maxPatternSize = 2000
 )
 
-// parseLine reads a caller's pattern. It refuses patterns of few bytes that would take a hundred megabytes,
-// or milliseconds for each line.
+// parseLine parses a caller's pattern. It refuses short patterns that would take a hundred megabytes, or
+// milliseconds for each line.
 func parseLine(source string) (*regexp.Regexp, error) {
 	if source == "" || len(source) > maxPattern {
 		return nil, fmt.Errorf("want a regular expression of 1 to %d bytes", maxPattern)
@@ -32,7 +32,7 @@ func parseLine(source string) (*regexp.Regexp, error) {
 	return regexp.Compile(source)
 }
 
-// patternSize returns about how many instructions a pattern becomes, at most a little over maxPatternSize.
+// patternSize returns the approximate number of instructions of a compiled pattern, at most maxPatternSize+1.
 func patternSize(re *syntax.Regexp) int {
 	n := 1 + len(re.Rune)
 	for _, sub := range re.Sub {

@@ -40,8 +40,8 @@ func rows(c *call.Call) []row {
 	list := []row{} // [] in JSON, not null
 	seen := map[string]bool{}
 	now := time.Now()
-	for _, kept := range c.Jobs() {
-		info := kept.Info()
+	for _, j := range c.Jobs() {
+		info := j.Info()
 		seen[info.ID] = true
 		r := row{ID: info.ID, Kind: "job", Status: info.Status, Args: listed(info.Args), PID: info.PID, Started: info.Started, Reason: info.Reason, Keep: info.Keep}
 		if info.Status != job.Running {
@@ -65,7 +65,7 @@ func rows(c *call.Call) []row {
 	return list
 }
 
-// KindLeft is the kind of processes that an ended command has left.
+// KindLeft is the kind of the row for processes that an ended command has left.
 const KindLeft = "left"
 
 // leftRow returns the row for processes that a call or a job has left.

@@ -8,7 +8,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Of a configuration that is broken nothing is said to be allowed.
+// TestCommandsOfBrokenPolicy checks that a broken configuration allows no command.
 func TestCommandsOfBrokenPolicy(t *testing.T) {
 	p := &policy.Policy{
 		Commands: []policy.Command{{Name: "make", Action: policy.Allow}},

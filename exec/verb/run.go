@@ -69,7 +69,7 @@ func (f *runFlags) options() (o call.RunOptions, err error) {
 	switch {
 	case f.o.Command[0] == "":
 		return o, errors.New("the name of the command is empty")
-	case slices.ContainsFunc(f.o.Env, notAssignment):
+	case slices.ContainsFunc(f.o.Env, isNoAssignment):
 		return o, errors.New("--env: want NAME=VALUE")
 	case f.Changed("timeout") && f.o.Timeout == "":
 		return o, fmt.Errorf("--timeout: %w", call.ErrTimeout)
@@ -78,10 +78,10 @@ func (f *runFlags) options() (o call.RunOptions, err error) {
 	return f.o, err
 }
 
-// readyTimeout is how long a job has to become ready.
+// readyTimeout is the default time limit for a job to become ready.
 const readyTimeout = time.Minute
 
-// readiness returns the condition of the flags for the return of a job's caller.
+// readiness returns the condition in the flags for which a job's caller waits.
 func (f *runFlags) readiness() (r call.Readiness, err error) {
 	if f.Changed("wait-for-log") {
 		if r.Line, err = parseLine(f.line); err != nil {
@@ -104,5 +104,5 @@ func (f *runFlags) readiness() (r call.Readiness, err error) {
 	return r, nil
 }
 
-// notAssignment reports whether kv is not NAME=VALUE.
-func notAssignment(kv string) bool { return strings.IndexByte(kv, '=') < 1 }
+// isNoAssignment reports whether kv is not NAME=VALUE.
+func isNoAssignment(kv string) bool { return strings.IndexByte(kv, '=') < 1 }

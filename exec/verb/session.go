@@ -92,7 +92,7 @@ func createShell(ctx context.Context, c *call.Call, shells call.Shells, f *flagS
 		return f.fail(c, "--in: "+names.Printable(call.Truncate(r.In))+" cannot be the name of a container")
 	}
 	if err := shell.CheckEnv(r.Env); err != nil {
-		return c.Fail(badEnv(err))
+		return c.Fail(envFailure(err))
 	}
 	return shells.Create(ctx, r)
 }
@@ -122,13 +122,13 @@ func runText(ctx context.Context, c *call.Call, shells call.Shells, f *flagSet, 
 		}
 	}
 	if err := shell.CheckEnv(r.Env); err != nil {
-		return c.Fail(badEnv(err))
+		return c.Fail(envFailure(err))
 	}
 	return shells.Run(ctx, r)
 }
 
-// badEnv answers that a variable of a shell cannot be set. It has the exit code that bash has for it.
-func badEnv(err error) call.Failure {
+// envFailure is the failure to set a variable of a shell. It has the exit code of bash.
+func envFailure(err error) call.Failure {
 	f := call.Failure{Status: call.StatusFailed, Reason: err.Error(), Hint: sessionHint}
 	var bad *shell.EnvNameError
 	if errors.As(err, &bad) {
@@ -137,7 +137,7 @@ func badEnv(err error) call.Failure {
 	return f
 }
 
-// removeShell ends a shell. That there is none is no error: the caller wants that there is none.
+// removeShell ends a shell. A missing shell is no error, because the caller has the wanted result.
 func removeShell(c *call.Call, shells call.Shells, f *flagSet, words []string) error {
 	if ok, err := f.parse(c, words); !ok {
 		return err

@@ -13,8 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// TestKillAny checks that kill in the container ends whatever ps lists, and nothing of the user's
-// on the host.
+// TestKillAny checks that kill in the container ends everything that ps lists, and no other process of the host.
 func TestKillAny(t *testing.T) {
 	p := calltest.ShellPolicy(policy.Allow)
 	p.Commands = append(p.Commands, policy.Command{Name: "sh", Action: policy.Allow, Path: "/bin/sh"})

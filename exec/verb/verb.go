@@ -68,10 +68,10 @@ EXIT STATUS
 // verbNames are the verbs that run no command, except the words of session that run a text.
 var verbNames = []string{"ls", "ps", "logs", "wait", "kill", "session"}
 
-// Verbs implements Verbs.
+// Verbs implements call.Verbs.
 type Verbs struct{}
 
-// Names implements Verbs.
+// Names implements call.Verbs.
 func (Verbs) Names() []string { return verbNames }
 
 // Serve implements call.Verbs: it runs a verb, or the command that follows hostexec.

@@ -21,17 +21,17 @@ func wait(ctx context.Context, c *call.Call, args []string) error {
 	}
 	var list []*job.Job
 	for _, ref := range flags.Args() {
-		kept, err := c.Job(ref)
+		j, err := c.Job(ref)
 		if err != nil {
-			return c.Fail(missing(err))
+			return c.Fail(noSuchJob(err))
 		}
-		list = append(list, kept)
+		list = append(list, j)
 	}
 	code := 0
-	for _, kept := range list {
+	for _, j := range list {
 		select {
-		case <-kept.Done():
-			code = kept.Info().Code
+		case <-j.Done():
+			code = j.Info().Code
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

@@ -24,8 +24,8 @@ const (
 	maxBody = 16 << 20
 	// maxDepth is the maximum nesting depth of a create request. Valid requests have seven levels.
 	maxDepth = 64
-	// maxTokens is the maximum number of keys and values in a create request. Each takes memory: 16 MiB of short numbers
-	// would take 690 MB.
+	// maxTokens is the maximum number of keys and values in a create request. Each takes memory: 16 MiB of short
+	// numbers would take 690 MB.
 	maxTokens = 200_000
 )
 
@@ -71,7 +71,8 @@ func (p *tokenReader) next() (json.Token, error) {
 	return p.Token()
 }
 
-// decodeValue reads the next value, which an engine decodes into type t. A nil t is a type that this version does not know.
+// decodeValue reads the next value, which an engine decodes into type t. A nil t is a type that this version does not
+// know.
 func decodeValue(in *tokenReader, t reflect.Type, depth int) (any, error) {
 	tok, err := in.next()
 	if err != nil {

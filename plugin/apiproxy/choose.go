@@ -47,9 +47,9 @@ func (s Selection) selects(labels map[string]string, configured bool) bool {
 	})
 }
 
-// limitToLabel removes from the session the commands that value, the value of LabelProxy, does not name. If value names a
-// command that the session does not have, narrow returns an error. Commands that only rules of the configuration allow
-// stay, because they need no --proxy.
+// limitToLabel removes from the session the commands that value, the value of LabelProxy, does not name. If value names
+// a command that the session does not have, narrow returns an error. Commands that only rules of the configuration
+// allow stay, because they need no --proxy.
 func limitToLabel(rec *state.Session, value string) error {
 	named, err := parseLabel(value)
 	if err != nil || len(named) == 0 {

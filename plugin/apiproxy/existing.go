@@ -61,7 +61,8 @@ func (l *Launcher) Narrow(ctx context.Context) error {
 	return nil
 }
 
-// replaceSession saves rec as the record of its session. If a watcher serves the session, a new watcher takes its place.
+// replaceSession saves rec as the record of its session. If a watcher serves the session, a new watcher takes its
+// place.
 func (l *Launcher) replaceSession(ctx context.Context, rec state.Session) error {
 	st, err := sessions.AskWatcher(ctx, l.store, rec.ID)
 	if err == nil && st != nil {
@@ -109,7 +110,8 @@ func (e existingContainer) name() string {
 	return e.ID[:min(len(e.ID), 12)]
 }
 
-// existingContainer returns the selected containers of this directory for which the flags or the configuration name commands.
+// existingContainer returns the selected containers of this directory for which the flags or the configuration name
+// commands.
 func (l *Launcher) existing(ctx context.Context) (all []existingContainer, err error) {
 	conf := l.config()
 	given := len(l.opts.Proxies) > 0 || l.opts.Shell != ""

@@ -53,7 +53,8 @@ func TestNarrowed(t *testing.T) {
 	}
 }
 
-// TestNarrowedPlace: a command that the host allows only elsewhere now, or as another program, does not stay where it was.
+// TestNarrowedPlace: a command that the host allows only elsewhere now, or as another program, does not stay where it
+// was.
 //
 // Attack 255.
 func TestNarrowedPlace(t *testing.T) {

@@ -147,7 +147,7 @@ func (l *Launcher) Create(ctx context.Context, req *CreateRequest) (created func
 	if err != nil {
 		return nil, err
 	}
-	s.Tell = func(text string) { l.note("container %s: %s", cmp.Or(want.Name, s.ID[:min(len(s.ID), 12)]), text) }
+	s.Report = func(text string) { l.note("container %s: %s", cmp.Or(want.Name, s.ID[:min(len(s.ID), 12)]), text) }
 	return l.addSession(ctx, s, req, want)
 }
 

@@ -97,8 +97,8 @@ func isStream(resp *http.Response) bool {
 			(media == "application/vnd.docker.raw-stream" || media == "application/vnd.docker.multiplexed-stream")
 }
 
-// writeHead writes the header of a stream. Response.Write would declare an empty body, and HTTP libraries would then not
-// read the stream.
+// writeHead writes the header of a stream. Response.Write would declare an empty body, and HTTP libraries would then
+// not read the stream.
 func writeHead(w io.Writer, resp *http.Response) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "HTTP/1.1 %s\r\n", resp.Status)

@@ -25,13 +25,13 @@ type Call struct {
 	mu   sync.Mutex // guards writing to conn
 }
 
-// NewCall returns a call, and the host's end of it, which is for whoever serves calls.
+// NewCall returns a call, and the host's end of it, for the server of calls.
 func NewCall() (c *Call, host net.Conn) {
-	ours, host := net.Pipe()
-	return &Call{conn: ours}, host
+	caller, host := net.Pipe()
+	return &Call{conn: caller}, host
 }
 
-// Send writes a frame. The Exec must be sent while Follow reads: a host may refuse it before it has read all.
+// Send writes a frame. Send the Exec while Follow reads, because the host may refuse it before it has read all of it.
 func (c *Call) Send(kind wire.Kind, payload []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,7 +39,7 @@ func (c *Call) Send(kind wire.Kind, payload []byte) error {
 	return err
 }
 
-// Close hangs up: a command that still runs is ended with its whole process tree.
+// Close hangs up, which ends the command with its process tree.
 func (c *Call) Close() error { return c.conn.Close() }
 
 // Receiver receives the answers to a call.
@@ -50,8 +50,8 @@ type Receiver interface {
 	Event(kind wire.Kind, payload []byte) error
 }
 
-// Follow passes the host's frames to r until the call ends, and lets the host send as much output as r has
-// taken. The error is one of r's, or ErrGone.
+// Follow passes the host's frames to r until the call ends. It allows the host as much output as r has taken. The error
+// is one of r's, or ErrGone.
 func (c *Call) Follow(r Receiver) (wire.Exit, error) {
 	buf := make([]byte, 0, 4<<10)
 	taken := 0 // bytes of output since the last credit

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package carrier has the common code of the carriers. A carrier is a transport of calls to the watcher. Each is a package, and
-// a net.Listener whose connections are calls:
+// Package carrier has the common code of the carriers. A carrier is a transport of calls to the watcher: a package with
+// a net.Listener whose connections are calls.
 //
 //	socket   a unix socket in the session's share, bind-mounted read-only
 //	relay    a process in the container that carries calls over the stdin and stdout of an exec
@@ -9,11 +9,11 @@
 //	http     POST /request on the container's gateway, with the session's token; and
 //	         exec.sock, one line of JSON over a unix socket, for tools of this host
 //
-// Callers over socket and relay are shims, which speak the frames of shim/wire. For the others a carrier makes the call
-// itself (Call), hands it to the server (Queue), and passes on what the server answers (Receiver).
+// Callers over socket and relay are shims, which speak the frames of shim/wire. For other callers a carrier makes the
+// call itself (Call), hands it to the server (Queue), and passes on the answers (Receiver).
 //
-// Its one law: the listener knows which container calls, because each session has its own. Nothing that arrives over a
-// connection changes that.
+// The listener knows which container calls, because each session has its own listeners. No data of a connection changes
+// that.
 package carrier
 
 import (
@@ -29,7 +29,7 @@ const File = "carrier"
 // The words in File.
 const (
 	Undecided = "undecided" // the shim waits for another word
-	Full      = "full"      // the same, and the shim knows why: no process can be started in the container
+	Full      = "full"      // undecided, because no process can be started in the container
 	BySocket  = "socket"
 	ByRelay   = "relay"
 	ByFiles   = "files" // the shim calls by files, in the directory proxy

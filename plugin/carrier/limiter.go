@@ -12,8 +12,8 @@ import (
 // MaxUnknown is the maximum number of connections that are not authenticated.
 const MaxUnknown = 128
 
-// ConnLimiter is a listener for connections from anywhere. If too many are not authenticated, it closes one:
-// the oldest from the address that has the most. A client with ten thousand connections displaces its own.
+// ConnLimiter is a listener for connections of unknown clients. If too many are not authenticated, it closes the oldest
+// one from the address with the most. So a client with ten thousand connections displaces only its own.
 type ConnLimiter struct {
 	net.Listener
 	Network netip.Prefix   // from which connections are accepted, except from its own address; the zero value is every network
@@ -24,8 +24,8 @@ type ConnLimiter struct {
 // LimitedConn is a connection of a ConnLimiter.
 type LimitedConn struct {
 	net.Conn
-	c    *ConnLimiter
-	from string
+	limiter *ConnLimiter
+	from    string
 }
 
 func (c *ConnLimiter) Accept() (net.Conn, error) {
@@ -34,54 +34,54 @@ func (c *ConnLimiter) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		g := &LimitedConn{Conn: conn, c: c}
+		g := &LimitedConn{Conn: conn, limiter: c}
 		if a, ok := conn.RemoteAddr().(*net.TCPAddr); ok && !g.comesFrom(a.AddrPort().Addr().Unmap()) {
 			conn.Close()
 			continue
 		}
-		if out := c.admit(g); out != nil {
+		if out := c.add(g); out != nil {
 			out.Conn.Close() // its own goroutine sees that and calls Close
 		}
 		return g, nil
 	}
 }
 
-// comesFrom notes the address of g, and reports whether it is accepted.
+// comesFrom stores the address of g, and reports whether it is accepted.
 func (g *LimitedConn) comesFrom(addr netip.Addr) bool {
 	g.from = addr.String()
-	near := g.c.Network
+	near := g.limiter.Network
 	return !near.IsValid() || near.Contains(addr) && addr != near.Addr()
 }
 
-// admit adds g, and returns the connection that must be closed for it, or nil.
-func (c *ConnLimiter) admit(g *LimitedConn) (out *LimitedConn) {
+// add adds g, and returns the connection that must be closed for it, or nil.
+func (c *ConnLimiter) add(g *LimitedConn) (displaced *LimitedConn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.unknown = append(c.unknown, g)
 	if len(c.unknown) <= MaxUnknown {
 		return nil
 	}
-	of := map[string]int{}
+	count := map[string]int{}
 	for _, s := range c.unknown {
-		of[s.from]++
+		count[s.from]++
 	}
 	most := 0
 	for i, s := range c.unknown {
-		if of[s.from] > of[c.unknown[most].from] {
+		if count[s.from] > count[c.unknown[most].from] {
 			most = i
 		}
 	}
-	out = c.unknown[most]
+	displaced = c.unknown[most]
 	c.unknown = slices.Delete(c.unknown, most, most+1)
-	return out
+	return displaced
 }
 
-// Known notes that g is authenticated.
+// Known records that g is authenticated.
 func (g *LimitedConn) Known() {
-	g.c.mu.Lock()
-	defer g.c.mu.Unlock()
-	if i := slices.Index(g.c.unknown, g); i >= 0 {
-		g.c.unknown = slices.Delete(g.c.unknown, i, i+1)
+	g.limiter.mu.Lock()
+	defer g.limiter.mu.Unlock()
+	if i := slices.Index(g.limiter.unknown, g); i >= 0 {
+		g.limiter.unknown = slices.Delete(g.limiter.unknown, i, i+1)
 	}
 }
 

@@ -10,17 +10,17 @@ import "testing"
 // Attack 177.
 func TestConnLimiter(t *testing.T) {
 	c := &ConnLimiter{}
-	one := &LimitedConn{c: c, from: "10.0.0.1"}
-	if out := c.admit(one); out != nil {
+	one := &LimitedConn{limiter: c, from: "10.0.0.1"}
+	if out := c.add(one); out != nil {
 		t.Fatal("nobody has to go yet")
 	}
 	var first *LimitedConn
 	for i := range 10 * MaxUnknown {
-		g := &LimitedConn{c: c, from: "10.0.0.2"}
+		g := &LimitedConn{limiter: c, from: "10.0.0.2"}
 		if i == 0 {
 			first = g
 		}
-		out := c.admit(g)
+		out := c.add(g)
 		if out == one {
 			t.Fatal("the only one of its address had to go")
 		}

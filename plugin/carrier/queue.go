@@ -42,7 +42,7 @@ func (q *Queue) Accept() (net.Conn, error) {
 	}
 }
 
-// Offer hands the host's end of a call to Accept. It reports false if the queue or cancel was closed before.
+// Offer passes the host's end of a call to Accept. It returns false if the queue or cancel is closed first.
 func (q *Queue) Offer(host net.Conn, cancel <-chan struct{}) bool {
 	select {
 	case q.calls <- host:

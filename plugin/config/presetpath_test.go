@@ -24,9 +24,9 @@ var hostilePaths = strings.Fields(`
 	https://x/../../y https:/x :/x :../x :(top)/x a../b/../.. main.. ..main main..dev HEAD~1 --no-index --output=x -- -
 	agent/x agent/../x main/../../x x/.. 1/.. 1/../../x plan-00000000.tfplan/../x`)
 
-// TestPresetPaths checks that no argument list that a preset allows names a path outside of the workspace.
-// Elements that look the path up below the mounts, and commands in a sandbox, are exempt. The lists consist of texts that the preset's
-// rules match, of hostile paths, and of mixtures.
+// TestPresetPaths checks that no argument list that a preset allows names a path outside of the workspace. Elements
+// that look the path up below the mounts, and commands in a sandbox, are exempt. The lists consist of texts that the
+// preset's rules match, of hostile paths, and of mixtures.
 //
 // Attack 63.
 func TestPresetPaths(t *testing.T) {

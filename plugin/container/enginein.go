@@ -14,5 +14,5 @@ func EngineIn(source string, sockets ...string) bool {
 	if filepath.Base(source) == "docker.sock" {
 		return true
 	}
-	return mount.ShownIn(source, append([]string{"/run/docker.sock", "/run/containerd/containerd.sock"}, sockets...)...)
+	return mount.OverlapsAny(source, append([]string{"/run/docker.sock", "/run/containerd/containerd.sock"}, sockets...)...)
 }

@@ -24,15 +24,15 @@ import (
 // ErrNoWatcher means that no watcher serves the session.
 var ErrNoWatcher = errors.New("no watcher serves the session")
 
-// StoppedError means that the watcher does not answer because a signal has suspended it.
-type StoppedError struct{ PID int }
+// SuspendedError means that the watcher does not answer because a signal has suspended it.
+type SuspendedError struct{ PID int }
 
-func (e *StoppedError) Error() string {
+func (e *SuspendedError) Error() string {
 	return fmt.Sprintf("the watcher (process %d) was suspended by a signal", e.PID)
 }
 
 // Hint returns the command that continues the watcher.
-func (e *StoppedError) Hint() string { return fmt.Sprintf("kill -CONT %d", e.PID) }
+func (e *SuspendedError) Hint() string { return fmt.Sprintf("kill -CONT %d", e.PID) }
 
 // ErrCalled means that this process was started by a call from a container.
 var ErrCalled = errors.New("a command that a container called may not answer for you")
@@ -58,8 +58,8 @@ func Dial(dir string) *Client {
 				return nil, err
 			}
 			p, ok := peerOf(conn)
-			if ok && stopped(p.pid) {
-				return nil, errors.Join(&StoppedError{p.pid}, conn.Close())
+			if ok && suspended(p.pid) {
+				return nil, errors.Join(&SuspendedError{p.pid}, conn.Close())
 			}
 			c.pid.Store(int64(p.pid))
 			return conn, nil
@@ -120,7 +120,7 @@ func (c *Client) open(ctx context.Context, method, path string, body []byte, wan
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, c.explain(err)
+		return nil, c.explainError(err)
 	}
 	if resp.StatusCode != want {
 		defer resp.Body.Close()
@@ -146,15 +146,15 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte, want 
 	return b, nil
 }
 
-func (c *Client) explain(err error) error {
+func (c *Client) explainError(err error) error {
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT) {
 		return ErrNoWatcher
 	}
-	if halted := (*StoppedError)(nil); errors.As(err, &halted) {
+	if halted := (*SuspendedError)(nil); errors.As(err, &halted) {
 		return halted
 	}
-	if pid := int(c.pid.Load()); pid > 0 && stopped(pid) { // it was suspended after it had accepted the connection
-		return &StoppedError{pid}
+	if pid := int(c.pid.Load()); pid > 0 && suspended(pid) { // it was suspended after it had accepted the connection
+		return &SuspendedError{pid}
 	}
 	return fmt.Errorf("ask the watcher: %w", err)
 }
@@ -162,15 +162,15 @@ func (c *Client) explain(err error) error {
 // statusError returns the error for an unexpected status. A watcher that does not know the path answers in
 // plain text.
 func statusError(resp *http.Response) error {
-	ours := resp.Header.Get("Content-Type") == "application/json"
+	fromWatcher := resp.Header.Get("Content-Type") == "application/json"
 	switch {
-	case ours && resp.StatusCode == http.StatusNotFound:
+	case fromWatcher && resp.StatusCode == http.StatusNotFound:
 		return approval.ErrUnknown
-	case ours && resp.StatusCode == http.StatusConflict:
+	case fromWatcher && resp.StatusCode == http.StatusConflict:
 		return approval.ErrChanged
-	case ours && resp.StatusCode == http.StatusForbidden:
+	case fromWatcher && resp.StatusCode == http.StatusForbidden:
 		return ErrCalled
-	case ours:
+	case fromWatcher:
 		return replyError(resp)
 	}
 	return fmt.Errorf("ask the watcher: it answered %s: it may be of another version of hostexec: docker hostexec stop, then resume", resp.Status)

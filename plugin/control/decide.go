@@ -75,13 +75,13 @@ func decide(w http.ResponseWriter, r *http.Request, done string, settle func(Dec
 
 // decodeBody decodes the request body of at most max bytes into v. On an error it sends a reply that contains
 // what, and returns false.
-func decodeBody(w http.ResponseWriter, r *http.Request, max int64, what string, v any) bool {
+func decodeBody(w http.ResponseWriter, r *http.Request, max int64, prefix string, v any) bool {
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, max))
 	if err == nil {
 		err = names.Decode(b, v)
 	}
 	if err != nil {
-		Reply(w, http.StatusBadRequest, problem{what + ": " + err.Error()})
+		Reply(w, http.StatusBadRequest, problem{prefix + ": " + err.Error()})
 	}
 	return err == nil
 }

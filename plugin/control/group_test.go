@@ -51,7 +51,7 @@ func TestGroupIsOfTheQuestion(t *testing.T) {
 	if got := listed(q).Group; got == "" || got != q.Group() {
 		t.Errorf("the group is %q, want %q", got, q.Group())
 	}
-	q.Args = append(q.Args, strings.Repeat("x", maxListedAsk))
+	q.Args = append(q.Args, strings.Repeat("x", maxListedQuestion))
 	if got := listed(q); got.Group != "" || shown(q).Group == "" {
 		t.Errorf("the group of a cut question is %q, and of a complete one %q", got.Group, shown(q).Group)
 	}

@@ -82,8 +82,8 @@ func signalJob(w http.ResponseWriter, r *http.Request, s Session) {
 // extendDeadlines extends the connection's deadlines to the time that ending a process tree may take.
 func extendDeadlines(w http.ResponseWriter) bool {
 	conn := http.NewResponseController(w)
-	late := time.Now().Add(endJobTimeout + eventWriteTimeout)
-	return conn.SetReadDeadline(late) == nil && conn.SetWriteDeadline(late) == nil
+	deadline := time.Now().Add(endJobTimeout + eventWriteTimeout)
+	return conn.SetReadDeadline(deadline) == nil && conn.SetWriteDeadline(deadline) == nil
 }
 
 // Jobs returns the session's jobs.

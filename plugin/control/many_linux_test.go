@@ -246,11 +246,11 @@ func TestCutQuestion(t *testing.T) {
 	if err := c.Approve(t.Context(), q); !errors.Is(err, approval.ErrChanged) {
 		t.Errorf("Approve of a part: %v, want %v", err, approval.ErrChanged)
 	}
-	whole, err := c.Whole(t.Context(), q)
+	whole, err := c.Complete(t.Context(), q)
 	if err != nil || whole.Cut != nil || whole.Args[2] != long {
 		t.Fatalf("Whole = %.100q, %v", whole.Args, err)
 	}
-	if same, err := c.Whole(t.Context(), whole); err != nil || same.Digest != whole.Digest {
+	if same, err := c.Complete(t.Context(), whole); err != nil || same.Digest != whole.Digest {
 		t.Errorf("Whole of what is whole: %v", err)
 	}
 	if err := c.Approve(t.Context(), whole); err != nil {
@@ -259,14 +259,14 @@ func TestCutQuestion(t *testing.T) {
 	if a := <-answer; a.Outcome != approval.Approved {
 		t.Errorf("the answer is %+v", a)
 	}
-	if _, err := c.Whole(t.Context(), q); !errors.Is(err, approval.ErrUnknown) {
+	if _, err := c.Complete(t.Context(), q); !errors.Is(err, approval.ErrUnknown) {
 		t.Errorf("Whole of what waits no more: %v", err)
 	}
 }
 
 // TestShortQuestion checks that a list does not cut short questions, as most are.
 func TestShortQuestion(t *testing.T) {
-	q := approval.Question{ID: "01", Args: []string{"hsh", strings.Repeat("x", maxListedAsk-100)}}
+	q := approval.Question{ID: "01", Args: []string{"hsh", strings.Repeat("x", maxListedQuestion-100)}}
 	if s := listed(q); s.Cut != nil || s.Digest != q.Digest() {
 		t.Errorf("it is cut: %+v", s.Cut)
 	}

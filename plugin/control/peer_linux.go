@@ -42,7 +42,7 @@ func inOurNamespaces(c *net.UnixConn, p peer) bool {
 }
 
 // peerAlive reports whether the connected process still exists. If it does, its pid was not reused while
-// atHome read its namespaces. It uses SO_PEERPIDFD (Linux 6.5); older kernels return true.
+// inOurNamespaces read its namespaces. It uses SO_PEERPIDFD (Linux 6.5); on older kernels it returns true.
 func peerAlive(c *net.UnixConn) bool {
 	raw, err := c.SyscallConn()
 	if err != nil {

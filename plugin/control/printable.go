@@ -9,7 +9,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Unquoted reverses Printable. It also reports whether shown was quoted.
+// Unquoted is the inverse of names.Printable. It also reports whether shown was quoted.
 func Unquoted(shown string) (text string, quoted bool) {
 	if !strings.HasPrefix(shown, `"`) {
 		return shown, false
@@ -21,7 +21,7 @@ func Unquoted(shown string) (text string, quoted bool) {
 	return text, true
 }
 
-// Line returns the command line for a POSIX shell. The arguments have the form that Printable returns.
+// Line returns the command line for a POSIX shell. The arguments have the form of names.Printable.
 func Line(shown []string) string {
 	args := make([]string, len(shown))
 	for i, arg := range shown {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// replyChunk is the number of bytes that a client must read within patience.
+// replyChunk is the number of bytes that a client must read within eventWriteTimeout.
 const replyChunk = 1 << 20
 
 // Reply sends v as JSON. The reply may be of any length as long as the client keeps reading.

@@ -45,7 +45,7 @@ func Serve(ln *net.UnixListener, s Session) error {
 	})
 	mux.HandleFunc("POST /kill/{id}", rejectCalledProcess(func(w http.ResponseWriter, r *http.Request) { kill(w, r.PathValue("id"), s) }))
 	serveJobs(mux, s)
-	serveWhole(mux, s)
+	serveComplete(mux, s)
 	serveLeft(mux, s)
 	if h, ok := s.(ShellHost); ok {
 		serveShells(mux, h)
@@ -53,10 +53,10 @@ func Serve(ln *net.UnixListener, s Session) error {
 	serveQuestions(mux, s.Queue())
 	serveGrants(mux, s.Queue())
 	srv := &http.Server{Handler: mux, ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10, ConnContext: withPeer}
-	base, over := context.WithCancel(context.Background())
-	defer over()
+	base, endStreams := context.WithCancel(context.Background())
+	defer endStreams()
 	srv.BaseContext = func(net.Listener) context.Context { return base }
-	srv.RegisterOnShutdown(over) // ends the event streams, which would not end by themselves
+	srv.RegisterOnShutdown(endStreams) // ends the event streams, which would not end by themselves
 	err := srv.Serve(ownUser{ln})
 	if errors.Is(err, net.ErrClosed) {
 		err = nil

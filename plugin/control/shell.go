@@ -57,7 +57,7 @@ func serveShells(mux *http.ServeMux, h ShellHost) {
 	})
 	mux.HandleFunc("PUT /shells/{name}", rejectCalledProcess(func(w http.ResponseWriter, r *http.Request) {
 		var o ShellOptions
-		if !decodeBody(w, r, maxShellCommand, notWanted, &o) {
+		if !decodeBody(w, r, maxShellCommand, errBody, &o) {
 			return
 		}
 		if err := h.CreateShell(r.Context(), r.PathValue("name"), o); err != nil {
@@ -75,7 +75,7 @@ func serveShells(mux *http.ServeMux, h ShellHost) {
 	}))
 	mux.HandleFunc("POST /shells/{name}", rejectCalledProcess(func(w http.ResponseWriter, r *http.Request) {
 		var c ShellCommand
-		if decodeBody(w, r, maxShellCommand, notWanted, &c) {
+		if decodeBody(w, r, maxShellCommand, errBody, &c) {
 			runShell(w, r, h, c)
 		}
 	}))
@@ -84,7 +84,7 @@ func serveShells(mux *http.ServeMux, h ShellHost) {
 // maxShellCommand is the maximum size of a shell command in bytes.
 const maxShellCommand = 4 << 20
 
-const notWanted = "not what is wanted here"
+const errBody = "not what is wanted here"
 
 // runShell runs c and sends its events. The command ends if the client disconnects.
 func runShell(w http.ResponseWriter, r *http.Request, h ShellHost, c ShellCommand) {
@@ -103,17 +103,17 @@ func runShell(w http.ResponseWriter, r *http.Request, h ShellHost, c ShellComman
 			out.send(ShellEvent{Request: request, PID: pid})
 		},
 	})
-	var bad *shell.EnvNameError
-	var late *shell.TimeoutError
+	var badName *shell.EnvNameError
+	var timeout *shell.TimeoutError
 	var killed *shell.KilledError
 	switch {
 	case err == nil:
 		out.send(ShellEvent{Exit: &code})
 	case errors.As(err, &killed):
 		out.send(ShellEvent{Error: err.Error(), Code: killed.Code})
-	case errors.As(err, &late):
+	case errors.As(err, &timeout):
 		out.send(ShellEvent{Error: err.Error(), Code: 124})
-	case errors.As(err, &bad):
+	case errors.As(err, &badName):
 		out.send(ShellEvent{Error: err.Error(), Code: 2})
 	default:
 		out.send(ShellEvent{Error: err.Error(), Code: 125})

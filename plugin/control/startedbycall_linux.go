@@ -11,8 +11,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
-// startedByCall reports whether a session's call started process pid. The test is whether a keeper is among its
-// ancestors: a keeper adopts all orphans below it. If a process cannot be read, called returns true.
+// startedByCall reports whether a session's call started process pid: then a keeper is among its ancestors, because a
+// keeper adopts all orphans below it. If a process cannot be read, startedByCall returns true.
 func startedByCall(pid int) bool {
 	for pid != 1 {
 		if pid <= 0 {
@@ -35,22 +35,22 @@ func startedByCall(pid int) bool {
 
 // parent returns the parent of process pid.
 func parent(pid int) (int, error) {
-	fields, err := stat(pid)
+	fields, err := statFields(pid)
 	if err != nil {
 		return 0, err
 	}
 	return strconv.Atoi(string(fields[1]))
 }
 
-// stopped reports whether a signal (SIGSTOP, SIGTSTP) has suspended process pid.
-func stopped(pid int) bool {
-	fields, err := stat(pid)
+// suspended reports whether a signal (SIGSTOP, SIGTSTP) has suspended process pid.
+func suspended(pid int) bool {
+	fields, err := statFields(pid)
 	return err == nil && string(fields[0]) == "T"
 }
 
-// stat returns the fields of proc_pid_stat(5) from the state on: state, parent and so on. The name in
+// statFields returns the fields of proc_pid_stat(5) from the state on: state, parent and so on. The name in
 // parentheses before them may contain any byte.
-func stat(pid int) ([][]byte, error) {
+func statFields(pid int) ([][]byte, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return nil, err

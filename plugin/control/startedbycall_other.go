@@ -7,5 +7,5 @@ package control
 // startedByCall returns false: sessions run on Linux only.
 func startedByCall(int) bool { return false }
 
-// stopped returns false: the state of a process is unknown on this system.
-func stopped(int) bool { return false }
+// suspended returns false: the state of a process is unknown on this system.
+func suspended(int) bool { return false }

@@ -67,7 +67,7 @@ func TestSuspended(t *testing.T) {
 		cancel()
 	}()
 	_, err = c.Status(ctx)
-	if halted := (*StoppedError)(nil); !errors.As(err, &halted) || halted.PID != cmd.Process.Pid {
+	if halted := (*SuspendedError)(nil); !errors.As(err, &halted) || halted.PID != cmd.Process.Pid {
 		t.Errorf("Status = %v, want that process %d is suspended", err, cmd.Process.Pid)
 	}
 }

@@ -72,14 +72,14 @@ func (q *Question) VaryLine(spec string) (string, error) {
 	if i < 0 {
 		return "", nil
 	}
-	ask := approval.Question{Args: make([]string, len(q.Args)), Offers: []approval.Offer{{Argument: v.Argument, Forms: q.Vary[i].Forms}}}
-	ask.Workspace.Path, _ = Unquoted(q.Vary[i].Below)
+	asked := approval.Question{Args: make([]string, len(q.Args)), Offers: []approval.Offer{{Argument: v.Argument, Forms: q.Vary[i].Forms}}}
+	asked.Workspace.Path, _ = Unquoted(q.Vary[i].Below)
 	for n, arg := range q.Args {
-		ask.Args[n], _ = Unquoted(arg)
+		asked.Args[n], _ = Unquoted(arg)
 	}
-	chosen, err := ask.Variable(spec)
+	chosen, err := asked.Variable(spec)
 	if err != nil {
 		return "", err
 	}
-	return chosen.Line(ask.Args), nil
+	return chosen.Line(asked.Args), nil
 }

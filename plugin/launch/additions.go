@@ -16,14 +16,14 @@ import (
 // Additions are what a session adds to its container. run applies them to docker's structs, the API proxy to the
 // JSON of a request.
 type Additions struct {
-	Env        []string // the whole environment: PATH is changed in its place
+	Env        []string // the whole environment, with a changed PATH
 	Labels     map[string]string
 	Mounts     []mount.Mount
 	ExtraHosts []string
-	WorkingDir string // empty: the container's own
+	WorkingDir string // "": unchanged
 }
 
-// additions returns what the session adds to want. path is the PATH that the container would have without the session.
+// additions returns the session's additions to want. path is the container's PATH without the session.
 func (l *Launch) additions(want Creation, path string) Additions {
 	a := Additions{Env: inject.Env(want.Config.Env, path, len(l.Plan.Record.RuleCommands) > 0), Labels: inject.Labels(&l.Plan.Record)}
 	if l.http.Address != "" {
@@ -44,8 +44,8 @@ func (l *Launch) additions(want Creation, path string) Additions {
 	return a
 }
 
-// Apply returns want with the additions. It does not change what want points to, because docker run passes the
-// same values again after a pull.
+// Apply returns want with the additions. It changes copies, because docker run passes the same values again after a
+// pull.
 func (a Additions) Apply(want Creation) Creation {
 	cfg, host := *want.Config, *want.Host
 	cfg.Env = a.Env

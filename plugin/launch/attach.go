@@ -37,8 +37,8 @@ func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.Ins
 		return nil, err
 	}
 	defer unlock()
-	arch := AskArch(ctx, api)
-	remote := startEarly(func() (bool, error) { return hasRemoteFiles(ctx, api, store.Home, c) })
+	arch := StartEngineArch(ctx, api)
+	remote := startAsync(func() (bool, error) { return hasRemoteFiles(ctx, api, store.Home, c) })
 	defer func() { // waits for both requests
 		_, _ = arch()
 		_, _ = remote()
@@ -46,7 +46,7 @@ func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.Ins
 	if err := checkAttachable(ctx, dockerCLI, store, c); err != nil {
 		return nil, err
 	}
-	if p.Record.RuleCommands, err = freeNames(ctx, api, c, p.Record.RuleCommands); err != nil {
+	if p.Record.RuleCommands, err = namesWithoutProgram(ctx, api, c, p.Record.RuleCommands); err != nil {
 		return nil, err
 	}
 	if p.Record.RemoteFiles, err = remote(); err != nil {
@@ -55,9 +55,9 @@ func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.Ins
 	if l, err = Begin(ctx, dockerCLI, p); err != nil {
 		return nil, err
 	}
-	begun := l // l is nil after an error
+	started := l // l is nil after an error
 	defer func() {
-		ferr := begun.Finish()
+		ferr := started.Finish()
 		if err == nil {
 			err = ferr
 		}
@@ -72,7 +72,7 @@ func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.Ins
 	return l, nil
 }
 
-// checkAttachable returns an error that says why c cannot have a session.
+// checkAttachable returns the reason why c cannot have a session, or nil.
 func checkAttachable(ctx context.Context, dockerCLI command.Cli, store *state.Store, c container.InspectResponse) error {
 	api := dockerCLI.Client()
 	if err := checkShimsProtected(ctx, api, c); err != nil {
@@ -100,14 +100,13 @@ func (l *Launch) bindRunning(ctx context.Context, api client.APIClient, id strin
 	return nil
 }
 
-// lockAttach waits until no other attach is running. If two attach to one container, the second must see the session of
-// the first.
+// lockAttach waits until no other attach runs, so that a second attach to a container finds the session of the first.
 func lockAttach(ctx context.Context, store *state.Store) (unlock func(), err error) {
 	lock := flock.New(filepath.Join(store.Home, "attach.lock"), flock.SetPermissions(0o600))
 	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
 		return nil, fmt.Errorf("wait for another attach: %w", err)
 	}
-	return func() { _ = lock.Close() }, nil // the end of the process closes it, too
+	return func() { _ = lock.Close() }, nil // an error does not matter: the process ends soon
 }
 
 // checkShimsProtected refuses a container in which users other than root could replace the shims.
@@ -116,15 +115,15 @@ func checkShimsProtected(ctx context.Context, api client.APIClient, c container.
 	if err == nil {
 		return nil
 	}
-	name, instead := path.Base(c.Name), "create it with docker hostexec run"
+	name, hint := path.Base(c.Name), "create it with docker hostexec run"
 	var replaceable *watchcontainer.ReplaceableError
 	switch {
 	case client.IsErrConnectionFailed(err):
 		return err
 	case !errors.As(err, &replaceable), replaceable.NoDir && names.Within(replaceable.Path, inject.Target):
-		instead = fmt.Sprintf("look at these files, and then: docker exec -u 0 %s rm -r %s", name, inject.Target)
+		hint = fmt.Sprintf("look at these files, and then: docker exec -u 0 %s rm -r %s", name, inject.Target)
 	}
-	return cli.Hint(fmt.Errorf("container %s: %w", name, err), instead)
+	return cli.Hint(fmt.Errorf("container %s: %w", name, err), hint)
 }
 
 // checkNotAttached refuses a container that has a session, also if the session is in another state directory. It ends a
@@ -177,9 +176,8 @@ func (l *Launch) copyShims(ctx context.Context, api client.APIClient, c containe
 	return nil
 }
 
-// linksFor returns the commands for which a link can be created in LinkDir. It looks at the container,
-// because the image does not say what exists there now. The error is the reason why some commands have no
-// link.
+// linksFor returns the commands for which a link can be created in LinkDir. It inspects the container, whose files may
+// differ from its image's. The error is the reason why some commands get no link.
 func (l *Launch) linksFor(ctx context.Context, api client.APIClient, c container.InspectResponse) ([]string, error) {
 	if !slices.Contains(filepath.SplitList(pathOf(c.Config.Env)), inject.LinkDir) {
 		return nil, fmt.Errorf("the container's PATH has no %s", inject.LinkDir)
@@ -214,20 +212,19 @@ func (l *Launch) linksFor(ctx context.Context, api client.APIClient, c container
 
 // hasRemoteFiles reports whether the engine of a container does not see this host's directories.
 func hasRemoteFiles(ctx context.Context, api client.APIClient, home string, c container.InspectResponse) (bool, error) {
-	remote, err := seesNoFiles(ctx, api, home, c.Image)
+	remote, err := probeRemoteFiles(ctx, api, home, c.Image)
 	if errdefs.IsNotFound(err) {
 		return false, cli.Hint(fmt.Errorf("the image of container %s was removed; hostexec needs it to find out which directories the engine sees", path.Base(c.Name)), "create it with docker hostexec run")
 	}
 	return remote, err
 }
 
-// seesNoFiles reports whether the engine does not see this host's directories. It has the engine create a container
-// that mounts a new, empty directory. The container never runs. If the engine does not see that directory, hostexec
-// mounts no directory of this host.
-func seesNoFiles(ctx context.Context, api client.APIClient, home, image string) (bool, error) {
+// probeRemoteFiles reports whether the engine does not see this host's directories. It creates a container, which never
+// runs, that mounts a new directory of this host.
+func probeRemoteFiles(ctx context.Context, api client.APIClient, home, image string) (bool, error) {
 	dir, err := os.MkdirTemp(home, "seen-")
 	if err != nil {
-		return false, fmt.Errorf("look at what the engine sees: %w", err)
+		return false, fmt.Errorf("find out which directories the engine sees: %w", err)
 	}
 	defer os.Remove(dir)
 	probe := Creation{Config: &container.Config{Image: image, Cmd: []string{inject.Shim}}, Host: &container.HostConfig{}}
@@ -237,7 +234,7 @@ func seesNoFiles(ctx context.Context, api client.APIClient, home, image string) 
 		return true, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look at what the engine sees: %w", err)
+		return false, fmt.Errorf("find out which directories the engine sees: %w", err)
 	}
 	remove(api, resp.ID)
 	return false, nil

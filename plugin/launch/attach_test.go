@@ -21,14 +21,14 @@ import (
 // Attack 171.
 func TestRemoteEngine(t *testing.T) {
 	for name, tt := range map[string]struct {
-		code  int
-		says  string // with the directory for @
-		apart bool
-		err   string
+		code   int
+		says   string // with the directory for @
+		remote bool
+		err    string
 	}{
 		"it sees it":        {201, "", false, ""},
 		"it does not":       {400, "invalid mount config for type \"bind\": bind source path does not exist: @", true, ""},
-		"it misses another": {400, "bind source path does not exist: /elsewhere", false, "look at what the engine sees"},
+		"it misses another": {400, "bind source path does not exist: /elsewhere", false, "find out which directories the engine sees"},
 		"no image":          {404, "No such image: x", false, "the image of container c was removed"},
 		"something else":    {500, "out of order", false, "out of order"},
 	} {
@@ -55,8 +55,8 @@ func TestRemoteEngine(t *testing.T) {
 			}
 			c := container.InspectResponse{ContainerJSONBase: &container.ContainerJSONBase{Name: "/c", Image: "x"}}
 			got, err := hasRemoteFiles(t.Context(), api, home, c)
-			if got != tt.apart || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
-				t.Errorf("apart = %t, %v", got, err)
+			if got != tt.remote || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("hasRemoteFiles = %t, %v", got, err)
 			}
 			if left, _ := os.ReadDir(home); len(left) != 0 {
 				t.Errorf("%d directories are left", len(left))

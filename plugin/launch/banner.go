@@ -23,10 +23,10 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// Notice prints a message for people. It prints nothing in scripts, which get the output of docker run only.
+// Notice prints a message for people. In scripts it prints nothing, so that they get only the output of docker run.
 func (l *Launch) Notice(format string, args ...any) {
-	if l.Tell != nil {
-		l.Tell(fmt.Sprintf(format, args...))
+	if l.Report != nil {
+		l.Report(fmt.Sprintf(format, args...))
 		return
 	}
 	if l.CLI.Err().IsTerminal() {
@@ -34,8 +34,8 @@ func (l *Launch) Notice(format string, args ...any) {
 	}
 }
 
-// rawTerminal writes a carriage return before each newline. docker run -t has set the terminal to raw mode,
-// in which a newline alone does not return to the first column. In other modes it has no effect.
+// rawTerminal writes a carriage return before each newline, because docker run -t sets the terminal to raw mode. In
+// other modes a carriage return has no effect.
 type rawTerminal struct{ w io.Writer }
 
 func (t rawTerminal) Write(p []byte) (int, error) {
@@ -43,7 +43,7 @@ func (t rawTerminal) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// Announce prints what the user should know before the container starts.
+// Announce prints warnings and a summary of the session before the container starts.
 func (l *Launch) Announce() {
 	l.warnConfig()
 	l.AnnounceSession()
@@ -53,29 +53,29 @@ func (l *Launch) Announce() {
 func (l *Launch) AnnounceSession() {
 	l.warnPrivs()
 	l.warnPort()
-	l.banner()
+	l.printCommands()
 }
 
 // warnPort warns that clients of cloister may use a port other than the session's.
 func (l *Launch) warnPort() {
-	wish, at := l.Plan.http, l.http.Address
-	if !wish.compat || wish.port != 0 || at == "" || strings.HasSuffix(at, ":"+strconv.Itoa(watch.FirstPort)) {
+	wanted, at := l.Plan.http, l.http.Address
+	if !wanted.cloister || wanted.port != 0 || at == "" || strings.HasSuffix(at, ":"+strconv.Itoa(watch.FirstPort)) {
 		return
 	}
 	cli.Say(l.CLI.Err(), "warning: --cloister-compat: port %d is taken, and this session has %s: clients that do not read CLOISTER_REQUEST_PORT cannot call", watch.FirstPort, at)
 	cli.Say(l.CLI.Err(), "hint: stop the session that has the port (docker hostexec status), or choose another port with --http=:PORT")
 }
 
-// warnConfig warns of the parts of the configuration that are not used. It warns scripts too, because their
-// calls are decided without these parts.
+// warnConfig warns of unused parts of the configuration. It warns scripts too, because these parts do not decide on
+// their calls.
 func (l *Launch) warnConfig() {
 	for _, w := range l.Plan.Config.Warnings {
 		l.warn(w)
 	}
 }
 
-// warnOfMounts prints the watcher's warnings about mounts. It also warns scripts if a flag has no effect, because their
-// commands then run in another directory.
+// warnOfMounts prints the watcher's warnings about mounts. It also warns scripts if --workdir-host has no effect,
+// because commands then run in another directory.
 func (l *Launch) warnOfMounts() {
 	for _, w := range l.Link.Warnings() {
 		if strings.HasPrefix(w, "--workdir-host ") {
@@ -88,8 +88,8 @@ func (l *Launch) warnOfMounts() {
 
 // warn prints a warning for people and for scripts.
 func (l *Launch) warn(text string) {
-	if l.Tell != nil && l.CLI.Err().IsTerminal() {
-		l.Tell("warning: " + text)
+	if l.Report != nil && l.CLI.Err().IsTerminal() {
+		l.Report("warning: " + text)
 		return
 	}
 	var out io.Writer = l.CLI.Err()
@@ -99,26 +99,26 @@ func (l *Launch) warn(text string) {
 	cli.Say(out, "warning: %s", text)
 }
 
-// banner prints which commands the container can call.
-func (l *Launch) banner() {
+// printCommands prints the commands that the container can call.
+func (l *Launch) printCommands() {
 	commands := l.Plan.Record.Commands
 	if sh := l.Plan.Record.Shell; sh != nil {
 		commands = append(slices.Clone(commands), *sh)
 	}
 	names := Allowed(commands)
 	if ruled := l.Plan.Config.Policy(nil).Names(); len(ruled) > 0 {
-		l.bannerOfRules(ruled)
+		l.printRules(ruled)
 	} else if len(names) == 0 {
 		l.Notice("warning: no command is proxied: add --proxy COMMAND")
 	}
 	if len(names) == 0 {
 		return
 	}
-	here := slices.DeleteFunc(slices.Clone(commands), l.Plan.Elsewhere)
-	rules := l.Plan.Config.Policy(PolicyCommands(here))
-	if on := Allowed(here); len(on) > 0 {
-		l.bannerOfGit(on)
-		l.bannerOfHost(rules, on)
+	onHost := slices.DeleteFunc(slices.Clone(commands), l.Plan.Elsewhere)
+	rules := l.Plan.Config.Policy(watch.PolicyCommands(onHost))
+	if allowed := Allowed(onHost); len(allowed) > 0 {
+		l.printGitSetup(allowed)
+		l.printHostCommands(rules, allowed)
 	}
 	for _, c := range commands {
 		if c.Action != "deny" && l.Plan.Elsewhere(c) {
@@ -135,25 +135,26 @@ func (l *Launch) banner() {
 		return
 	}
 	from := strings.Join(l.Writable, ", ")
-	for _, text := range watch.HostCode(rules, here, from+", which the container can write", policy.Grades...) {
+	for _, text := range watch.HostCode(rules, onHost, from+", which the container can write", policy.Grades...) {
 		l.Notice("%s", text)
 	}
-	l.proposeConfinement(rules, here)
+	l.printConfinementHints(rules, onHost)
 }
 
-// bannerOfHost prints which of the allowed commands run on this host, which of them in a sandbox, and where.
-func (l *Launch) bannerOfHost(rules *policy.Policy, allowed []string) {
-	var free, confined []string
+// printHostCommands prints the allowed commands that run on this host, with and without a sandbox, and their
+// directories.
+func (l *Launch) printHostCommands(rules *policy.Policy, allowed []string) {
+	var unconfined, confined []string
 	for _, name := range allowed {
 		switch {
 		case rules.Place(name).Sandboxed:
 			confined = append(confined, name)
 		case name != policy.GitPush:
-			free = append(free, name)
+			unconfined = append(unconfined, name)
 		}
 	}
-	if len(free) > 0 {
-		l.Notice("session %s: %s on this host when the container calls", l.Plan.Record.ID, runPhrase(free))
+	if len(unconfined) > 0 {
+		l.Notice("session %s: %s on this host when the container calls", l.Plan.Record.ID, runPhrase(unconfined))
 	}
 	if len(confined) > 0 {
 		l.Notice("session %s: %s in a sandbox on this host when the container calls", l.Plan.Record.ID, runPhrase(confined))
@@ -163,11 +164,11 @@ func (l *Launch) bannerOfHost(rules *policy.Policy, allowed []string) {
 	}
 }
 
-// proposeConfinement prints how to confine the commands that run code of the container on this host.
-func (l *Launch) proposeConfinement(rules *policy.Policy, here []state.Command) {
+// printConfinementHints prints how to confine the commands that run code of the container on this host.
+func (l *Launch) printConfinementHints(rules *policy.Policy, onHost []state.Command) {
 	var suited, unsuited []string
 	git := false
-	for _, c := range here {
+	for _, c := range onHost {
 		grade := rules.Grade(c.Name, c.Path)
 		switch {
 		case c.Action == "deny" || rules.Place(c.Name).Confined():
@@ -176,7 +177,7 @@ func (l *Launch) proposeConfinement(rules *policy.Policy, here []state.Command) 
 		case grade == policy.GradeCertain && c.Action == "allow":
 			unsuited = append(unsuited, c.Name)
 		case c.Name == "git" && grade == policy.GradePossible:
-			git = !slices.ContainsFunc(here, func(c state.Command) bool { return c.Name == policy.GitPush })
+			git = !slices.ContainsFunc(onHost, func(c state.Command) bool { return c.Name == policy.GitPush })
 		}
 	}
 	if len(suited) > 0 && sandbox.Supported() == nil {
@@ -190,23 +191,23 @@ func (l *Launch) proposeConfinement(rules *policy.Policy, here []state.Command) 
 	}
 }
 
-// bannerOfGit prints how git in the container reaches remotes by way of this host, if git-push is proxied.
-func (l *Launch) bannerOfGit(allowed []string) {
+// printGitSetup prints how git in the container reaches remotes by way of this host, if git-push is proxied.
+func (l *Launch) printGitSetup(allowed []string) {
 	if slices.Contains(allowed, policy.GitPush) {
 		l.Notice("session %s: git in the container uses remotes with this host's credentials after this command, typed in the repository:", l.Plan.Record.ID)
 		l.Notice("  %s", watch.GitRemotes(l.Store, l.Plan.Record.InvokedIn, l.Plan.Config).Setup())
 	}
 }
 
-// bannerOfRules prints for which commands there are rules, and how to call those that are not proxied.
-func (l *Launch) bannerOfRules(ruled []string) {
+// printRules prints for which commands there are rules, and how to call those that are not proxied.
+func (l *Launch) printRules(ruled []string) {
 	l.Notice("session %s: rules of the configuration apply to %s", l.Plan.Record.ID, strings.Join(ruled, ", "))
 	if only := l.Plan.ruleCommands(os.Getenv("PATH")); len(only) > 0 {
 		l.Notice("if the container has a program of that name, call hostexec %s", strings.Join(only, ", hostexec "))
 	}
 }
 
-// commandDirs says in which host directories commands run.
+// commandDirs describes the host directories in which commands run.
 func (l *Launch) commandDirs() string {
 	if l.Place == "" && l.Link != nil {
 		return l.Link.Where()

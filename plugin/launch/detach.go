@@ -46,9 +46,9 @@ func Detach(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref 
 	var left *notRemovedError
 	switch {
 	case err != nil && !errors.As(err, &left):
-		return err // and keeps the session's record for another try
+		return err // the session's record stays for another try
 	case err == nil && !found:
-		cli.Say(dockerCLI.Err(), "container %s had nothing of session %s any more", name, s.ID)
+		cli.Say(dockerCLI.Err(), "container %s had no files of session %s any more", name, s.ID)
 	}
 	return errors.Join(err, store.Remove(s.ID))
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Mounts returns the mounts that a session adds to its container: the share, and the mounts of the plan. session is the
-// session's folder.
+// Mounts returns the mounts that a session adds to its container: the share, and those of the plan. session is the
+// session's directory.
 func (p *Plan) Mounts(session string, share mount.Mount) []mount.Mount {
 	all := []mount.Mount{share}
 	if p.Record.Relay {
@@ -34,8 +34,7 @@ func (p *Plan) Mounts(session string, share mount.Mount) []mount.Mount {
 	return all
 }
 
-// containerPath returns the PATH that the container would have without hostexec. The error is NotFound if the
-// image is missing.
+// containerPath returns the container's PATH without hostexec. The error is NotFound if the image is missing.
 func containerPath(ctx context.Context, api client.APIClient, want Creation) (string, error) {
 	if p, set := inject.Path(want.Config.Env); set {
 		return p, nil
@@ -53,7 +52,7 @@ func imageEnv(ctx context.Context, api client.APIClient, want Creation) ([]strin
 	return envOf(img), err
 }
 
-// InspectImage returns what the engine reports about the container's image.
+// InspectImage inspects the container's image.
 func (c Creation) InspectImage(ctx context.Context, api client.APIClient) (image.InspectResponse, error) {
 	var opts []client.ImageInspectOption
 	if c.Platform != nil && versions.GreaterThanOrEqualTo(api.ClientVersion(), "1.49") {
@@ -87,14 +86,14 @@ func EngineArch(ctx context.Context, api client.APIClient) (string, error) {
 	return linuxArch(v.Os, v.Arch)
 }
 
-// AskArch starts EngineArch early, because the engine starts programs to find its versions. The returned
-// function waits for the result.
-func AskArch(ctx context.Context, api client.APIClient) func() (string, error) {
-	return startEarly(func() (string, error) { return EngineArch(ctx, api) })
+// StartEngineArch starts EngineArch in the background, because the engine starts programs to find its versions. The
+// returned function waits for the result.
+func StartEngineArch(ctx context.Context, api client.APIClient) func() (string, error) {
+	return startAsync(func() (string, error) { return EngineArch(ctx, api) })
 }
 
-// startEarly starts f. The returned function waits for f and returns its results, as often as it is called.
-func startEarly[T any](f func() (T, error)) func() (T, error) {
+// startAsync starts f in the background. The returned function waits for f and returns its results.
+func startAsync[T any](f func() (T, error)) func() (T, error) {
 	var value T
 	var err error
 	done := make(chan struct{})
@@ -109,9 +108,9 @@ func startEarly[T any](f func() (T, error)) func() (T, error) {
 	}
 }
 
-// engineArch returns the architecture of the session's engine. A socket works only within one kernel. So if calls come
-// by a socket only, engineArch does not ask the engine, which would start programs to answer. It asks an engine once: the
-// watcher notices if another one has taken its place.
+// engineArch returns the architecture of the session's engine. If the only carrier is a socket, which works only within
+// one kernel, it is that of this host. Otherwise engineArch asks each engine once. The watcher notices if another
+// engine has taken its place.
 func (l *Launch) engineArch(ctx context.Context, api client.APIClient) (string, error) {
 	rec := &l.Plan.Record
 	if !rec.Relay && rec.Carrier != carrier.ByFiles && slices.Contains(inject.Arches(), runtime.GOARCH) {
@@ -128,12 +127,12 @@ func (l *Launch) engineArch(ctx context.Context, api client.APIClient) (string, 
 	arch, err := linuxArch(info.OSType, info.Architecture)
 	if err == nil && rec.Engine != "" && (known.ID == "" || known.ID == info.ID) {
 		known.ID, known.Arch = info.ID, info.Architecture
-		_ = l.Store.NoteEngine(rec.Engine, known) // else the next run asks again
+		_ = l.Store.NoteEngine(rec.Engine, known) // after an error, the next run asks again
 	}
 	return arch, err
 }
 
-// linuxArch returns the architecture called name, as Go calls it, of a Linux engine.
+// linuxArch returns Go's name for the architecture name of a Linux engine.
 func linuxArch(system, name string) (string, error) {
 	if system != "linux" {
 		return "", fmt.Errorf("the engine runs %s containers: only linux is supported", system)

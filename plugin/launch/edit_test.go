@@ -92,12 +92,12 @@ func TestBannerIsForTerminals(t *testing.T) {
 	l := testLaunch()
 	l.CLI = clitest.New(t, &out)
 	l.Writable = []string{"/src"}
-	l.banner()
+	l.printCommands()
 	if out.Len() != 0 {
 		t.Errorf("said %q where there is no terminal", out.String())
 	}
 	l.CLI.Err().SetIsTerminal(true)
-	l.banner()
+	l.printCommands()
 	hint := "hostexec: hint: --proxy make,where=sandbox keeps that code from your other files\r\n"
 	if sandbox.Supported() != nil {
 		hint = ""
@@ -108,7 +108,7 @@ func TestBannerIsForTerminals(t *testing.T) {
 	l.Place = "commands run in /src"
 	l.Plan.Record.Commands = []state.Command{{Name: "kubectl", Action: "allow", Path: "/usr/bin/kubectl"}, {Name: "uname", Action: "allow", Path: "/usr/bin/uname"}, {Name: "git", Action: "allow", Path: "/usr/bin/git"}, {Name: "gh", Action: "ask", Path: "/usr/bin/gh"},
 		{Name: "terraform", Action: "allow", Path: "/usr/bin/terraform"}, {Name: "docker", Action: "allow", Path: "/usr/bin/docker"}}
-	l.banner()
+	l.printCommands()
 	for _, want := range []string{
 		"hostexec: commands run in /src\r\n",
 		"hostexec: session 0123456789ab: make runs on", "hostexec: HOST CODE EXECUTION: make runs code from /src,",

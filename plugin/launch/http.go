@@ -27,46 +27,46 @@ import (
 // atGateway is the value of --http without an argument.
 const atGateway = "gateway"
 
-// httpOptions has the values of --http and --cloister-compat. The zero value means no HTTP.
+// httpOptions are the values of --http and --cloister-compat. The zero value means no HTTP.
 type httpOptions struct {
-	wanted bool
-	addr   netip.Addr // the zero value means the address of the gateway
-	port   uint16     // 0 means the first free port
-	compat bool       // also sets the variables that cloister's clients read
+	wanted   bool
+	addr     netip.Addr // the zero value means the address of the gateway
+	port     uint16     // 0 means the first free port
+	cloister bool       // also sets the variables that cloister's clients read
 }
 
 // parseHTTP reads the flags --http and --cloister-compat.
-func parseHTTP(text string, compat bool) (w httpOptions, err error) {
+func parseHTTP(text string, compat bool) (o httpOptions, err error) {
 	if text == "" {
 		if compat {
-			return w, cli.Hint(errors.New("--cloister-compat needs calls over HTTP"), "add --http")
+			return o, cli.Hint(errors.New("--cloister-compat needs calls over HTTP"), "add --http")
 		}
-		return w, nil
+		return o, nil
 	}
-	w = httpOptions{wanted: true, compat: compat}
+	o = httpOptions{wanted: true, cloister: compat}
 	if text == atGateway {
-		return w, nil
+		return o, nil
 	}
 	host, port := text, ""
 	if i := strings.LastIndexByte(text, ':'); i >= 0 && !strings.HasSuffix(text, "]") {
 		host, port = text[:i], text[i+1:]
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 {
-			return w, HTTPUsage(text)
+			return o, HTTPUsage(text)
 		}
-		w.port = uint16(n)
+		o.port = uint16(n)
 	}
 	if host == "" {
-		return w, nil
+		return o, nil
 	}
-	if w.addr, err = netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")); err != nil {
-		return w, HTTPUsage(text)
+	if o.addr, err = netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")); err != nil {
+		return o, HTTPUsage(text)
 	}
-	if w.addr.IsUnspecified() {
-		return w, cli.Hint(fmt.Errorf("--http=%s is every address of this host: the whole network could call", names.Quoted(text)),
+	if o.addr.IsUnspecified() {
+		return o, cli.Hint(fmt.Errorf("--http=%s is every address of this host: the whole network could call", names.Quoted(text)),
 			"--http alone listens at the container's gateway")
 	}
-	return w, nil
+	return o, nil
 }
 
 // HTTPUsage returns the error for an invalid value of --http.
@@ -74,21 +74,21 @@ func HTTPUsage(text string) error {
 	return cli.Hint(fmt.Errorf("--http=%s: want :PORT, ADDRESS or ADDRESS:PORT", names.Quoted(text)), "--http alone listens at the container's gateway")
 }
 
-// listenHTTP finds the gateway of the future container, has the watcher listen there, and stores the
-// variables for the container. A second creation, after a pull, gets the same variables.
+// listenHTTP finds the gateway of the future container, lets the watcher listen there, and stores the variables for the
+// container. A second creation, after a pull, gets the same variables.
 func (l *Launch) listenHTTP(ctx context.Context, api client.APIClient, want Creation) error {
-	wish := l.Plan.http
-	if !wish.wanted || l.http.Address != "" {
+	wanted := l.Plan.http
+	if !wanted.wanted || l.http.Address != "" {
 		return nil
 	}
 	at, err := gatewayOf(ctx, api, want.Host.NetworkMode)
 	if err != nil {
 		return err
 	}
-	if wish.addr.IsValid() && wish.addr != at.Addr {
-		return cli.Hint(fmt.Errorf("--http: %s is not the container's gateway, which is %s", wish.addr, at.Addr), "--http alone listens there")
+	if wanted.addr.IsValid() && wanted.addr != at.Addr {
+		return cli.Hint(fmt.Errorf("--http: %s is not the container's gateway, which is %s", wanted.addr, at.Addr), "--http alone listens there")
 	}
-	at.Port = wish.port
+	at.Port = wanted.port
 	<-l.Ready
 	if l.Err != nil {
 		return l.Err
@@ -98,7 +98,7 @@ func (l *Launch) listenHTTP(ctx context.Context, api client.APIClient, want Crea
 		return cli.Hint(fmt.Errorf("--http: %w", err), "--http=:PORT names another port")
 	}
 	l.http = inject.HTTP{Address: address}
-	if !wish.compat {
+	if !wanted.cloister {
 		return nil
 	}
 	if l.imageEnv, err = imageEnv(ctx, api, want); err != nil {
@@ -109,8 +109,7 @@ func (l *Launch) listenHTTP(ctx context.Context, api client.APIClient, want Crea
 	return err
 }
 
-// gatewayOf returns the address at which a container in a network reaches this host, or the reason why it
-// does not.
+// gatewayOf returns the address at which a container in a network reaches this host.
 func gatewayOf(ctx context.Context, api client.APIClient, mode container.NetworkMode) (at watch.Gateway, err error) {
 	switch {
 	case mode.IsNone():
@@ -134,23 +133,23 @@ func gatewayOf(ctx context.Context, api client.APIClient, mode container.Network
 	if at.Device = n.Options["com.docker.network.bridge.name"]; at.Device == "" {
 		at.Device = "br-" + n.ID[:min(len(n.ID), 12)]
 	}
-	if at.Addr, err = onBridge(at.Device, n.IPAM.Config); err != nil {
+	if at.Addr, err = bridgeAddress(at.Device, n.IPAM.Config); err != nil {
 		return at, cli.Hint(fmt.Errorf("--http: network %s: %w", names.Quoted(n.Name), err), "omit --http: commands need no network")
 	}
 	return at, nil
 }
 
-// onBridge returns this host's address on a bridge device: the network's gateway or, if the engine does not tell it, an
-// address in the network's subnet. If the device has one of these addresses, the network is on this host.
-func onBridge(device string, networks []network.IPAMConfig) (addr netip.Addr, err error) {
+// bridgeAddress returns this host's address on a bridge device: the network's gateway or, if the engine does not report
+// it, an address in the network's subnet. Without such an address, the network is not on this host.
+func bridgeAddress(device string, networks []network.IPAMConfig) (addr netip.Addr, err error) {
 	dev, err := net.InterfaceByName(device)
 	if err != nil {
 		return addr, fmt.Errorf("this host has no bridge %s: the engine is elsewhere, or in a network of its own", names.Quoted(device))
 	}
-	ours, _ := dev.Addrs() // no addresses on an error
-	for _, a := range ours {
+	addrs, _ := dev.Addrs() // no addresses on an error
+	for _, a := range addrs {
 		p, err := netip.ParsePrefix(a.String())
-		if err != nil || !gateway(p.Addr(), networks) || addr.IsValid() && !p.Addr().Is4() {
+		if err != nil || !isGateway(p.Addr(), networks) || addr.IsValid() && !p.Addr().Is4() {
 			continue
 		}
 		addr = p.Addr()
@@ -161,8 +160,8 @@ func onBridge(device string, networks []network.IPAMConfig) (addr netip.Addr, er
 	return addr, nil
 }
 
-// gateway reports whether addr is the gateway of one of networks.
-func gateway(addr netip.Addr, networks []network.IPAMConfig) bool {
+// isGateway reports whether addr is the gateway of one of networks.
+func isGateway(addr netip.Addr, networks []network.IPAMConfig) bool {
 	for _, c := range networks {
 		if c.Gateway != "" {
 			if gw, err := netip.ParseAddr(c.Gateway); err == nil && gw == addr {

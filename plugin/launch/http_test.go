@@ -20,7 +20,7 @@ func TestParseHTTP(t *testing.T) {
 	}{
 		{"", false, httpOptions{}},
 		{"gateway", false, httpOptions{wanted: true}},
-		{"gateway", true, httpOptions{wanted: true, compat: true}},
+		{"gateway", true, httpOptions{wanted: true, cloister: true}},
 		{":9999", false, httpOptions{wanted: true, port: 9999}},
 		{"172.17.0.1", false, httpOptions{wanted: true, addr: v4}},
 		{"172.17.0.1:9998", false, httpOptions{wanted: true, addr: v4, port: 9998}},
@@ -61,17 +61,17 @@ func TestGateway(t *testing.T) {
 		{"fd00:1::2", unnamed, false},
 		{"172.17.0.1", nil, false},
 	} {
-		if got := gateway(netip.MustParseAddr(tt.addr), tt.in); got != tt.want {
+		if got := isGateway(netip.MustParseAddr(tt.addr), tt.in); got != tt.want {
 			t.Errorf("gateway(%s, %v) = %v, want %v", tt.addr, tt.in, got, tt.want)
 		}
 	}
-	if addr, err := onBridge("nonesuch0", named); err == nil || !strings.Contains(err.Error(), "elsewhere") {
+	if addr, err := bridgeAddress("nonesuch0", named); err == nil || !strings.Contains(err.Error(), "elsewhere") {
 		t.Errorf("a bridge that is not here: %s, %v", addr, err)
 	}
-	if addr, err := onBridge("lo", named); err == nil || !strings.Contains(err.Error(), "no address of this host's") {
+	if addr, err := bridgeAddress("lo", named); err == nil || !strings.Contains(err.Error(), "no address of this host's") {
 		t.Errorf("a bridge without the address: %s, %v", addr, err)
 	}
-	if addr, err := onBridge("lo", []network.IPAMConfig{{Gateway: "127.0.0.1"}}); err != nil || addr.String() != "127.0.0.1" {
+	if addr, err := bridgeAddress("lo", []network.IPAMConfig{{Gateway: "127.0.0.1"}}); err != nil || addr.String() != "127.0.0.1" {
 		t.Errorf("a bridge with the address: %s, %v", addr, err)
 	}
 }

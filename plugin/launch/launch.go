@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package launch takes a session from checked options to a container that can call: it plans what the container gets
-// (mounts, environment, labels), starts the watcher, and fills the share.
+// Package launch takes a session from checked options to a container that can call. It plans the container's mounts,
+// environment and labels, starts the watcher, and fills the share.
 //
 //	Options -> Plan -> Begin -> Launch -> Create, or Attach -> Detach
 //
-// The verbs run, attach, agent, proxy, with and compose use it. It neither decides on calls nor runs commands: the
-// watcher does.
+// The verbs run, attach, agent, proxy, with and compose use it. The watcher, not this package, decides on calls and
+// runs commands.
 package launch
 
 import (
@@ -34,33 +34,33 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// Launch has the state of a session between its checked plan and the start of its container:
+// Launch is a session between its checked plan and the start of its container:
 //
 //	Begin    starts the watcher and writes the record
 //	Create   fills the share, lets the watcher listen for HTTP, and creates the container with mount, PATH and labels;
 //	         then tells the watcher the container's ID and copies the links for login shells
 //	Finish   runs after docker run; the watcher stays with the container
 //
-// If a step fails or is interrupted before the container starts, nothing is left behind. Launch has more methods and
-// fields than other types because each step, also a concurrent one, must be able to undo the others.
+// If a step fails or is interrupted before the container starts, everything is removed. Launch has more methods and
+// fields than other types because each step must be able to undo the others, also concurrent ones.
 type Launch struct {
 	CLI   command.Cli
 	Plan  *Plan
 	Store *state.Store
 	Dir   string // of the session
 
-	// Interrupted returns the reason why run must end, or nil. docker run detaches from its own context.
+	// Interrupted returns the reason why run must end, or nil. docker run does not cancel its context.
 	Interrupted func() error
 
-	// Tell replaces Notice's output; nil: the terminal.
-	Tell func(text string)
+	// Report gets the messages of Notice; nil: the terminal does.
+	Report func(text string)
 
 	filled func() error // waits until the share is filled; nil before Create
 
-	Link  *watch.Link
-	Aside sync.WaitGroup // what the container need not wait for
-	Ready chan struct{}  // closed when the watcher serves, or Err is set
-	Err   error          // why the watcher does not serve
+	Link       *watch.Link
+	Background sync.WaitGroup // what the container need not wait for
+	Ready      chan struct{}  // closed when the watcher serves, or Err is set
+	Err        error          // why the watcher does not serve
 
 	ID       string      // of the container, after its creation
 	http     inject.HTTP // how the container calls over HTTP
@@ -105,9 +105,9 @@ func Begin(ctx context.Context, dockerCLI command.Cli, p *Plan, stdio ...*os.Fil
 	}()
 	rec := p.Record
 	// ends when the page has started or is not needed; Finish waits for it.
-	l.Aside.Go(func() { StartPage(store, rec, p.Config) })
+	l.Background.Go(func() { StartPage(store, rec, p.Config) })
 	// ends when the commands that killed watchers left have ended; Finish waits for it.
-	l.Aside.Go(func() { sessions.EndUnkept(store) })
+	l.Background.Go(func() { sessions.EndUnkept(store) })
 	return l, nil
 }
 
@@ -134,7 +134,7 @@ func (l *Launch) Create(ctx context.Context, api client.APIClient, want Creation
 		if ferr := l.filled(); ferr != nil {
 			return l.fail(l.cause(ferr))
 		}
-		return resp, l.explain(err)
+		return resp, l.explainRefusal(err)
 	}
 	l.ID = resp.ID
 	if err := l.RemoveIfInterrupted(api); err != nil {
@@ -147,15 +147,15 @@ func (l *Launch) Create(ctx context.Context, api client.APIClient, want Creation
 	return resp, nil
 }
 
-// fail notes that err is not from the engine, so that docker run's message is not shown.
+// fail returns err. It sets Failed, because err is not from the engine, so that docker run prints no message of its
+// own.
 func (l *Launch) fail(err error) (container.CreateResponse, error) {
 	l.Failed = err
 	return container.CreateResponse{}, err
 }
 
-// createUnchanged creates the container without changes, so that the engine's own error reaches docker run, which
-// pulls the image. If the image has appeared meanwhile, the container lacks the session's parts: missing
-// removes it and returns an error.
+// createUnchanged creates the container without changes, so that docker run gets the engine's own error and pulls the
+// image. If the image has appeared meanwhile, the container lacks the session's additions, and is removed.
 func createUnchanged(ctx context.Context, api client.APIClient, want Creation) (container.CreateResponse, error) {
 	resp, err := want.send(ctx, api)
 	if err != nil {
@@ -165,9 +165,8 @@ func createUnchanged(ctx context.Context, api client.APIClient, want Creation) (
 	return container.CreateResponse{}, errImageAppeared(want.Config.Image)
 }
 
-// prepare checks that no mount hides the share, and starts to fill the share. The engine needs the directory at the
-// creation, and its content at the start: bindContainer waits until the share is filled. The watcher need not serve
-// yet, except for calls over HTTP.
+// prepare checks that no mount hides the share, and starts to fill it. The engine needs the share's files only when the
+// container starts: bindContainer waits for them. The watcher need not serve yet, except for calls over HTTP.
 func (l *Launch) prepare(ctx context.Context, api client.APIClient, want Creation) error {
 	targets := inject.Targets(want.Config, want.Host)
 	if t, clash := inject.Clash(targets); clash {
@@ -213,8 +212,9 @@ func FillShare(store *state.Store, p *Plan, arch string) error {
 	return errors.Join(err, inject.FillRules(dir, rec.RuleCommands))
 }
 
-// explain sets Failed to the likely reason if the engine does not find a directory of this host.
-func (l *Launch) explain(err error) error {
+// explainRefusal returns err, the engine's refusal. If the engine does not see a directory of this host, it sets Failed
+// to the likely reason.
+func (l *Launch) explainRefusal(err error) error {
 	if sourceMissing(err, l.Dir) && l.watcherFailed() {
 		l.Failed = l.Err
 		return err
@@ -233,8 +233,8 @@ func (l *Launch) explain(err error) error {
 	return err
 }
 
-// cause returns the reason for err. A watcher that could not start has removed the session's files, and err may be
-// about a missing file.
+// cause returns the reason for err. A watcher that could not start has removed the session's files, so err may name a
+// missing file.
 func (l *Launch) cause(err error) error {
 	if l.watcherFailed() {
 		return l.Err
@@ -275,7 +275,7 @@ func (l *Launch) bindContainer(api client.APIClient, want Creation) error {
 	}
 	l.warnOfMounts()
 	if w := linkWarning(<-linked, l.Plan.Record.Linked()); w != "" && err == nil {
-		l.Notice("warning: %s", w) // at a terminal only: otherwise stderr is that of docker run
+		l.Notice("warning: %s", w)
 	}
 	return err
 }
@@ -296,24 +296,21 @@ func (l *Launch) discard(api client.APIClient) {
 }
 
 func remove(api client.APIClient, id string) {
-	// The removal must not end with run's context.
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // run's context may be done
 	defer cancel()
-	// Errors are not reported; status lists containers that are left.
-	_ = callcontainer.Remove(ctx, api, id)
+	_ = callcontainer.Remove(ctx, api, id) // status lists containers that are left
 }
 
 // Finish waits for everything that Begin and Create started. Without a container it removes the session.
 func (l *Launch) Finish() error {
 	<-l.Ready
-	l.Aside.Wait()
+	l.Background.Wait()
 	if l.filled != nil {
 		_ = l.filled() // Create has reported its error
 	}
 	lost := watch.EndLost(l.Dir)
 	if l.ID != "" {
-		// This fails if the watcher has ended together with its container.
-		_ = l.Link.Done()
+		_ = l.Link.Done() // fails if the watcher has ended with its container
 		return lost
 	}
 	_ = l.Link.Close() // fails if the watcher has ended
@@ -329,13 +326,12 @@ func (l *Launch) EndAgent() error {
 		return l.Finish()
 	}
 	<-l.Ready
-	l.Aside.Wait()
+	l.Background.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), WatcherEndTimeout)
 	defer cancel()
 	_ = l.Link.Over(ctx) // fails if the watcher has ended
 	return watch.EndLost(l.Dir)
 }
 
-// WatcherEndTimeout is the time limit for a watcher to end its session. Then the watcher's keeper ends the remaining
-// processes.
+// WatcherEndTimeout is the time limit for a watcher to end its session. After it, the keeper ends remaining processes.
 const WatcherEndTimeout = 2 * time.Second

@@ -14,7 +14,7 @@ import (
 func TestExplainWatcher(t *testing.T) {
 	l := &Launch{Plan: &Plan{}, Dir: filepath.Join(t.TempDir(), "gone"), Ready: make(chan struct{}), Err: errors.New("others may write audit.log")}
 	close(l.Ready)
-	err := l.explain(fmt.Errorf("invalid mount config: bind source path does not exist: %s", l.Dir))
+	err := l.explainRefusal(fmt.Errorf("invalid mount config: bind source path does not exist: %s", l.Dir))
 	if err == nil || l.Failed != l.Err {
 		t.Errorf("reported is %v, want %v", l.Failed, l.Err)
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 )
 
-// ownPrograms are names of commands for which the image has programs of its own.
+// ownPrograms are names of commands for which the container has its own programs.
 type ownPrograms []string
 
 func (o ownPrograms) Error() string {
@@ -38,8 +38,8 @@ func linkWarning(err error, names []string) string {
 	return fmt.Sprintf("login shells find at most the container's own %s (%v): call %s/hostexec NAME", strings.Join(names, ", "), err, inject.Bin)
 }
 
-// inspectForLinks inspects the container into which links are to be copied. raw is the engine's answer, or nil if
-// there is nothing to copy. The error is the reason why links cannot be copied.
+// inspectForLinks inspects the container before links are copied into it. raw is the engine's answer, or nil if there
+// are no links. The error is the reason why links cannot be copied.
 func (l *Launch) inspectForLinks(api client.APIClient, want Creation) (c container.InspectResponse, raw []byte, err error) {
 	if len(l.Plan.Record.Linked()) == 0 {
 		return c, nil, nil
@@ -47,15 +47,11 @@ func (l *Launch) inspectForLinks(api client.APIClient, want Creation) (c contain
 	if want.Host.ReadonlyRootfs {
 		return c, nil, errors.New("it is read-only")
 	}
-	// The request is short. An interruption of run is handled after it.
-	if c, raw, err = api.ContainerInspectWithRaw(context.Background(), l.ID, false); err != nil {
-		return c, nil, err
-	}
-	return c, raw, nil
+	return api.ContainerInspectWithRaw(context.Background(), l.ID, false) // short; an interruption is handled after it
 }
 
-// copyLinks creates a link for each command in LinkDir, where login shells find it. It creates no link if the
-// container has a program of that name (ownPrograms) or a mount there.
+// copyLinks creates a link for each command in LinkDir, where login shells find it. It creates no link if the container
+// has a program of that name or a mount there.
 func (l *Launch) copyLinks(api client.APIClient, want Creation, c container.InspectResponse) error {
 	ctx := context.Background() // as in inspectForLinks
 	targets := append(inject.Targets(want.Config, want.Host), MountTargets(c)...)
@@ -63,7 +59,7 @@ func (l *Launch) copyLinks(api client.APIClient, want Creation, c container.Insp
 		return fmt.Errorf("there is a mount over %s", inject.LinkDir)
 	}
 	all := append(l.Plan.Record.Shims(), inject.Shim)
-	names, err := l.linkable(ctx, api, c.Image, all, slices.ContainsFunc(targets, notTarget))
+	names, err := l.linkable(ctx, api, c.Image, all, slices.ContainsFunc(targets, isOther))
 	if err != nil {
 		return err
 	}
@@ -87,9 +83,8 @@ func (l *Launch) copyLinks(api client.APIClient, want Creation, c container.Insp
 	return nil
 }
 
-// freeNames returns the commands that have only rules, and for which login shells find no program in the
-// container. It returns none if a mount covers a directory of PATH, because the mount may have such a
-// program.
+// freeNames returns the rule commands for which login shells find no program in the container. It returns none if a
+// mount covers a directory of PATH, because the mount may contain such a program.
 func (l *Launch) freeNames(ctx context.Context, api client.APIClient, c container.InspectResponse, targets []string) (free []string, err error) {
 	dirs := searchDirs(c.Config.Env)
 	if len(l.Plan.Record.RuleCommands) == 0 || slices.ContainsFunc(dirs, func(dir string) bool { return inject.Covered(targets, dir) }) {
@@ -121,10 +116,10 @@ func MountTargets(c container.InspectResponse) (targets []string) {
 	return targets
 }
 
-func notTarget(target string) bool { return target != inject.Target }
+func isOther(target string) bool { return target != inject.Target }
 
-// linkable returns the names that are free for a link in a container of image. If the container has mounts,
-// no parent directory may be a symbolic link, because it could lead into a mount.
+// linkable returns the names for which a link can be created in a container of image. If the container has mounts, a
+// parent directory that is a symbolic link is an error, because it could lead into a mount.
 func (l *Launch) linkable(ctx context.Context, api client.APIClient, image string, names []string, mounts bool) ([]string, error) {
 	above, paths := linkPaths(names)
 	found, err := l.statPaths(ctx, api, image, slices.Concat(above, paths))
@@ -145,8 +140,8 @@ func (l *Launch) linkable(ctx context.Context, api client.APIClient, image strin
 	return free, nil
 }
 
-// statPaths returns what exists at paths in the container. It stores the findings by image, because the engine
-// mounts the container for each request.
+// statPaths returns the files at paths in the container. It stores them by image, because the engine mounts the
+// container for each request.
 func (l *Launch) statPaths(ctx context.Context, api client.APIClient, image string, paths []string) (map[string]inject.Found, error) {
 	found := inject.LoadFindings(l.Store.Home, image)
 	var unknown []string
@@ -158,14 +153,14 @@ func (l *Launch) statPaths(ctx context.Context, api client.APIClient, image stri
 	if len(unknown) == 0 {
 		return found, nil
 	}
-	news, err := statPaths(ctx, api, l.ID, unknown)
+	fresh, err := statPaths(ctx, api, l.ID, unknown)
 	if err != nil {
 		return nil, err
 	}
 	for i, p := range unknown {
-		found[p] = news[i]
+		found[p] = fresh[i]
 	}
-	_ = inject.SaveFindings(l.Store.Home, image, found) // on an error, the next run looks again
+	_ = inject.SaveFindings(l.Store.Home, image, found) // after an error, the next run asks the engine again
 	return found, nil
 }
 

@@ -24,7 +24,7 @@ func ResolveCommands(commands []state.Command, path string, elsewhere func(state
 		if c.Action == "deny" || elsewhere(c) {
 			continue
 		}
-		p, err := locate(c, path)
+		p, err := findProgram(c, path)
 		if err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func ResolveCommands(commands []state.Command, path string, elsewhere func(state
 	return nil
 }
 
-func locate(c state.Command, path string) (string, error) {
+func findProgram(c state.Command, path string) (string, error) {
 	if c.Path != "" {
 		_, err := exec.LookPath(c.Path)
 		var lost *exec.Error
@@ -60,7 +60,7 @@ func locate(c state.Command, path string) (string, error) {
 		fmt.Sprintf("install it on this host, or name its place: --proxy %s=/path/to/%s", c.Name, program))
 }
 
-// needsPrivs returns why a program does not work without gaining privileges, or "".
+// needsPrivs returns the reason why a program must gain privileges, or "".
 func needsPrivs(path string) string {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {

@@ -33,7 +33,7 @@ type Options struct {
 	Carrier     string
 	Dir         string // where run was called; empty: the current directory
 	HTTP        string
-	compat      bool
+	cloister    bool
 }
 
 // AddFlags adds the flags that run and agent share.
@@ -48,7 +48,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 func (o *Options) AddHTTPFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.HTTP, "http", "", "Answer calls over HTTP, too, at the container's gateway or at this `address` (:PORT or ADDRESS:PORT)")
 	flags.Lookup("http").NoOptDefVal = atGateway
-	flags.BoolVar(&o.compat, "cloister-compat", false, "With --http, also set the variables of cloister's clients")
+	flags.BoolVar(&o.cloister, "cloister-compat", false, "With --http, also set the variables of cloister's clients")
 }
 
 // AddCommonFlags adds the flags that attach has, too.
@@ -71,7 +71,7 @@ type Plan struct {
 	http      httpOptions
 }
 
-// Plan checks the flags against the host. A plan that fails leaves nothing behind.
+// Plan checks the flags against the host. It creates nothing.
 func (o *Options) Plan(image string, keepDir bool) (*Plan, error) {
 	commands, err := ParseProxies(o.Proxies)
 	if err != nil {
@@ -92,7 +92,7 @@ func (o *Options) Plan(image string, keepDir bool) (*Plan, error) {
 		NewPrivs: o.NewPrivs,
 		Terminal: state.Terminal(notify.CurrentTerminal()),
 	}}
-	if p.http, err = parseHTTP(o.HTTP, o.compat); err != nil {
+	if p.http, err = parseHTTP(o.HTTP, o.cloister); err != nil {
 		return nil, err
 	}
 	if p.http.wanted {
@@ -111,9 +111,8 @@ func (o *Options) Plan(image string, keepDir bool) (*Plan, error) {
 	return p, ResolveCommands(p.Record.Commands, os.Getenv("PATH"), p.Elsewhere)
 }
 
-// configured adds the configuration's commands for this project, and the programs that it names, to commands.
-// Commands of the flags take precedence. A broken configuration is an error, because every call would be
-// refused.
+// configured adds the configuration's commands for this project, and the programs that it names, to commands. Commands
+// of the flags take precedence.
 func (p *Plan) configured(commands []state.Command) ([]state.Command, error) {
 	var err error
 	if p.Config, err = p.LoadConfig(); err != nil {
@@ -124,7 +123,7 @@ func (p *Plan) configured(commands []state.Command) ([]state.Command, error) {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}
 	for _, c := range more {
-		if !has(commands, c.Name) {
+		if !hasCommand(commands, c.Name) {
 			commands = append(commands, c)
 		}
 	}
@@ -136,8 +135,8 @@ func (p *Plan) configured(commands []state.Command) ([]state.Command, error) {
 	return commands, nil
 }
 
-// has reports whether a command of commands has the name.
-func has(commands []state.Command, name string) bool {
+// hasCommand reports whether a command of commands has the name.
+func hasCommand(commands []state.Command, name string) bool {
 	return slices.ContainsFunc(commands, func(c state.Command) bool { return c.Name == name })
 }
 
@@ -190,7 +189,7 @@ func HintMissingEquals(flags *pflag.FlagSet, image string) string {
 		valid func(string) (value string, err error)
 	}{
 		{"workspace", cli.Directory},
-		{"proxy-shell", func(s string) (string, error) { _, err := shellValue(s); return s, err }},
+		{"proxy-shell", func(s string) (string, error) { _, err := parseShellValue(s); return s, err }},
 		{"http", func(s string) (string, error) { _, err := parseHTTP(s, false); return s, err }},
 	} {
 		if flag := flags.Lookup(f.name); !flag.Changed || flag.Value.String() != flag.NoOptDefVal {
@@ -213,8 +212,7 @@ func checkCarrier(name string) error {
 
 var envForm = names.Form{First: "A-Za-z_", Chars: "A-Za-z0-9_", Min: 1, Max: names.Unbounded}
 
-// CheckEnv accepts names only. The session's record would store a value, and it never has values of
-// variables.
+// CheckEnv refuses values that are not names of variables. The session's record never has values of variables.
 func CheckEnv(variables []string) error {
 	for _, name := range variables {
 		var err error
@@ -235,7 +233,7 @@ func CheckEnv(variables []string) error {
 	return nil
 }
 
-// LoadConfig reads the configuration. A broken one is an error, because every call would be refused.
+// LoadConfig reads the configuration. A broken configuration is an error, because every call would be refused.
 func (p *Plan) LoadConfig() (*config.Config, error) {
 	store, err := state.Open()
 	if err != nil {

@@ -17,19 +17,19 @@ import (
 )
 
 const (
-	// shimThreads is how many threads a shim needs at least. The kernel counts each as a process.
+	// shimThreads is the minimum number of threads of a shim. The kernel counts each as a process.
 	shimThreads = 4
-	// maxStats is the maximum length of the engine's statistics of a container that are read.
+	// maxStats is the maximum length of the engine's statistics of a container.
 	maxStats = 1 << 20
 )
 
-// checkPidsLeft refuses a container whose --pids-limit leaves no room for a shim. It executes nothing in the container:
-// what attach copies could not be removed again. A container without a limit costs no request.
+// checkPidsLeft refuses a container whose --pids-limit prevents a shim. Without it, attach could not remove its files
+// again. A container without a limit needs no request.
 func checkPidsLeft(ctx context.Context, api client.APIClient, c container.InspectResponse) error {
 	if c.HostConfig == nil || c.HostConfig.PidsLimit == nil || *c.HostConfig.PidsLimit <= 0 {
 		return nil
 	}
-	now, err := pidsNow(ctx, api, c.ID)
+	now, err := countPids(ctx, api, c.ID)
 	if err != nil {
 		return err
 	}
@@ -42,8 +42,8 @@ func checkPidsLeft(ctx context.Context, api client.APIClient, c container.Inspec
 		fmt.Sprintf("have some of its processes end, or: docker update --pids-limit %d %s", now+100, name))
 }
 
-// pidsNow returns how many processes and threads container id has. It is 0 if the engine does not know.
-func pidsNow(ctx context.Context, api client.APIClient, id string) (uint64, error) {
+// countPids returns the number of processes and threads of container id, or 0 if the engine does not know it.
+func countPids(ctx context.Context, api client.APIClient, id string) (uint64, error) {
 	r, err := api.ContainerStatsOneShot(ctx, id)
 	if err != nil {
 		return 0, fmt.Errorf("count the container's processes: %w", err)

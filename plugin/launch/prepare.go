@@ -12,8 +12,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 )
 
-// Additions returns what the session adds to want, a container that somebody else creates. The caller calls Created
-// with its ID, and Finish. The error is NotFound if the image is missing.
+// Additions returns the session's additions to want, a container that a client of the API proxy creates. The caller
+// calls Created with its ID, and Finish. The error is NotFound if the image is missing.
 func (l *Launch) Additions(ctx context.Context, api client.APIClient, want Creation) (Additions, error) {
 	path, err := containerPath(ctx, api, want)
 	if err != nil {
@@ -36,7 +36,7 @@ func (l *Launch) Refused(ctx context.Context, api client.APIClient, want Creatio
 		return nil, l.cause(err)
 	}
 	if !sourceMissing(refusal, l.Dir) || !l.Plan.Record.Relay || l.volume != "" {
-		_ = l.explain(refusal) // returns refusal
+		_ = l.explainRefusal(refusal) // returns refusal
 		return nil, l.Failed
 	}
 	if err := l.useVolume(ctx, api, want); err != nil {
@@ -50,8 +50,8 @@ func (l *Launch) Refused(ctx context.Context, api client.APIClient, want Creatio
 	return &adds, nil
 }
 
-// Created binds the session to container id, which was created as want with the additions. If the watcher objects to
-// the container, Created removes it.
+// Created binds the session to container id, which was created as want with the additions. If the watcher refuses the
+// container, Created removes it.
 func (l *Launch) Created(api client.APIClient, id string, want Creation) error {
 	l.ID, l.Writable = id, writableSources(want)
 	if err := l.bindContainer(api, want); err != nil {
@@ -73,6 +73,6 @@ func RemoveUnprepared(api client.APIClient, id, image string) error {
 	return errImageAppeared(image)
 }
 
-// ImageMissing reports whether an error of Additions is about the image. The caller then lets the engine answer,
-// because its message makes clients pull the image.
+// ImageMissing reports whether an error of Additions concerns the image. The caller then passes the request to the
+// engine, because clients pull the image after the engine's message.
 func ImageMissing(err error) bool { return errdefs.IsNotFound(err) || errdefs.IsInvalidArgument(err) }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
-	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -37,20 +36,4 @@ func DefaultProxies(c *config.Config) ([]state.Command, error) {
 		values = append(values, p.Value)
 	}
 	return ParseProxies(values)
-}
-
-// PolicyCommands converts a session's commands for package policy.
-func PolicyCommands(commands []state.Command) (all []policy.Command) {
-	for _, c := range commands {
-		action, err := policy.ParseAction(c.Action)
-		if err != nil {
-			action = policy.Deny
-		}
-		cmd := policy.Command{Name: c.Name, Action: action, Explicit: c.Explicit, Path: c.Path, Keep: c.Keep}
-		if c.Where != nil {
-			cmd.Placed, cmd.Place = true, policy.Place(*c.Where)
-		}
-		all = append(all, cmd)
-	}
-	return all
 }

@@ -12,30 +12,27 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// onThisHost is the argument elsewhere of ResolveCommands if all commands run on this host.
-func onThisHost(state.Command) bool { return false }
-
 // parseShell parses the value of --proxy-shell, [ACTION][,where=sandbox][,in=CONTAINER]..., and finds the host's bash.
 // Without the flag it returns nil: shells that rules allow find bash themselves.
 func parseShell(value, path string) (*state.Command, error) {
 	if value == "" {
 		return nil, nil
 	}
-	sh, err := shellValue(value)
+	sh, err := parseShellValue(value)
 	if err != nil {
 		return nil, fmt.Errorf("--proxy-shell=%s: %w", names.Quoted(value), err)
 	}
 	in := sh.In
 	sh.Name, sh.In = "bash", nil
 	c := []state.Command{sh}
-	if err := ResolveCommands(c, path, onThisHost); err != nil {
+	if err := ResolveCommands(c, path, func(state.Command) bool { return false }); err != nil {
 		return nil, fmt.Errorf("--proxy-shell: %w", err)
 	}
 	c[0].Name, c[0].In = policy.Shell, in
 	return &c[0], nil
 }
 
-func shellValue(value string) (c state.Command, err error) {
+func parseShellValue(value string) (c state.Command, err error) {
 	c.Action = "allow"
 	for i, word := range strings.Split(value, ",") {
 		name, named := strings.CutPrefix(word, "in=")

@@ -26,10 +26,10 @@ import (
 	watchcontainer "github.com/docker-hostexec/hostexec/plugin/watch/container"
 )
 
-// The container's root may have removed, replaced or hidden the files that attach copied. Therefore none of
-// them is executed to remove the rest.
+// The container's root may have removed, replaced or hidden the files that attach copied. So the removal executes none
+// of them.
 //
-//	find what is left -> copy the shim into a new directory -> execute that copy once -> check again
+//	find the remaining files -> copy the shim into a new directory -> execute that copy once -> check again
 
 // removalTimeout is the time limit for the removal.
 const removalTimeout = 15 * time.Second
@@ -41,8 +41,8 @@ type notRemovedError struct{ why error }
 func (e *notRemovedError) Error() string { return "remove the shims: " + e.why.Error() }
 func (e *notRemovedError) Unwrap() error { return e.why }
 
-// removeShims removes the files from container id that attach copied for rec's commands. It reports whether any
-// file was left to remove. The error is a notRemovedError if files stay.
+// removeShims removes the files from container id that attach copied for rec's commands. found is false if there were
+// none. The error is a notRemovedError if files stay.
 func removeShims(ctx context.Context, api client.APIClient, id string, rec state.Session) (found bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, removalTimeout, errors.New("the process that removes them does not end"))
 	defer cancel()
@@ -51,26 +51,26 @@ func removeShims(ctx context.Context, api client.APIClient, id string, rec state
 	if err == nil && len(existing) == 0 {
 		return false, nil
 	}
-	own, messages := "/hostexec-leave-"+rec.ID, "" // the shim recognizes the directory by its name; each try uses the same name
+	tempDir, messages := "/hostexec-leave-"+rec.ID, "" // the shim recognizes the directory by its name; each try uses the same name
 	if err == nil {
 		err = checkRemovable(ctx, api, id)
 	}
 	if err == nil {
-		messages, err = runRemoval(ctx, api, id, own, names)
+		messages, err = runRemoval(ctx, api, id, tempDir, names)
 	}
-	var left []string
+	var remaining []string
 	if err == nil {
-		left, err = remainingPaths(ctx, api, id, append(shimPaths(names), own+"/bin/"+inject.Shim), names)
+		remaining, err = remainingPaths(ctx, api, id, append(shimPaths(names), tempDir+"/bin/"+inject.Shim), names)
 	}
-	if err == nil && len(left) > 0 {
-		err = fmt.Errorf("the container still has %s%s", strings.Join(left, ", "), messages)
+	if err == nil && len(remaining) > 0 {
+		err = fmt.Errorf("the container still has %s%s", strings.Join(remaining, ", "), messages)
 	}
-	byHand := fmt.Sprintf("look at these files, and then: docker exec -u 0 %.12s rm -rf %s %s", id, inject.Target, own)
+	hint := fmt.Sprintf("look at these files, and then: docker exec -u 0 %.12s rm -rf %s %s", id, inject.Target, tempDir)
 	switch {
 	case err == nil:
 		return true, nil
 	case ctx.Err() != nil:
-		return true, cli.Hint(&notRemovedError{context.Cause(ctx)}, byHand)
+		return true, cli.Hint(&notRemovedError{context.Cause(ctx)}, hint)
 	case errdefs.IsConflict(err):
 		return true, cli.Hint(fmt.Errorf("remove the shims: %w", err), fmt.Sprintf("unpause or start the container, and then: docker hostexec detach %.12s", id))
 	case errors.Is(err, watchcontainer.ErrNoProcess):
@@ -78,11 +78,11 @@ func removeShims(ctx context.Context, api client.APIClient, id string, rec state
 	case client.IsErrConnectionFailed(err):
 		return true, fmt.Errorf("remove the shims: %w", err)
 	}
-	return true, cli.Hint(&notRemovedError{err}, byHand)
+	return true, cli.Hint(&notRemovedError{err}, hint)
 }
 
-// checkRemovable refuses a container in which users other than root could make the removal delete other files. If a
-// directory was replaced, the shim notices that itself and does not enter it.
+// checkRemovable refuses a container in which users other than root could make the removal delete other files. The shim
+// itself does not enter a directory that was replaced.
 func checkRemovable(ctx context.Context, api client.APIClient, id string) error {
 	err := watchcontainer.CheckShimOwner(ctx, api, id)
 	var replaceable *watchcontainer.ReplaceableError
@@ -116,7 +116,7 @@ func remainingPaths(ctx context.Context, api client.APIClient, id string, paths,
 		wg.Go(func() { found[i], errs[i] = api.ContainerStatPath(ctx, id, p) })
 	}
 	wg.Wait()
-	var there []string
+	var existing []string
 	for i, p := range paths {
 		to, link := links[p]
 		err := errs[i]
@@ -124,30 +124,30 @@ func remainingPaths(ctx context.Context, api client.APIClient, id string, paths,
 		case err != nil && (ctx.Err() != nil || client.IsErrConnectionFailed(err)):
 			return nil, fmt.Errorf("look at %s in the container: %w", p, err)
 		case errdefs.IsNotFound(err):
-		case err != nil && link: // the link leads in a circle, or through a file
-			there = append(there, p)
-		case err != nil: // the same, for a directory above it
+		case err != nil && link: // a link to itself, or through a file
+			existing = append(existing, p)
+		case err != nil: // such a link above p
 		case link && found[i].LinkTarget == to, !link && !found[i].Mode.IsDir():
-			there = append(there, p)
+			existing = append(existing, p)
 		}
 	}
-	return there, nil
+	return existing, nil
 }
 
-// runRemoval copies the shim into the directory own and executes it. The shim removes what attach has copied, and
-// then itself. It returns the shim's messages after a colon, in printable ASCII.
-func runRemoval(ctx context.Context, api client.APIClient, id, own string, names []string) (messages string, err error) {
+// runRemoval copies the shim into tempDir and executes it. The shim removes the files that attach has copied, and then
+// itself. runRemoval returns the shim's messages after a colon, in printable ASCII.
+func runRemoval(ctx context.Context, api client.APIClient, id, tempDir string, names []string) (messages string, err error) {
 	arch, err := EngineArch(ctx, api)
 	if err != nil {
 		return "", err
 	}
-	archive, err := inject.Archive(arch, nil, nil, own[1:]+"/")
+	archive, err := inject.Archive(arch, nil, nil, tempDir[1:]+"/")
 	if err != nil {
 		return "", err
 	}
 	exec, err := api.ContainerExecCreate(ctx, id, container.ExecOptions{
 		User: "0", WorkingDir: "/", AttachStdout: true, AttachStderr: true,
-		Cmd: append([]string{own + "/bin/" + inject.Shim, "relay", inject.Target, "leave", inject.LinkDir}, names...),
+		Cmd: append([]string{tempDir + "/bin/" + inject.Shim, "relay", inject.Target, "leave", inject.LinkDir}, names...),
 	})
 	if err != nil {
 		return "", err

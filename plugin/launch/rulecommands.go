@@ -17,8 +17,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 )
 
-// A rule command is a command that only rules of the configuration allow: no --proxy names it for this container. It
-// can be called by name if the container has no program of that name.
+// Only rules of the configuration allow a rule command, and no --proxy. The container can call it by name if it has no
+// program of that name.
 
 // ruleCommands returns the names of the rule commands that have a program in search, a PATH of this host.
 func (p *Plan) ruleCommands(search string) (names []string) {
@@ -39,8 +39,8 @@ func (p *Plan) ruleCommands(search string) (names []string) {
 	return names
 }
 
-// searchDirs returns the directories in which the programs of a container look for commands: those of
-// its own PATH, and of the PATH of login shells.
+// searchDirs returns the directories in which a container's programs look for commands: those of its PATH, and of the
+// PATH of login shells.
 func searchDirs(env []string) []string {
 	dirs := append(filepath.SplitList(pathOf(env)), filepath.SplitList(inject.DefaultPath)...)
 	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !path.IsAbs(dir) || names.Within(dir, inject.Target) })
@@ -56,8 +56,8 @@ func candidatePaths(dirs []string, name string) (list []string) {
 	return list
 }
 
-// freeNames returns the names for which a running container has no program.
-func freeNames(ctx context.Context, api client.APIClient, c container.InspectResponse, names []string) (free []string, err error) {
+// namesWithoutProgram returns the names for which a running container has no program.
+func namesWithoutProgram(ctx context.Context, api client.APIClient, c container.InspectResponse, names []string) (free []string, err error) {
 	dirs := searchDirs(c.Config.Env)
 	for _, name := range names {
 		found, err := statPaths(ctx, api, c.ID, candidatePaths(dirs, name))

@@ -9,13 +9,13 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/config"
 )
 
-// With returns o with the options that the configuration has for a service. Flags take precedence over these.
+// With returns o with the options that the configuration has for a service. Flags take precedence over them.
 func (o Options) With(s config.Service) Options {
 	given, _ := ParseProxies(o.Proxies) // Plan returns the error
 	o.Proxies = slices.Clone(o.Proxies)
 	for _, value := range s.Proxies {
 		c, _ := config.ParseProxy(value) // parsed before
-		if !has(given, c.Name) {
+		if !hasCommand(given, c.Name) {
 			o.Proxies = append(o.Proxies, value)
 		}
 	}
@@ -26,7 +26,7 @@ func (o Options) With(s config.Service) Options {
 		o.Carrier = s.Carrier
 	}
 	o.HTTP = cmp.Or(o.HTTP, s.HTTP)
-	o.compat = o.compat || s.Compat
+	o.cloister = o.cloister || s.Compat
 	o.NewPrivs = o.NewPrivs || s.NewPrivs
 	o.PassEnv = slices.Compact(slices.Sorted(slices.Values(slices.Concat(o.PassEnv, s.PassEnv))))
 	return o

@@ -20,9 +20,9 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// If the engine does not see this host's directories, it cannot mount a session's share. This holds for
-// engines on other hosts, and for those with a file system of their own. The container then gets a volume of
-// the engine, which the engine's copy API fills, and a relay carries the calls.
+// An engine on another host, or with its own file system, does not see this host's directories, and cannot mount a
+// session's share. The container then gets a volume of the engine, which the engine's copy API fills, and a relay
+// carries the calls.
 
 // sourceMissing reports whether an engine refused a container because it does not see dir.
 func sourceMissing(err error, dir string) bool {
@@ -36,12 +36,12 @@ func (l *Launch) createContainer(ctx context.Context, api client.APIClient, want
 		return resp, err
 	}
 	if err := l.useVolume(ctx, api, want); err != nil {
-		return resp, l.noteFailure(err)
+		return l.fail(err)
 	}
 	return l.additions(want, path).Apply(want).send(ctx, api)
 }
 
-// useVolume has the additions mount a volume in place of the share.
+// useVolume lets the additions mount a volume in place of the share.
 func (l *Launch) useVolume(ctx context.Context, api client.APIClient, want Creation) error {
 	if l.http.Address != "" {
 		return errRemoteHTTP
@@ -54,13 +54,7 @@ func (l *Launch) useVolume(ctx context.Context, api client.APIClient, want Creat
 
 var errRemoteHTTP = cli.Hint(errors.New("--http: the engine does not see this host's directories: it is elsewhere"), "omit --http: the commands use a relay")
 
-// noteFailure notes that err is not from the engine, and returns it.
-func (l *Launch) noteFailure(err error) error {
-	l.Failed = err
-	return err
-}
-
-// fillVolume creates and fills the volume. The copy API needs a container: a temporary one, which never runs,
+// fillVolume creates and fills the volume. The copy API needs a container: a temporary container, which never runs,
 // mounts the volume writable. The session's container mounts it read-only.
 func (l *Launch) fillVolume(ctx context.Context, api client.APIClient, want Creation) error {
 	arch, err := l.engineArch(ctx, api)
@@ -99,8 +93,8 @@ func removeVolume(api client.APIClient, name string) {
 	_ = api.VolumeRemove(ctx, name, false) // prune removes volumes that are left
 }
 
-// SweepVolumes removes the volumes of dead sessions that no container uses.
-func SweepVolumes(ctx context.Context, api client.APIClient, dead func(session string) bool) error {
+// RemoveDeadVolumes removes the volumes of dead sessions that no container uses.
+func RemoveDeadVolumes(ctx context.Context, api client.APIClient, dead func(session string) bool) error {
 	list, err := api.VolumeList(ctx, volume.ListOptions{Filters: filters.NewArgs(filters.Arg("label", state.Label))})
 	if err != nil {
 		return fmt.Errorf("look for volumes: %w", err)

@@ -26,20 +26,20 @@ var snapRoots = []string{"/snap", "/var/lib/snapd/snap"}
 func browserDir(s *state.Store) string {
 	for _, root := range snapRoots {
 		if _, err := os.Stat(root); err == nil {
-			return snapDir(os.Getenv("XDG_RUNTIME_DIR"), snapOf(os.Getenv("BROWSER"), defaultBrowser(s)), s.Home)
+			return snapDir(os.Getenv("XDG_RUNTIME_DIR"), browserSnap(os.Getenv("BROWSER"), defaultBrowser(s)), s.Home)
 		}
 	}
 	return s.Home
 }
 
-// asksDesktop is the time limit for the query of the default browser.
-const asksDesktop = 2 * time.Second
+// desktopTimeout is the time limit for the query of the default browser.
+const desktopTimeout = 2 * time.Second
 
 // defaultBrowser returns the desktop entry name of the user's browser, or "" if it is unknown.
 func defaultBrowser(s *state.Store) string {
-	ctx, cancel := context.WithTimeout(context.Background(), asksDesktop)
+	ctx, cancel := context.WithTimeout(context.Background(), desktopTimeout)
 	defer cancel()
-	cmd, err := program(ctx, s, "xdg-settings", "get", "default-web-browser")
+	cmd, err := hostCommand(ctx, s, "xdg-settings", "get", "default-web-browser")
 	if err != nil {
 		return ""
 	}
@@ -54,8 +54,8 @@ var (
 	})
 )
 
-// snapOf returns the snap that contains the browser. It checks BROWSER first, then the desktop entry.
-func snapOf(program, entry string) string {
+// browserSnap returns the snap that contains the browser. It checks BROWSER first, then the desktop entry.
+func browserSnap(program, entry string) string {
 	for _, m := range [][]string{snapProgram().FindStringSubmatch(program), snapEntry().FindStringSubmatch(entry)} {
 		if m != nil {
 			return m[1]

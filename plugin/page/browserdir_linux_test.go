@@ -15,7 +15,7 @@ func TestSnapOf(t *testing.T) {
 		{"", "firefox.desktop", ""}, {"", "org.mozilla.firefox.desktop", ""}, {"", "", ""}, {"", "../x_y.desktop", ""}, {"", "x/y_z.desktop", ""},
 		{"/snap/bin/chromium", "firefox.desktop", "chromium"}, {"/snap/bin/firefox %s:w3m", "", "firefox"}, {"/usr/bin/firefox", "", ""}, {"/snap/bin/opera.beta", "", "opera"},
 	} {
-		if got := snapOf(tt.program, tt.entry); got != tt.want {
+		if got := browserSnap(tt.program, tt.entry); got != tt.want {
 			t.Errorf("snapOf(%q, %q) = %q, want %q", tt.program, tt.entry, got, tt.want)
 		}
 	}

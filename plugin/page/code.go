@@ -47,8 +47,8 @@ var redirection = sync.OnceValue(func() *template.Template {
 // File creates a file that opens the page once, within half a minute, and returns its URL. The file is
 // removed after its use or its time limit.
 func (p *Page) File() (link string, err error) {
-	code, over := p.keys.newCode(time.Now())
-	removeFiles(over)
+	code, expired := p.keys.newCode(time.Now())
+	removeFiles(expired)
 	dir := browserDir(p.Store)
 	f, err := os.CreateTemp(dir, filePattern) // mode 0600; the file must not exist
 	if err != nil {
@@ -91,12 +91,12 @@ func removeStale(s *state.Store) {
 // would stay valid after its token is revoked.
 func (p *Page) newCode(w http.ResponseWriter, r *http.Request) {
 	if !p.address.hasToken(r) {
-		fail(w, http.StatusForbidden, "a browser that a link has opened makes no links: docker hostexec ui does")
+		replyError(w, http.StatusForbidden, "a browser that a link has opened makes no links: docker hostexec ui does")
 		return
 	}
 	file, err := p.File()
 	if err != nil {
-		fail(w, http.StatusInternalServerError, err.Error())
+		replyError(w, http.StatusInternalServerError, err.Error())
 		return
 	}
 	control.Reply(w, http.StatusOK, struct {
@@ -119,7 +119,7 @@ func (p *Page) exchange(w http.ResponseWriter, r *http.Request) {
 		Code string `json:"code"`
 	}
 	var got redemption
-	if body(w, r, &in) == nil {
+	if decodeBody(w, r, &in) == nil {
 		got = p.keys.redeem(in.Code, time.Now())
 	}
 	switch {
@@ -129,7 +129,7 @@ func (p *Page) exchange(w http.ResponseWriter, r *http.Request) {
 		}
 		control.Reply(w, http.StatusForbidden, problem{Error: usedTwice, Revoked: true})
 	case got.token == "":
-		fail(w, http.StatusForbidden, "this link is too old, or none of this page: docker hostexec ui opens another")
+		replyError(w, http.StatusForbidden, "this link is too old, or none of this page: docker hostexec ui opens another")
 	default:
 		removeFiles([]string{got.file})
 		control.Reply(w, http.StatusOK, struct {
@@ -138,8 +138,8 @@ func (p *Page) exchange(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// probe answers GET /token. A request with an invalid token does not get here.
-func probe(w http.ResponseWriter, _ *http.Request) {
+// checkToken answers GET /token. A request with an invalid token does not get here.
+func checkToken(w http.ResponseWriter, _ *http.Request) {
 	control.Reply(w, http.StatusOK, struct {
 		Status string `json:"status"`
 	}{"good"})

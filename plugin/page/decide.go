@@ -13,8 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
-// settled is the reply to an accepted decision.
-type settled struct {
+// decisionReply is the reply to an accepted decision.
+type decisionReply struct {
 	Status  string         `json:"status"`
 	ID      string         `json:"id"`
 	Members []memberResult `json:"members,omitempty"` // if the decision was on several
@@ -32,18 +32,18 @@ var idForm = names.Form{Chars: "0-9a-f", Min: 1, Max: 32}
 // approve answers POST /approve/{id}. The body must name the questions as they were shown.
 func (p *Page) approve(w http.ResponseWriter, r *http.Request) {
 	var d cardDecision
-	err := body(w, r, &d)
-	shown, ok := d.of(r.PathValue("id"))
+	err := decodeBody(w, r, &d)
+	shown, ok := d.questions(r.PathValue("id"))
 	switch {
 	case tooMuch(w, err):
 	case err != nil:
-		fail(w, http.StatusBadRequest, "not a decision: "+err.Error())
+		replyError(w, http.StatusBadRequest, "not a decision: "+err.Error())
 	case !ok || shown[0].Digest == "" || len(shown[0].Waiting) == 0:
-		fail(w, http.StatusBadRequest, "not a decision: it lacks the digest and the waiting requests that were shown")
+		replyError(w, http.StatusBadRequest, "not a decision: it lacks the digest and the waiting requests that were shown")
 	default:
 		terms, err := d.Terms()
 		if err != nil {
-			fail(w, http.StatusBadRequest, err.Error())
+			replyError(w, http.StatusBadRequest, err.Error())
 			return
 		}
 		p.decide(w, r, shown, Approved, terms, approving(terms))
@@ -51,7 +51,7 @@ func (p *Page) approve(w http.ResponseWriter, r *http.Request) {
 }
 
 // approving returns the client method that approves a question once or on terms.
-func approving(t approval.Terms) settle {
+func approving(t approval.Terms) answerFunc {
 	if t == (approval.Terms{}) {
 		return (*control.Client).Approve
 	}
@@ -62,19 +62,19 @@ func approving(t approval.Terms) settle {
 // If the body has a digest, it must match the question.
 func (p *Page) deny(w http.ResponseWriter, r *http.Request) {
 	var d cardDecision
-	if err := body(w, r, &d); err != nil {
+	if err := decodeBody(w, r, &d); err != nil {
 		if tooMuch(w, err) {
 			return
 		}
 		d = cardDecision{}
 	}
 	if d.For != "" || d.Times != 0 || d.Vary != "" { // a denial holds once or until the session ends
-		fail(w, http.StatusBadRequest, approval.ErrTerms.Error())
+		replyError(w, http.StatusBadRequest, approval.ErrTerms.Error())
 		return
 	}
-	shown, ok := d.of(r.PathValue("id"))
+	shown, ok := d.questions(r.PathValue("id"))
 	if !ok {
-		fail(w, http.StatusBadRequest, "not a decision: its members are not those of a card")
+		replyError(w, http.StatusBadRequest, "not a decision: its members are not those of a card")
 		return
 	}
 	p.decide(w, r, shown, Denied, approval.Terms{Always: d.Always}, func(c *control.Client, ctx context.Context, q control.Question) error {
@@ -85,19 +85,19 @@ func (p *Page) deny(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// deciding is the time limit for a decision on all questions of a card. The reply has to be written within the server's
-// own limit.
-const deciding = 3 * asking
+// decideTimeout is the time limit for a decision on all questions of a card. The reply has to be written within the
+// server's own limit.
+const decideTimeout = 3 * askTimeout
 
 // decide sends a decision on the questions shown to the watchers of their sessions, and replies with the results.
-func (p *Page) decide(w http.ResponseWriter, r *http.Request, shown []*member, how Outcome, t approval.Terms, do settle) {
-	ctx, cancel := context.WithTimeout(r.Context(), deciding)
+func (p *Page) decide(w http.ResponseWriter, r *http.Request, shown []*member, outcome Outcome, t approval.Terms, send answerFunc) {
+	ctx, cancel := context.WithTimeout(r.Context(), decideTimeout)
 	defer cancel()
 	all, _ := questions(ctx, p.Store) // questions of sessions that do not answer are not found
 	var done []*member
 	// The first one is the last: until then, other browsers keep its card.
 	for _, m := range slices.Backward(shown) {
-		if p.settle(ctx, all, m, do); m.err == nil {
+		if p.answer(ctx, all, m, send); m.err == nil {
 			done = append([]*member{m}, done...)
 		}
 	}
@@ -105,7 +105,7 @@ func (p *Page) decide(w http.ResponseWriter, r *http.Request, shown []*member, h
 		p.refuse(w, r, shown)
 		return
 	}
-	c := settledCard(shown, done, how)
+	c := settledCard(shown, done, outcome)
 	c.Held = describeTerms(t)
 	if rule, err := done[0].now.VaryLine(t.Vary); err == nil && rule != "" {
 		c.Held += ": " + rule
@@ -116,20 +116,20 @@ func (p *Page) decide(w http.ResponseWriter, r *http.Request, shown []*member, h
 		render(w, http.StatusOK, "settled", c)
 		return
 	}
-	code, reply := http.StatusOK, settled{Status: string(how), ID: r.PathValue("id")}
+	code, reply := http.StatusOK, decisionReply{Status: string(outcome), ID: r.PathValue("id")}
 	if len(done) < len(shown) {
 		code = http.StatusMultiStatus
 	}
 	if len(shown) > 1 {
-		reply.Members = results(shown, how)
+		reply.Members = results(shown, outcome)
 	}
 	control.Reply(w, code, reply)
 }
 
 // results returns the results of the questions shown.
-func results(shown []*member, how Outcome) (all []memberResult) {
+func results(shown []*member, outcome Outcome) (all []memberResult) {
 	for _, m := range shown {
-		one := memberResult{ID: m.ID, Status: string(how)}
+		one := memberResult{ID: m.ID, Status: string(outcome)}
 		if m.err != nil {
 			one.Status, one.Error = "", m.err.Error()
 		}
@@ -149,7 +149,7 @@ func (p *Page) refuse(w http.ResponseWriter, r *http.Request, shown []*member) {
 			render(w, http.StatusNotFound, "settled", p.state.endedCard(shown[0].now))
 			return
 		}
-		fail(w, http.StatusNotFound, "request not found")
+		replyError(w, http.StatusNotFound, "request not found")
 	case errors.Is(err, approval.ErrChanged):
 		if wantsHTML(r) {
 			render(w, http.StatusConflict, "pending", changedCards(shown))
@@ -158,11 +158,11 @@ func (p *Page) refuse(w http.ResponseWriter, r *http.Request, shown []*member) {
 		q := request(first.now)
 		control.Reply(w, http.StatusConflict, problem{Error: err.Error(), Request: &q})
 	case errors.Is(err, approval.ErrTerms), errors.Is(err, approval.ErrNoInputs), errors.As(err, &vary):
-		fail(w, http.StatusBadRequest, err.Error())
+		replyError(w, http.StatusBadRequest, err.Error())
 	case errors.Is(err, control.ErrCalled):
-		fail(w, http.StatusForbidden, err.Error())
+		replyError(w, http.StatusForbidden, err.Error())
 	default:
-		fail(w, http.StatusBadGateway, err.Error())
+		replyError(w, http.StatusBadGateway, err.Error())
 	}
 }
 
@@ -171,21 +171,17 @@ func (p *Page) kill(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	dir, ok := p.running(r.Context(), id)
 	if !ok {
-		fail(w, http.StatusNotFound, control.ErrNotRunning.Error())
+		replyError(w, http.StatusNotFound, control.ErrNotRunning.Error())
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), asking)
-	defer cancel()
-	c := control.Dial(dir)
-	defer c.Close()
-	switch err := c.Kill(ctx, id); {
+	switch err := callWatcher(r.Context(), dir, func(c *control.Client, ctx context.Context) error { return c.Kill(ctx, id) }); {
 	case errors.Is(err, control.ErrNotRunning), errors.Is(err, control.ErrNoWatcher):
-		fail(w, http.StatusNotFound, control.ErrNotRunning.Error())
+		replyError(w, http.StatusNotFound, control.ErrNotRunning.Error())
 	case errors.Is(err, control.ErrCalled):
-		fail(w, http.StatusForbidden, err.Error())
+		replyError(w, http.StatusForbidden, err.Error())
 	case err != nil:
-		fail(w, http.StatusBadGateway, err.Error())
+		replyError(w, http.StatusBadGateway, err.Error())
 	default:
-		control.Reply(w, http.StatusOK, settled{Status: "killed", ID: id})
+		control.Reply(w, http.StatusOK, decisionReply{Status: "killed", ID: id})
 	}
 }

@@ -24,8 +24,8 @@ const (
 // result of the questions that it shows.
 const maxEnded = 50
 
-// gone returns the outcome of a question that stopped waiting at now.
-func gone(q control.Question, now time.Time) Outcome {
+// endOutcome returns the outcome of a question that stopped waiting at now.
+func endOutcome(q control.Question, now time.Time) Outcome {
 	if now.After(q.Deadline.Add(-100 * time.Millisecond)) {
 		return TimedOut
 	}
@@ -34,42 +34,42 @@ func gone(q control.Question, now time.Time) Outcome {
 
 // recordAnswer records that the questions done were answered here, with the card c, and removes them before their
 // watchers report that. A question that has gained callers since is not removed.
-func (b *pageState) recordAnswer(c card, done []*member) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (ps *pageState) recordAnswer(c card, done []*member) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
 	for _, m := range done {
-		b.endLocked(newEndedCard(m.cut, c.Outcome))
-		for _, s := range b.watched {
+		ps.endLocked(newEndedCard(m.cut, c.Outcome))
+		for _, s := range ps.watched {
 			s.waiting = slices.DeleteFunc(slices.Clone(s.waiting), func(other control.Question) bool {
 				return other.ID == m.cut.ID && slices.Equal(other.Waiting, m.cut.Waiting)
 			})
 		}
 	}
-	b.endLocked(c) // after that of its first question, which it replaces
-	b.changeLocked()
-	b.wakeUp() // there may be a new grant
+	ps.endLocked(c) // after that of its first question, which it replaces
+	ps.changeLocked()
+	ps.wakeUp() // there may be a new grant
 }
 
 // endLocked stores the card of a question that has ended. An answer from this page replaces Gone, in whichever order
 // they arrive.
-func (b *pageState) endLocked(c card) {
-	if i := slices.IndexFunc(b.ended, func(other card) bool { return other.ID == c.ID }); i >= 0 {
+func (ps *pageState) endLocked(c card) {
+	if i := slices.IndexFunc(ps.ended, func(other card) bool { return other.ID == c.ID }); i >= 0 {
 		if c.Outcome == Approved || c.Outcome == Denied {
-			b.ended[i] = c
+			ps.ended[i] = c
 		}
 		return
 	}
-	b.ended = append(b.ended, c)
-	if n := len(b.ended) - maxEnded; n > 0 {
-		b.ended = slices.Delete(b.ended, 0, n)
+	ps.ended = append(ps.ended, c)
+	if n := len(ps.ended) - maxEnded; n > 0 {
+		ps.ended = slices.Delete(ps.ended, 0, n)
 	}
 }
 
 // endedCard returns the card of a question that does not wait any more.
-func (b *pageState) endedCard(q control.Question) card {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, c := range b.ended {
+func (ps *pageState) endedCard(q control.Question) card {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for _, c := range ps.ended {
 		if c.ID == q.ID {
 			return c
 		}
@@ -78,21 +78,21 @@ func (b *pageState) endedCard(q control.Question) card {
 }
 
 // newEndedCard returns a card with the part of q that is shown after its end.
-func newEndedCard(q control.Question, how Outcome) card {
+func newEndedCard(q control.Question, outcome Outcome) card {
 	kept := control.Question{ID: q.ID, Container: q.Container, Session: q.Session}
 	kept.Args, kept.Cut = control.ListedArgs(q.Args)
 	if q.Cut != nil { // the watcher has cut it
 		kept.Cut = q.Cut
 	}
-	return card{Request: request(kept), Outcome: how}
+	return card{Request: request(kept), Outcome: outcome}
 }
 
 // cards returns the cards of ended questions, followed by those of waiting questions.
-func (b *pageState) cards() []card {
-	waiting := b.questions()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return cards(waiting, b.ended)
+func (ps *pageState) cards() []card {
+	waiting := ps.questions()
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	return cards(waiting, ps.ended)
 }
 
 func cards(waiting []control.Question, ended []card) (all []card) {
@@ -134,8 +134,8 @@ func changedCards(shown []*member) (all []card) {
 }
 
 // settledCard returns the card of a decision on the questions shown, of which done were settled.
-func settledCard(shown, done []*member, how Outcome) card {
-	c := newEndedCard(done[0].cut, how)
+func settledCard(shown, done []*member, outcome Outcome) card {
+	c := newEndedCard(done[0].cut, outcome)
 	var settled []control.Question
 	for _, m := range done {
 		settled = append(settled, m.now)

@@ -12,46 +12,46 @@ import (
 )
 
 const (
-	maxStreams   = 4                // tabs at a time: a browser has six connections per host
-	writeTimeout = 5 * time.Second  // for a client to read one event
-	heartbeat    = 15 * time.Second // interval of comments on an idle stream
-	settling     = time.Second      // for the first report of every session
+	maxStreams    = 4                // tabs at a time: a browser has six connections per host
+	writeTimeout  = 5 * time.Second  // for a client to read one event
+	heartbeat     = 15 * time.Second // interval of comments on an idle stream
+	reportTimeout = time.Second      // for the first report of every session
 )
 
 // join adds a connected browser until leave is called. It returns false if too many are connected.
-func (b *pageState) join() (leave func(), ok bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.streams == maxStreams {
+func (ps *pageState) join() (leave func(), ok bool) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if ps.streams == maxStreams {
 		return nil, false
 	}
-	b.streams++
-	b.pendingChange = true
-	b.wakeUp()
+	ps.streams++
+	ps.pendingChange = true
+	ps.wakeUp()
 	return func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.streams--
-		b.lastDisconnect = time.Now()
+		ps.mu.Lock()
+		defer ps.mu.Unlock()
+		ps.streams--
+		ps.lastDisconnect = time.Now()
 	}, true
 }
 
-func (b *pageState) browsers() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.streams
+func (ps *pageState) browsers() int {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	return ps.streams
 }
 
 // waitForReports waits until every session has reported, so that the first events to a browser are complete.
-func (b *pageState) waitForReports(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, settling)
+func (ps *pageState) waitForReports(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
-	b.mu.Lock()
-	first := b.rounds + 1
-	b.mu.Unlock()
+	ps.mu.Lock()
+	first := ps.rounds + 1
+	ps.mu.Unlock()
 	for {
-		changed := b.Changed()
-		if b.reportedSince(first) {
+		changed := ps.Changed()
+		if ps.reportedSince(first) {
 			return
 		}
 		select {
@@ -62,15 +62,15 @@ func (b *pageState) waitForReports(ctx context.Context) {
 	}
 }
 
-func (b *pageState) reportedSince(round int) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, s := range b.watched {
+func (ps *pageState) reportedSince(round int) bool {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for _, s := range ps.watched {
 		if !s.reported {
 			return false
 		}
 	}
-	return b.rounds >= round
+	return ps.rounds >= round
 }
 
 // events answers GET /events. It sends questions, sessions, grants, denials and ended requests, now and after each
@@ -79,7 +79,7 @@ func (b *pageState) reportedSince(round int) bool {
 func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	leave, ok := p.state.join()
 	if !ok {
-		fail(w, http.StatusServiceUnavailable, "the page is open too often")
+		replyError(w, http.StatusServiceUnavailable, "the page is open too often")
 		return
 	}
 	defer leave()
@@ -89,9 +89,9 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	if conn.SetReadDeadline(time.Time{}) != nil { // the client sends nothing more
 		return
 	}
-	var over <-chan struct{} // stays nil for the page's own token, which is never revoked
+	var revokedKey <-chan struct{} // stays nil for the page's own token, which is never revoked
 	if k := p.keyOf(r); k != nil {
-		over = k.revoked
+		revokedKey = k.revoked
 	}
 	s := &stream{w: w, conn: conn, html: wantsHTML(r), sent: map[string]string{}}
 	beat := time.NewTicker(heartbeat)
@@ -99,7 +99,7 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	for {
 		changed := p.state.Changed()
 		select {
-		case <-over:
+		case <-revokedKey:
 			_ = s.write(frame("revoked", revoked)) // ignores errors: the stream ends anyway
 			return
 		default:
@@ -109,7 +109,7 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 		}
 		select {
 		case <-changed:
-		case <-over:
+		case <-revokedKey:
 		case <-beat.C:
 			if s.write(": still there\n\n") != nil {
 				return

@@ -30,21 +30,11 @@ func answers(ctx context.Context, store *state.Store, e control.Effect) []contro
 	all := []control.Grant{} // [] in JSON, not null
 	recs, _ := store.List()  // the records that can be read
 	for _, rec := range recs {
-		some, err := answersOf(ctx, store.Dir(rec.ID), e)
-		if err == nil {
-			all = append(all, some...)
-		}
+		some, _ := ask(ctx, store.Dir(rec.ID), func(c *control.Client, ctx context.Context) ([]control.Grant, error) { return c.Answers(ctx, e) })
+		all = append(all, some...)
 	}
 	slices.SortStableFunc(all, func(a, b control.Grant) int { return a.Made.Compare(b.Made) })
 	return all
-}
-
-func answersOf(ctx context.Context, dir string, e control.Effect) ([]control.Grant, error) {
-	ctx, cancel := context.WithTimeout(ctx, asking)
-	defer cancel()
-	c := control.Dial(dir)
-	defer c.Close()
-	return c.Answers(ctx, e)
 }
 
 // revoke answers DELETE /grants/{id} and /denials/{id}. Later requests of the same kind are asked again.
@@ -54,24 +44,20 @@ func (p *Page) revoke(e control.Effect) http.HandlerFunc {
 		all := answers(r.Context(), p.Store, e)
 		i := slices.IndexFunc(all, func(g control.Grant) bool { return g.ID == id })
 		if i < 0 {
-			fail(w, http.StatusNotFound, e.None().Error())
+			replyError(w, http.StatusNotFound, e.None().Error())
 			return
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), asking)
-		defer cancel()
-		c := control.Dial(p.Store.Dir(all[i].Session))
-		defer c.Close()
-		err := c.Revoke(ctx, e, id)
+		err := callWatcher(r.Context(), p.Store.Dir(all[i].Session), func(c *control.Client, ctx context.Context) error { return c.Revoke(ctx, e, id) })
 		p.state.wakeUp()
 		switch {
 		case errors.Is(err, e.None()), errors.Is(err, control.ErrNoWatcher):
-			fail(w, http.StatusNotFound, e.None().Error())
+			replyError(w, http.StatusNotFound, e.None().Error())
 		case errors.Is(err, control.ErrCalled):
-			fail(w, http.StatusForbidden, err.Error())
+			replyError(w, http.StatusForbidden, err.Error())
 		case err != nil:
-			fail(w, http.StatusBadGateway, err.Error())
+			replyError(w, http.StatusBadGateway, err.Error())
 		default:
-			control.Reply(w, http.StatusOK, settled{Status: "revoked", ID: id})
+			control.Reply(w, http.StatusOK, decisionReply{Status: "revoked", ID: id})
 		}
 	}
 }

@@ -57,8 +57,8 @@ func members(shown []Request, d control.Decision) string {
 	return string(b)
 }
 
-// TestGroup shows what three containers ask on one card. A decision settles what was shown: not what came later, and not
-// what has changed. It tells which questions were not settled.
+// TestGroup shows what three containers ask on one card. A decision settles what was shown: not what came later, and
+// not what has changed. It tells which questions were not settled.
 func TestGroup(t *testing.T) {
 	s, store, all, answers, shown := three(t)
 	if len(shown) != 3 || shown[0].Group == "" || shown[1].Group != shown[0].Group || shown[2].Group != shown[0].Group {

@@ -11,8 +11,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
-// tokenHeader is the header with the token. A browser asks the server before it sends a custom header to
-// another origin, and it never adds the header by itself, unlike a cookie.
+// tokenHeader is the header with the token. A browser asks a server before it sends a custom header to another origin,
+// and never adds the header by itself, unlike a cookie.
 const tokenHeader = "X-Hostexec-Token"
 
 // contentSecurityPolicy allows the browser to load from this origin only.
@@ -61,7 +61,7 @@ func (p *Page) refusal(r *http.Request) (code int, why string) {
 		return http.StatusForbidden, "from another site"
 	case !reads && r.ContentLength != 0 && r.Header.Get("Content-Type") != "application/json":
 		return http.StatusUnsupportedMediaType, "a body has to be application/json"
-	case !open(r) && !p.address.hasToken(r):
+	case !needsNoToken(r) && !p.address.hasToken(r):
 		return p.refusedKey(r)
 	}
 	return 0, ""
@@ -98,15 +98,15 @@ func sameSite(r *http.Request) bool {
 	return r.URL.Path == "/" && r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
-// open reports whether r needs no token: public files, and the exchange of a code for a token.
-func open(r *http.Request) bool {
+// needsNoToken reports whether r needs no token: public files, and the exchange of a code for a token.
+func needsNoToken(r *http.Request) bool {
 	if r.Method == http.MethodPost {
 		return r.URL.Path == "/token"
 	}
 	return r.URL.Path == "/" || strings.HasPrefix(r.URL.Path, "/static/")
 }
 
-func (p Address) hasToken(r *http.Request) bool {
+func (a Address) hasToken(r *http.Request) bool {
 	got := r.Header.Values(tokenHeader)
-	return len(got) == 1 && p.Token != "" && subtle.ConstantTimeCompare([]byte(got[0]), []byte(p.Token)) == 1
+	return len(got) == 1 && a.Token != "" && subtle.ConstantTimeCompare([]byte(got[0]), []byte(a.Token)) == 1
 }

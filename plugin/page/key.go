@@ -51,13 +51,13 @@ func (k *key) isRevoked() bool {
 }
 
 // newCode creates a code. It returns the files of expired codes in over.
-func (ks *keys) newCode(now time.Time) (fresh string, over []string) {
+func (ks *keys) newCode(now time.Time) (fresh string, expired []string) {
 	ks.mu.Lock()
 	defer ks.mu.Unlock()
-	over = ks.expireLocked(now)
+	expired = ks.expireLocked(now)
 	if len(ks.codes) >= maxCodes {
 		oldest := slices.MinFunc(slices.Collect(maps.Keys(ks.codes)), func(a, b string) int { return ks.codes[a].end.Compare(ks.codes[b].end) })
-		over = append(over, ks.codes[oldest].file)
+		expired = append(expired, ks.codes[oldest].file)
 		delete(ks.codes, oldest)
 	}
 	if ks.codes == nil {
@@ -65,7 +65,7 @@ func (ks *keys) newCode(now time.Time) (fresh string, over []string) {
 	}
 	fresh = secret()
 	ks.codes[fresh] = code{end: now.Add(codeLifetime)}
-	return fresh, over
+	return fresh, expired
 }
 
 // setFile stores the name of the file that contains a code. It returns false if the code has expired.
@@ -87,15 +87,15 @@ func (ks *keys) expire(now time.Time) []string {
 	return ks.expireLocked(now)
 }
 
-func (ks *keys) expireLocked(now time.Time) (over []string) {
+func (ks *keys) expireLocked(now time.Time) (expired []string) {
 	maps.DeleteFunc(ks.codes, func(_ string, c code) bool {
 		old := now.IsZero() || now.After(c.end)
 		if old && c.file != "" {
-			over = append(over, c.file)
+			expired = append(expired, c.file)
 		}
 		return old
 	})
-	return over
+	return expired
 }
 
 // redemption is the result of presenting a code.
@@ -111,11 +111,11 @@ func (ks *keys) redeem(fresh string, now time.Time) redemption {
 	defer ks.mu.Unlock()
 	sum := sha256.Sum256([]byte(fresh))
 	if k := ks.used[sum]; k != nil {
-		news := !k.isRevoked()
-		if news {
+		firstReuse := !k.isRevoked()
+		if firstReuse {
 			close(k.revoked)
 		}
-		return redemption{twice: true, firstReuse: news}
+		return redemption{twice: true, firstReuse: firstReuse}
 	}
 	c, ok := ks.codes[fresh]
 	if !ok || now.After(c.end) {

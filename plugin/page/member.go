@@ -28,8 +28,8 @@ type member struct {
 	err error            // why it was not settled
 }
 
-// of returns the questions of d. It is false if id is none of them, or if they are no card.
-func (d *cardDecision) of(id string) ([]*member, bool) {
+// questions returns the questions of d. It is false if id is none of them, or if they are no card.
+func (d *cardDecision) questions(id string) ([]*member, bool) {
 	if d.Members == nil {
 		return []*member{{ID: id, Digest: d.Digest, Waiting: d.Waiting}}, true
 	}
@@ -44,11 +44,11 @@ func (d *cardDecision) of(id string) ([]*member, bool) {
 	return d.Members, known[id] && len(known) == n && n <= control.MaxGroup && d.Digest == "" && d.Waiting == nil
 }
 
-// settle is a method of control.Client that answers a question.
-type settle func(*control.Client, context.Context, control.Question) error
+// answerFunc is a method of control.Client that answers a question.
+type answerFunc func(*control.Client, context.Context, control.Question) error
 
-// settle answers m, which is one of all or does not wait.
-func (p *Page) settle(ctx context.Context, all []control.Question, m *member, do settle) {
+// answerFunc answers m, which is one of all or does not wait.
+func (p *Page) answer(ctx context.Context, all []control.Question, m *member, send answerFunc) {
 	m.now, m.err = p.state.endedCard(control.Question{ID: m.ID}).Question, approval.ErrUnknown
 	i := slices.IndexFunc(all, func(q control.Question) bool { return slices.Contains(q.Waiting, m.ID) })
 	if i < 0 || !idForm.Matches(m.ID) {
@@ -64,11 +64,7 @@ func (p *Page) settle(ctx context.Context, all []control.Question, m *member, do
 		shown.Digest, shown.Waiting = m.Digest, m.Waiting
 	}
 	if m.err = approval.ErrChanged; shown.Digest == m.now.Digest {
-		ctx, cancel := context.WithTimeout(ctx, asking)
-		defer cancel()
-		c := control.Dial(p.Store.Dir(m.now.Session))
-		defer c.Close()
-		m.err = do(c, ctx, shown)
+		m.err = callWatcher(ctx, p.Store.Dir(m.now.Session), func(c *control.Client, ctx context.Context) error { return send(c, ctx, shown) })
 	}
 }
 

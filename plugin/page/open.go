@@ -38,7 +38,7 @@ func Open(s *state.Store, link string) error {
 		return errors.New("open a browser: no link")
 	}
 	argv := append(opener(), link)
-	cmd, err := program(context.Background(), s, argv[0], argv[1:]...)
+	cmd, err := hostCommand(context.Background(), s, argv[0], argv[1:]...)
 	if err == nil {
 		err = cmd.Start()
 	}

@@ -5,9 +5,9 @@
 //	browser --token--> page --control.sock--> the watcher of each session
 //	        <--events-      <----events-----
 //
-// The page makes no decisions. It shows the questions of the watchers and forwards an answer only to
-// exactly the question that was shown. It accepts only requests with its token and its own origin. It
-// listens on 127.0.0.1 only. There is one page per user.
+// The page makes no decisions. It shows the watchers' questions, and forwards an answer only if the question is still
+// the one that was shown. It accepts only requests with its token and its own origin. It listens on 127.0.0.1 only.
+// There is one page per user.
 package page
 
 import (
@@ -63,9 +63,9 @@ var ErrTaken = errors.New("another process serves the page")
 func (p *Page) Listen(ctx context.Context) (err error) {
 	p.lock = flock.New(lockFile(p.Store))
 	// A process that looks for a page holds the lock for a moment.
-	patience, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+	lockCtx, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
 	defer cancel()
-	if ok, err := p.lock.TryLockContext(patience, 10*time.Millisecond); !ok {
+	if ok, err := p.lock.TryLockContext(lockCtx, 10*time.Millisecond); !ok {
 		if err == nil || errors.Is(err, context.DeadlineExceeded) {
 			err = ErrTaken
 		}

@@ -54,16 +54,16 @@ func newPageState(store *state.Store, always bool) *pageState {
 }
 
 // run updates the state until ctx is done. It returns after all watch goroutines have ended.
-func (b *pageState) run(ctx context.Context) {
+func (ps *pageState) run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
-		b.poll(ctx, &wg)
+		ps.poll(ctx, &wg)
 		select {
 		case <-tick.C:
-		case <-b.wake:
+		case <-ps.wake:
 		case <-ctx.Done():
 			return
 		}
@@ -71,118 +71,118 @@ func (b *pageState) run(ctx context.Context) {
 }
 
 // poll starts to watch new sessions and polls all sessions if a browser is connected.
-func (b *pageState) poll(ctx context.Context, wg *sync.WaitGroup) {
-	if !b.wanted() {
-		b.stopWatching()
+func (ps *pageState) poll(ctx context.Context, wg *sync.WaitGroup) {
+	if !ps.wanted() {
+		ps.stopWatching()
 		return
 	}
-	recs, _ := b.store.List() // the records that can be read
+	recs, _ := ps.store.List() // the records that can be read
 	for _, rec := range recs {
-		if s, ctx := b.addSession(ctx, rec.ID); s != nil {
+		if s, ctx := ps.addSession(ctx, rec.ID); s != nil {
 			// Ends when the session's watcher ends, or with ctx.
-			wg.Go(func() { b.watch(ctx, rec.ID, s) })
+			wg.Go(func() { ps.watch(ctx, rec.ID, s) })
 		}
 	}
-	if b.browsers() > 0 {
-		b.refresh(ctx)
+	if ps.browsers() > 0 {
+		ps.refresh(ctx)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.rounds++
-	if b.pendingChange {
-		b.pendingChange = false
-		b.changeLocked()
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	ps.rounds++
+	if ps.pendingChange {
+		ps.pendingChange = false
+		ps.changeLocked()
 	}
 }
 
-func (b *pageState) wanted() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.always || b.streams > 0 || time.Since(b.lastDisconnect) < idleDelay
+func (ps *pageState) wanted() bool {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	return ps.always || ps.streams > 0 || time.Since(ps.lastDisconnect) < idleDelay
 }
 
 // stopWatching stops watching all sessions.
-func (b *pageState) stopWatching() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, s := range b.watched {
+func (ps *pageState) stopWatching() {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for _, s := range ps.watched {
 		s.cancel()
 	}
 }
 
 // addSession returns a new sessionWatch for a session, or nil if it has one.
-func (b *pageState) addSession(ctx context.Context, session string) (*sessionWatch, context.Context) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.watched[session] != nil {
+func (ps *pageState) addSession(ctx context.Context, session string) (*sessionWatch, context.Context) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if ps.watched[session] != nil {
 		return nil, nil
 	}
 	ctx, leave := context.WithCancel(ctx)
 	s := &sessionWatch{cancel: leave}
-	b.watched[session] = s
+	ps.watched[session] = s
 	return s, ctx
 }
 
 // watch follows the waiting questions of a session until its watcher stops answering.
-func (b *pageState) watch(ctx context.Context, session string, s *sessionWatch) {
+func (ps *pageState) watch(ctx context.Context, session string, s *sessionWatch) {
 	defer s.cancel()
-	c := control.Dial(b.store.Dir(session))
+	c := control.Dial(ps.store.Dir(session))
 	defer c.Close()
-	_ = c.Watch(ctx, func(all []control.Question) { b.set(s, all) }) // run tries again in a second
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.watched, session)
-	b.setLocked(s, nil)
+	_ = c.Watch(ctx, func(all []control.Question) { ps.set(s, all) }) // run tries again in a second
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	delete(ps.watched, session)
+	ps.setLocked(s, nil)
 }
 
 // set stores the waiting questions of a session.
-func (b *pageState) set(s *sessionWatch, all []control.Question) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (ps *pageState) set(s *sessionWatch, all []control.Question) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
 	s.reported = true
-	b.setLocked(s, all)
+	ps.setLocked(s, all)
 }
 
-func (b *pageState) setLocked(s *sessionWatch, all []control.Question) {
+func (ps *pageState) setLocked(s *sessionWatch, all []control.Question) {
 	for _, q := range s.waiting {
 		if !slices.ContainsFunc(all, func(now control.Question) bool { return now.ID == q.ID }) {
-			b.endLocked(newEndedCard(q, gone(q, time.Now())))
+			ps.endLocked(newEndedCard(q, endOutcome(q, time.Now())))
 		}
 	}
 	s.waiting = all
-	b.changeLocked()
+	ps.changeLocked()
 }
 
 // refresh polls running calls, grants, denials and ended requests.
-func (b *pageState) refresh(ctx context.Context) {
-	served, err := sessionStates(ctx, b.store)
-	granted := answers(ctx, b.store, control.EffectGrant)
-	denied := answers(ctx, b.store, control.EffectDenial)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if err == nil && !reflect.DeepEqual(served, b.served) {
-		b.served, b.pendingChange = served, true
+func (ps *pageState) refresh(ctx context.Context) {
+	served, err := sessionStates(ctx, ps.store)
+	granted := answers(ctx, ps.store, control.EffectGrant)
+	denied := answers(ctx, ps.store, control.EffectDenial)
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if err == nil && !reflect.DeepEqual(served, ps.served) {
+		ps.served, ps.pendingChange = served, true
 	}
-	if !reflect.DeepEqual(granted, b.granted) {
-		b.granted, b.pendingChange = granted, true
+	if !reflect.DeepEqual(granted, ps.granted) {
+		ps.granted, ps.pendingChange = granted, true
 	}
-	if !reflect.DeepEqual(denied, b.denied) {
-		b.denied, b.pendingChange = denied, true
+	if !reflect.DeepEqual(denied, ps.denied) {
+		ps.denied, ps.pendingChange = denied, true
 	}
-	fi, err := os.Stat(b.store.Audit())
-	if err != nil || b.log != nil && fi.Size() == b.log.Size() && fi.ModTime().Equal(b.log.ModTime()) {
+	fi, err := os.Stat(ps.store.Audit())
+	if err != nil || ps.log != nil && fi.Size() == ps.log.Size() && fi.ModTime().Equal(ps.log.ModTime()) {
 		return
 	}
-	if past, err := control.History(b.store.Audit(), ""); err == nil {
-		b.history, b.log, b.pendingChange = past, fi, true
+	if past, err := control.History(ps.store.Audit(), ""); err == nil {
+		ps.history, ps.log, ps.pendingChange = past, fi, true
 	}
 }
 
 // questions returns the waiting questions, oldest first.
-func (b *pageState) questions() (all []control.Question) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, s := range b.watched {
+func (ps *pageState) questions() (all []control.Question) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for _, s := range ps.watched {
 		all = append(all, s.waiting...)
 	}
 	slices.SortStableFunc(all, byAge)
@@ -190,25 +190,25 @@ func (b *pageState) questions() (all []control.Question) {
 }
 
 // lists returns the sessions, the grants, the denials and the ended requests.
-func (b *pageState) lists() (served []control.Summary, granted, denied []control.Grant, past []control.Event) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.served, b.granted, b.denied, b.history
+func (ps *pageState) lists() (served []control.Summary, granted, denied []control.Grant, past []control.Event) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	return ps.served, ps.granted, ps.denied, ps.history
 }
 
 // wakeUp starts a round at once.
-func (b *pageState) wakeUp() {
+func (ps *pageState) wakeUp() {
 	select {
-	case b.wake <- struct{}{}:
+	case ps.wake <- struct{}{}:
 	default: // a wakeup is pending already
 	}
 }
 
 // sessions returns the number of watched sessions that have reported.
-func (b *pageState) sessions() (n int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, s := range b.watched {
+func (ps *pageState) sessions() (n int) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for _, s := range ps.watched {
 		if s.reported {
 			n++
 		}
@@ -217,18 +217,18 @@ func (b *pageState) sessions() (n int) {
 }
 
 // Changed returns a channel that is closed at the next change.
-func (b *pageState) Changed() <-chan struct{} {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.changed == nil {
-		b.changed = make(chan struct{})
+func (ps *pageState) Changed() <-chan struct{} {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if ps.changed == nil {
+		ps.changed = make(chan struct{})
 	}
-	return b.changed
+	return ps.changed
 }
 
-func (b *pageState) changeLocked() {
-	if b.changed != nil {
-		close(b.changed)
-		b.changed = nil
+func (ps *pageState) changeLocked() {
+	if ps.changed != nil {
+		close(ps.changed)
+		ps.changed = nil
 	}
 }

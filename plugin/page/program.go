@@ -18,8 +18,8 @@ import (
 // program of the same name into a directory of PATH. Therefore the program is found and runs without
 // values that containers can write, as commands do.
 
-// program returns a command for the host's program name with args.
-func program(ctx context.Context, s *state.Store, name string, args ...string) (*exec.Cmd, error) {
+// hostCommand returns a command for the host's program name with args.
+func hostCommand(ctx context.Context, s *state.Store, name string, args ...string) (*exec.Cmd, error) {
 	env, err := environ(s)
 	if err != nil {
 		return nil, err
@@ -39,6 +39,6 @@ func environ(s *state.Store) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	env, _ := executor.Environ(os.Environ(), mount.Written(writable))
+	env, _ := executor.Environ(os.Environ(), mount.WritableTable(writable))
 	return env, nil
 }

@@ -21,7 +21,7 @@ var sources embed.FS
 // are parsed on first use, because watchers run the same program and need none.
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
-		"stamp": stamp, "took": formatDuration, "line": commandLine, "rows": rows, "more": more, "bytes": size, "quoted": quoted, "lines": lines, "glance": oneLine, "newest": newest, "older": older, "blank": hasInvisibleParts, "known": known, "join": strings.Join, "asker": asker, "offers": func() []offer { return offers }, "varies": varyChoices,
+		"stamp": timestamp, "took": formatDuration, "line": commandLine, "rows": rows, "more": more, "bytes": totalBytes, "quoted": quoted, "lines": lines, "glance": oneLine, "newest": newest, "older": older, "blank": hasInvisibleParts, "known": known, "join": strings.Join, "asker": asker, "offers": func() []offer { return offers }, "varies": varyChoices,
 	}).ParseFS(sources, "templates/*.html"))
 })
 
@@ -68,8 +68,8 @@ func render(w http.ResponseWriter, code int, name string, data any) {
 	templates().ExecuteTemplate(w, name, data) // fails only if the client has disconnected
 }
 
-// stamp formats a time for scripts.
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+// timestamp formats a time for scripts.
+func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
 func formatDuration(seconds float64) string {
 	switch {
@@ -81,7 +81,7 @@ func formatDuration(seconds float64) string {
 	return time.Duration(seconds * float64(time.Second)).Round(time.Second).String()
 }
 
-func size(args []string) (n int) {
+func totalBytes(args []string) (n int) {
 	for _, arg := range args {
 		n += len(arg)
 	}

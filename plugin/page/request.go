@@ -53,7 +53,7 @@ const version2 = "application/vnd.hostexec.v2+json"
 func (p *Page) pending(w http.ResponseWriter, r *http.Request) {
 	all, err := questions(r.Context(), p.Store)
 	if err != nil && len(all) == 0 {
-		fail(w, http.StatusBadGateway, err.Error())
+		replyError(w, http.StatusBadGateway, err.Error())
 		return
 	}
 	switch list := requests(all); {
@@ -73,15 +73,15 @@ func (p *Page) question(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	q, found := p.find(r.Context(), id)
 	if !idForm.Matches(id) || !found {
-		fail(w, http.StatusNotFound, "request not found")
+		replyError(w, http.StatusNotFound, "request not found")
 		return
 	}
 	q, err := p.whole(r.Context(), q)
 	switch {
 	case errors.Is(err, approval.ErrUnknown), errors.Is(err, control.ErrNoWatcher):
-		fail(w, http.StatusNotFound, "request not found")
+		replyError(w, http.StatusNotFound, "request not found")
 	case err != nil:
-		fail(w, http.StatusBadGateway, err.Error())
+		replyError(w, http.StatusBadGateway, err.Error())
 	case wantsHTML(r):
 		render(w, http.StatusOK, "request", newCard([]control.Question{q}))
 	default:
@@ -91,18 +91,14 @@ func (p *Page) question(w http.ResponseWriter, r *http.Request) {
 
 // whole returns q with complete texts.
 func (p *Page) whole(ctx context.Context, q control.Question) (control.Question, error) {
-	ctx, cancel := context.WithTimeout(ctx, asking)
-	defer cancel()
-	c := control.Dial(p.Store.Dir(q.Session))
-	defer c.Close()
-	return c.Whole(ctx, q)
+	return ask(ctx, p.Store.Dir(q.Session), func(c *control.Client, ctx context.Context) (control.Question, error) { return c.Complete(ctx, q) })
 }
 
 // questions returns the waiting questions of all sessions, oldest first.
 func questions(ctx context.Context, store *state.Store) (all []control.Question, err error) {
 	recs, err := store.List()
 	for _, rec := range recs {
-		some, e := pendingOf(ctx, store.Dir(rec.ID))
+		some, e := ask(ctx, store.Dir(rec.ID), (*control.Client).Pending)
 		if e != nil && !errors.Is(e, control.ErrNoWatcher) {
 			err = errors.Join(err, fmt.Errorf("session %s: %w", rec.ID, e))
 		}
@@ -114,15 +110,25 @@ func questions(ctx context.Context, store *state.Store) (all []control.Question,
 
 func byAge(a, b control.Question) int { return a.Asked.Compare(b.Asked) }
 
-// asking is the time limit for a watcher's reply.
-const asking = 5 * time.Second
+// askTimeout is the time limit for a watcher's reply.
+const askTimeout = 5 * time.Second
 
-func pendingOf(ctx context.Context, dir string) ([]control.Question, error) {
-	ctx, cancel := context.WithTimeout(ctx, asking)
+// callWatcher calls f with a client of the watcher of the session in dir, and limits the time for its reply.
+func callWatcher(ctx context.Context, dir string, f func(*control.Client, context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	c := control.Dial(dir)
 	defer c.Close()
-	return c.Pending(ctx)
+	return f(c, ctx)
+}
+
+// ask is callWatcher for a method with a result.
+func ask[T any](ctx context.Context, dir string, f func(*control.Client, context.Context) (T, error)) (result T, err error) {
+	err = callWatcher(ctx, dir, func(c *control.Client, ctx context.Context) (err error) {
+		result, err = f(c, ctx)
+		return err
+	})
+	return result, err
 }
 
 // find returns the question whose Waiting contains request id.

@@ -32,7 +32,7 @@ var bundles = map[string][]string{"htmx.js": {"htmx.min.js", "hx-sse.min.js"}, "
 func (p *Page) routes() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
 		"GET /{$}":             index,
-		"GET /static/{name}":   file,
+		"GET /static/{name}":   staticFile,
 		"GET /pending":         p.pending,
 		"GET /events":          p.events,
 		"GET /sessions":        p.sessions,
@@ -46,7 +46,7 @@ func (p *Page) routes() map[string]http.HandlerFunc {
 		"POST /kill/{id}":      p.kill,
 		"POST /code":           p.newCode,
 		"POST /token":          p.exchange,
-		"GET /token":           probe,
+		"GET /token":           checkToken,
 		"GET /pending/{id}":    p.question,
 	}
 }
@@ -56,11 +56,11 @@ func (p *Page) handler() http.Handler {
 	for pattern, answer := range p.routes() {
 		mux.HandleFunc(pattern, answer)
 	}
-	return p.guard(inJSON(mux))
+	return p.guard(withJSONErrors(mux))
 }
 
-// inJSON serves mux. For an unknown path or method, it sends an error in JSON like all other errors.
-func inJSON(mux *http.ServeMux) http.Handler {
+// withJSONErrors serves mux. For an unknown path or method, it sends an error in JSON like all other errors.
+func withJSONErrors(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h, pattern := mux.Handler(r)
 		if pattern != "" {
@@ -69,7 +69,7 @@ func inJSON(mux *http.ServeMux) http.Handler {
 		}
 		m := &headerOnlyWriter{ResponseWriter: w, code: http.StatusOK}
 		h.ServeHTTP(m, r) // sets Allow, a status and a text
-		fail(w, m.code, strings.ToLower(http.StatusText(m.code)))
+		replyError(w, m.code, strings.ToLower(http.StatusText(m.code)))
 	})
 }
 
@@ -84,11 +84,11 @@ func (m *headerOnlyWriter) Write(p []byte) (int, error) { return len(p), nil }
 
 func index(w http.ResponseWriter, _ *http.Request) { render(w, http.StatusOK, "index.html", nil) }
 
-func file(w http.ResponseWriter, r *http.Request) {
+func staticFile(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	kind, ok := types[name]
 	if !ok {
-		fail(w, http.StatusNotFound, "no such page")
+		replyError(w, http.StatusNotFound, "no such page")
 		return
 	}
 	made := bundles[name]
@@ -109,8 +109,8 @@ func file(w http.ResponseWriter, r *http.Request) {
 // reason.
 const maxBody = 64 << 10
 
-// body decodes r's body, one JSON value, into v. An empty body leaves v unchanged.
-func body(w http.ResponseWriter, r *http.Request, v any) error {
+// decodeBody decodes r's body, one JSON value, into v. An empty body leaves v unchanged.
+func decodeBody(w http.ResponseWriter, r *http.Request, v any) error {
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil || len(b) == 0 {
 		return err
@@ -122,7 +122,7 @@ func body(w http.ResponseWriter, r *http.Request, v any) error {
 func tooMuch(w http.ResponseWriter, err error) bool {
 	var max *http.MaxBytesError
 	if errors.As(err, &max) {
-		fail(w, http.StatusRequestEntityTooLarge, "too much")
+		replyError(w, http.StatusRequestEntityTooLarge, "too much")
 		return true
 	}
 	return false
@@ -135,7 +135,9 @@ type problem struct {
 	Revoked bool     `json:"revoked,omitempty"` // the key of this browser is revoked
 }
 
-func fail(w http.ResponseWriter, code int, why string) { control.Reply(w, code, problem{Error: why}) }
+func replyError(w http.ResponseWriter, code int, why string) {
+	control.Reply(w, code, problem{Error: why})
+}
 
 // wantsHTML reports whether htmx or a browser navigation sent r.
 func wantsHTML(r *http.Request) bool {

@@ -16,7 +16,7 @@ import (
 func (p *Page) sessions(w http.ResponseWriter, r *http.Request) {
 	list, err := sessionStates(r.Context(), p.Store)
 	if err != nil {
-		fail(w, http.StatusBadGateway, err.Error())
+		replyError(w, http.StatusBadGateway, err.Error())
 		return
 	}
 	control.Reply(w, http.StatusOK, list)
@@ -33,7 +33,7 @@ func sessionStates(ctx context.Context, store *state.Store) ([]control.Summary, 
 	}
 	list := []control.Summary{} // [] in JSON, not null
 	for _, rec := range recs {
-		st, err := status(ctx, store.Dir(rec.ID))
+		st, err := ask(ctx, store.Dir(rec.ID), (*control.Client).Status)
 		if errors.Is(err, control.ErrNoWatcher) {
 			continue
 		}
@@ -45,19 +45,11 @@ func sessionStates(ctx context.Context, store *state.Store) ([]control.Summary, 
 	return list, nil
 }
 
-func status(ctx context.Context, dir string) (control.Status, error) {
-	ctx, cancel := context.WithTimeout(ctx, asking)
-	defer cancel()
-	c := control.Dial(dir)
-	defer c.Close()
-	return c.Status(ctx)
-}
-
 // audit answers GET /audit.
 func (p *Page) audit(w http.ResponseWriter, _ *http.Request) {
 	list, err := control.History(p.Store.Audit(), "")
 	if err != nil {
-		fail(w, http.StatusInternalServerError, err.Error())
+		replyError(w, http.StatusInternalServerError, err.Error())
 		return
 	}
 	control.Reply(w, http.StatusOK, list)

@@ -42,7 +42,7 @@ func TestVendored(t *testing.T) {
 // Attack 110.
 func TestStatic(t *testing.T) {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /static/{name}", file)
+	mux.HandleFunc("GET /static/{name}", staticFile)
 	for name, kind := range types {
 		w := httptest.NewRecorder()
 		mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/static/"+name, nil))

@@ -28,8 +28,8 @@ func (w *watcher) askVarying(t *testing.T) <-chan approval.Answer {
 	return answer
 }
 
-// TestVary checks that the API names the arguments that may vary, refuses others with the reason, and lists the grant as a
-// rule. The card and the list show that rule, escaped.
+// TestVary checks that the API names the arguments that may vary, refuses others with the reason, and lists the grant
+// as a rule. The card and the list show that rule, escaped.
 func TestVary(t *testing.T) {
 	store := newStore(t)
 	w, s := newWatcher(t, store), newPage(t, store)

@@ -53,8 +53,8 @@ type Session struct {
 // Unanswered returns why an existing watcher has not answered, or nil.
 func (s Session) Unanswered() error { return s.unanswered }
 
-// States returns the sessions of recs with their states. It finds the watcher and the container of each record. If a session's engine does not answer, the
-// session's state is unknown.
+// States returns the sessions of recs with their states. It finds the watcher and the container of each record. If a
+// session's engine does not answer, the session's state is unknown.
 func States(ctx context.Context, dockerCLI command.Cli, store *state.Store, recs []state.Session) []Session {
 	engines := make(map[string]map[string]containerState) // containers by ID, by engine
 	watchers, silent := askEach(ctx, store, recs)
@@ -63,7 +63,7 @@ func States(ctx context.Context, dockerCLI command.Cli, store *state.Store, recs
 		rec = restored(store, rec, watchers[i])
 		s := Session{Session: rec, Watcher: watchers[i], unanswered: silent[i]}
 		switch {
-		case errors.As(s.unanswered, new(*control.StoppedError)):
+		case errors.As(s.unanswered, new(*control.SuspendedError)):
 			s.State = StateSuspended
 		case s.unanswered != nil:
 			s.State = StateUnknown

@@ -48,5 +48,6 @@ func (s *Store) ServiceShare(project, service string) string {
 func (s *Store) ServicesLock() string { return filepath.Join(s.Home, "services.lock") }
 
 // LeaseFile returns the path of a lock. A process that starts the session holds it shared. The watcher holds it
-// exclusively once it is about to end. Its modification time is the time since when a container is expected, or long ago.
+// exclusively once it is about to end. Its modification time is the time since when a container is expected, or long
+// ago.
 func LeaseFile(session string) string { return filepath.Join(session, "lease") }

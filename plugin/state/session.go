@@ -40,7 +40,8 @@ type Command struct {
 	Where *ContainerSpec `json:"where,omitempty"` // nil: the configuration decides; the default is the host
 }
 
-// ContainerSpec is the place where a command runs, like policy.Place. Without an image it is the host, in a sandbox or not.
+// ContainerSpec is the place where a command runs, like policy.Place. Without an image it is the host, in a sandbox or
+// not.
 type ContainerSpec struct {
 	Sandboxed bool   `json:"sandbox,omitempty"`
 	Image     string `json:"image,omitempty"`

@@ -89,7 +89,7 @@ func (c *CallContainers) elsewhere(dirs *mount.Table) func(policy.Place, string,
 		}
 		place := container.Spec{
 			Image: p.Image, Host: p.Host, Network: p.Network, Memory: p.Memory, CPUs: p.CPUs, Pids: p.Pids, Cwd: at,
-			CheckMounts: func(root int) error { return dirs.Shown(root, mounts) },
+			CheckMounts: func(root int) error { return dirs.CheckShared(root, mounts) },
 		}
 		for _, m := range mounts {
 			place.Mounts = append(place.Mounts, container.Mount{Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly, File: m.File})

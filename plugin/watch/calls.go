@@ -116,7 +116,7 @@ func (c *Calls) AddSupplied(fresh []mount.Point) {
 		return
 	}
 	sc := *old
-	sc.Dirs.Also(fresh)
+	sc.Dirs.AddWritable(fresh)
 	c.cleanEnvironLocked(&sc)
 	c.Server.SetState(&sc)
 	c.record.Writable = sc.Dirs.Sources()

@@ -49,11 +49,11 @@ func (l *LauncherLink) Listening(address string) { fmt.Fprintln(l.f, "listening"
 // openOtherListeners opens the listeners for callers without a shim: the socket for tools of this host, and HTTP if it
 // was asked for.
 func (c *Carriers) openOtherListeners() (listeners []net.Listener, err error) {
-	token, err := http.KeptKey(state.TokenFile(c.record.Dir))
+	token, err := http.LoadKey(state.TokenFile(c.record.Dir))
 	if err != nil {
 		return nil, err
 	}
-	secret, err := http.MadeKey(state.ExecSecret(c.record.Dir))
+	secret, err := http.NewKey(state.ExecSecret(c.record.Dir))
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (c *Carriers) cwdOf(workdir string) (cwd string, err error) {
 		return "", errDown
 	}
 	if real, err := filepath.EvalSymlinks(workdir); err == nil && filepath.IsAbs(workdir) {
-		if cwd, ok := sc.Dirs.Name(real); ok {
+		if cwd, ok := sc.Dirs.ContainerPath(real); ok {
 			return cwd, nil
 		}
 	}

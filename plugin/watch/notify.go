@@ -54,9 +54,9 @@ func newQuestions(record *Record, options Notify, others *OtherSessions, run not
 func NewNotifier(rec state.Session, options Notify, others *OtherSessions, log *slog.Logger) notify.Notifier {
 	n := notify.Notifier{Session: rec.ID}
 	getenv := os.Getenv
-	owner := mount.Written(nil)
+	owner := mount.WritableTable(nil)
 	if rec.Proxy != nil { // another process may have made requests before
-		owner.Also(WritableByRequesters(rec))
+		owner.AddWritable(WritableByRequesters(rec))
 	}
 	others.AddTo(owner)
 	if own, left := executor.Path(os.Getenv("PATH"), owner); len(left) > 0 {

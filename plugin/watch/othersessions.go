@@ -109,7 +109,7 @@ func (o *OtherSessions) CheckPrograms(files []ProtectedFile, environ []string) e
 	if err != nil || len(others.writable) == 0 {
 		return err
 	}
-	owner := mount.Written(others.writable)
+	owner := mount.WritableTable(others.writable)
 	path, _ := executor.Path(osenv.Get(environ, "PATH"), owner)
 	for _, k := range files {
 		if k.OnMount != RefuseWritable {
@@ -127,7 +127,7 @@ func (o *OtherSessions) CheckPrograms(files []ProtectedFile, environ []string) e
 // WriterOf returns the first session whose container can write file, a path of the host.
 func WriterOf(recs []state.Session, file string) (rec state.Session, ok bool) {
 	i := slices.IndexFunc(recs, func(rec state.Session) bool {
-		return len(rec.Writable) > 0 && mount.Written(rec.Writable).ControlsFilesIn(file)
+		return len(rec.Writable) > 0 && mount.WritableTable(rec.Writable).ControlsFilesIn(file)
 	})
 	if i < 0 {
 		return rec, false
@@ -169,7 +169,7 @@ func (c *Calls) applyOthersLocked(dirs *mount.Table) bool {
 		c.log.Error("read the other sessions", "error", err)
 	}
 	dirs.SetOthers(writable)
-	others := mount.Written(nil)
+	others := mount.WritableTable(nil)
 	others.SetOthers(writable)
 	c.warnings.setSessions(c.config.Supplied(others))
 	return changed

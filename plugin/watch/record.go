@@ -97,21 +97,17 @@ func (r *Record) Adapt(owner *mount.Table, environ []string) (notes []string) {
 	return notes
 }
 
-// commands returns the settings of the session's --proxy flags.
-func (r *Record) commands() []policy.Command {
-	var list []policy.Command
-	for _, c := range r.Proxied() {
-		action, err := policy.ParseAction(c.Action) // an unknown action denies
-		if err != nil {
-			r.log.Error("policy", "command", c.Name, "error", err)
-		}
+// PolicyCommands converts a session's commands for package policy.
+func PolicyCommands(commands []state.Command) (all []policy.Command) {
+	for _, c := range commands {
+		action, _ := policy.ParseAction(c.Action) // an unknown action is Deny
 		cmd := policy.Command{Name: c.Name, Action: action, Explicit: c.Explicit, Path: c.Path, Keep: c.Keep}
 		if c.Where != nil {
 			cmd.Placed, cmd.Place = true, policy.Place(*c.Where)
 		}
-		list = append(list, cmd)
+		all = append(all, cmd)
 	}
-	return list
+	return all
 }
 
 // OwnWorkspace returns the workspace in the state directory that hostexec has created for an agent in a container. It

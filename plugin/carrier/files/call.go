@@ -20,7 +20,7 @@ import (
 // call is one call: it translates between frames and files. It has many fields because the caller, the host and a
 // limit can each end the call, and each has its own state.
 type call struct {
-	p       *servedDir
+	dir     *servedDir
 	req     request
 	frames  *carrier.Call
 	wakeups chan struct{}
@@ -28,10 +28,10 @@ type call struct {
 	out, err   *output
 	fallback   []byte                      // the beginning of an object, which completeObject completes
 	wakeup     *dir.Wakeup                 // wakes the caller; nil: the caller has no named pipe
-	ended      bool                        // the caller has cancelled the call; used by watchCaller, then by finish
-	cancels    atomic.Bool                 // the caller has cancelled the call; used by follow
+	cancelSeen bool                        // the caller has cancelled the call; used by watchCaller, then by finish
+	cancelled  atomic.Bool                 // the caller has cancelled the call; used by follow
 	stale      atomic.Bool                 // the caller no longer touches .heartbeat
-	over       atomic.Pointer[limit.Error] // the limit for which the call was ended
+	exceeded   atomic.Pointer[limit.Error] // the limit for which the call was ended
 	callerGone bool                        // the caller has died; used by watchCaller, then by finish
 
 	limits  *limit.Session
@@ -44,11 +44,11 @@ type call struct {
 }
 
 func newCall(p *servedDir, req request) *call {
-	return &call{p: p, req: req, wakeups: make(chan struct{}, 1)}
+	return &call{dir: p, req: req, wakeups: make(chan struct{}, 1)}
 }
 
-// lookNow makes watchCaller check the files now.
-func (c *call) lookNow() {
+// wakeUp makes watchCaller check the files now.
+func (c *call) wakeUp() {
 	select {
 	case c.wakeups <- struct{}{}:
 	default:
@@ -58,8 +58,8 @@ func (c *call) lookNow() {
 // serve answers the request, by a call unless it is refused.
 func (c *call) serve(l *Listener) {
 	c.limits, c.ending, c.reserve, c.noSpace = l.limits, l.over, &l.reserve, l.noSpace
-	l.reserve.fill(c.p.Dir)
-	c.wakeup = c.p.Dir.Wakeup(c.req.id + ".bell")
+	l.reserve.fill(c.dir.Dir)
+	c.wakeup = c.dir.Dir.Wakeup(c.req.id + ".bell")
 	defer c.wakeup.Close()
 	if err := c.open(); limit.DiskFull(err) {
 		c.req.refuse(wire.CodeFailed, "%s", c.noSpace())
@@ -90,17 +90,17 @@ func (c *call) serve(l *Listener) {
 		c.finish(carrier.Failed("the proxy is shutting down"))
 		return
 	}
-	over := make(chan struct{})
+	ended := make(chan struct{})
 	var watching sync.WaitGroup
 	// ends when over is closed.
 	watching.Go(func() {
-		_ = c.frames.Send(wire.KindExec, exec) // if it fails, follow finds the host gone
+		_ = c.frames.Send(wire.KindExec, exec) // follow returns the error
 		noteSent()
 		exec = nil
-		c.watchCaller(over)
+		c.watchCaller(ended)
 	})
 	end := c.follow()
-	close(over)
+	close(ended)
 	watching.Wait()
 	c.finish(end)
 }
@@ -115,27 +115,27 @@ func (c *call) connect() (host net.Conn, done func()) {
 	}
 }
 
-// follow writes down the answer of the call, until it ends.
+// follow writes the answer of the call to its files, until the call ends.
 func (c *call) follow() wire.Exit {
 	e, err := c.frames.Follow(c)
 	if err != nil {
-		e = c.cutOff(err)
+		e = c.endReason(err)
 		c.completeObject(e)
 	}
 	return e
 }
 
-// cutOff returns the end of a call that err has ended.
-func (c *call) cutOff(err error) wire.Exit {
-	over := c.over.Load()
+// endReason returns the end of a call that err has ended.
+func (c *call) endReason(err error) wire.Exit {
+	exceeded := c.exceeded.Load()
 	switch {
 	case limit.DiskFull(err):
 		return carrier.Failed(c.noSpace())
 	case err != carrier.ErrGone:
 		return carrier.Failed("the answer cannot be written: " + reasonOf(err))
-	case over != nil:
-		return carrier.Failed("stdin: " + over.Error())
-	case c.cancels.Load():
+	case exceeded != nil:
+		return carrier.Failed("stdin: " + exceeded.Error())
+	case c.cancelled.Load():
 		return carrier.Failed("the caller has cancelled the call")
 	case c.stale.Load():
 		return carrier.Failed(fmt.Sprintf("the caller has not touched %s for %s: the command was ended", heartbeat, stale))
@@ -177,7 +177,7 @@ func (c *call) Event(kind wire.Kind, b []byte) error {
 	case wire.KindFallback:
 		c.fallback = append([]byte(nil), b...)
 		if c.req.statusInExit { // other callers do not know the file
-			c.put("fallback", b)
+			c.writeFile("fallback", b)
 		}
 	case wire.KindCapture:
 		return c.openInput()

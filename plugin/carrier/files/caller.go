@@ -12,19 +12,19 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// keepaliveInterval is how often touchAlive is called.
+// keepaliveInterval is the interval at which touchAlive is called.
 const keepaliveInterval = 10 * time.Second
 
 // watchCaller watches the caller until over is closed. It ends the call if the caller dies or cancels it, and passes on
 // its stdin.
-func (c *call) watchCaller(over <-chan struct{}) {
-	beat := time.Now()
-	alive := changingFile{name: c.req.id + ".alive", max: aliveTimeout, shows: c.req.alive, changed: beat}
-	heartbeatFile := changingFile{name: heartbeat, max: stale, changed: beat}
+func (c *call) watchCaller(ended <-chan struct{}) {
+	lastBeat := time.Now()
+	alive := changingFile{name: c.req.id + ".alive", max: aliveTimeout, shows: c.req.alive, changed: lastBeat}
+	heartbeatFile := changingFile{name: heartbeat, max: stale, changed: lastBeat}
 	for wait := pollInterval; ; {
 		t := time.NewTimer(wait)
 		select {
-		case <-over:
+		case <-ended:
 			t.Stop()
 			return
 		case <-c.wakeups:
@@ -32,24 +32,24 @@ func (c *call) watchCaller(over <-chan struct{}) {
 		case <-t.C:
 		}
 		now := time.Now()
-		c.callerGone = alive.missed(c.p.Dir, now) || c.wakeup.NoReader()
-		c.ended = c.cancelled()
-		c.stale.Store(c.req.heartbeat && heartbeatFile.missed(c.p.Dir, now))
-		if c.callerGone || c.ended || c.stale.Load() || c.abandoned() {
-			c.frames.Close() // which ends the whole tree
+		c.callerGone = alive.missed(c.dir.Dir, now) || c.wakeup.NoReader()
+		c.cancelSeen = c.readCancel()
+		c.stale.Store(c.req.heartbeat && heartbeatFile.missed(c.dir.Dir, now))
+		if c.callerGone || c.cancelSeen || c.stale.Load() || c.abandoned() {
+			c.frames.Close() // ends the process tree
 			return
 		}
-		if now.Sub(beat) >= keepaliveInterval {
-			beat = now
+		if now.Sub(lastBeat) >= keepaliveInterval {
+			lastBeat = now
 			c.touchAlive()
 		}
 		c.mu.Lock()
 		in := c.stdin
 		c.mu.Unlock()
 		if in != nil {
-			var over *limit.Error
-			if errors.As(in.checkBacklog(), &over) {
-				c.over.Store(over)
+			var ended *limit.Error
+			if errors.As(in.checkBacklog(), &ended) {
+				c.exceeded.Store(ended)
 				c.frames.Close()
 				return
 			}
@@ -61,14 +61,14 @@ func (c *call) watchCaller(over <-chan struct{}) {
 	}
 }
 
-// cancelled reports whether the caller has cancelled the call, and passes on its signal.
-func (c *call) cancelled() bool {
-	e, err := c.p.Dir.Stat(c.req.id + ".cancel")
+// readCancel reports whether the caller has cancelled the call, and passes on its signal.
+func (c *call) readCancel() bool {
+	e, err := c.dir.Dir.Stat(c.req.id + ".cancel")
 	if err != nil || !e.Regular {
 		return false
 	}
-	c.cancels.Store(true)
-	text, _, _ := c.p.Dir.Read(c.req.id+".cancel", 16)
+	c.cancelled.Store(true)
+	text, _, _ := c.dir.Dir.Read(c.req.id+".cancel", 16)
 	if name := strings.TrimSpace(string(text)); name == "INT" {
 		c.frames.Send(wire.KindSignal, wire.AppendSignal(nil, name)) // a request that waits for approval is withdrawn
 	}
@@ -76,12 +76,12 @@ func (c *call) cancelled() bool {
 }
 
 // abandoned reports whether the caller has removed the file of its output.
-func (c *call) abandoned() bool { return c.out != nil && dir.Unnamed(c.out.f) }
+func (c *call) abandoned() bool { return c.out != nil && dir.Removed(c.out.f) }
 
 // touchAlive shows the caller, and other processes that serve the directory, that the call is in flight.
 func (c *call) touchAlive() {
 	name := c.req.id + ".beat"
-	if f, err := c.p.Dir.Create(name, c.req.owner); err == nil {
+	if f, err := c.dir.Dir.Create(name, c.req.owner); err == nil {
 		f.WriteString(time.Now().UTC().Format(time.RFC3339) + "\n")
 		f.Close()
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// A caller shows that it is alive by changing a file each second: <id>.alive for one call, or .heartbeat, which swe-swe's
-// clients share. The caller controls both files, so they are hints: they can only end the caller's own calls. Only
-// changes count, by the host's clock: the caller's clock may differ.
+// A caller shows that it is alive by changing a file each second: <id>.alive for one call, or .heartbeat, which
+// swe-swe's clients share. The caller controls both files, so they are hints: they can only end the caller's own calls.
+// Only changes count, by the host's clock: the caller's clock may differ.
 
 const (
 	// heartbeat is the file that all callers of a directory share.

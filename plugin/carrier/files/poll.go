@@ -17,9 +17,9 @@ const (
 	pollInterval = 50 * time.Millisecond
 	// idleInterval is the interval of polling where notifications work.
 	idleInterval = 500 * time.Millisecond
-	// maxReadInterval is the interval of polling after a notification of a request, in directories that only one kernel's
-	// callers use. It is also the longest time for which a directory is not read because its time is the same: its owner
-	// can set that time.
+	// maxReadInterval is the interval of polling after a notification of a request, in directories that only one
+	// kernel's callers use. It is also the longest time for which a directory is not read because its time is the same:
+	// its owner can set that time.
 	maxReadInterval = 5 * time.Second
 	// sweepInterval is how often old files are removed.
 	sweepInterval = time.Minute
@@ -166,7 +166,7 @@ func (l *Listener) handleEvent(ev event) {
 		l.take(ev.p, id)
 	default:
 		if c := ev.p.call(id); c != nil {
-			c.lookNow()
+			c.wakeUp()
 		}
 	}
 }

@@ -7,17 +7,17 @@ import "time"
 // A directory of requests can be deleted while it is served, by git clean -fdx for example. Requests
 // in a new directory of the same name would then wait for ever.
 
-// minRenewInterval and maxRenewInterval are the shortest and the longest time between two tries to make a directory
-// again. The interval doubles while the directory is deleted again and again: making it costs more than deleting it.
+// minRenewInterval and maxRenewInterval are the limits of the time between two attempts to create a directory again.
+// The interval doubles while the directory is deleted repeatedly, because creating it costs more than deleting it.
 const minRenewInterval, maxRenewInterval = time.Second, time.Minute
 
-// renew serves directories anew that were deleted or replaced, and repairs the others.
+// renew creates and serves again directories that were deleted or replaced, and repairs the others.
 func (l *Listener) renew(now time.Time) {
 	for i, p := range l.dirs {
 		if l.over() {
 			return
 		}
-		if p.Renew == nil || now.Sub(p.renewTried) < p.wait || p.Dir.Named() {
+		if p.Renew == nil || now.Sub(p.renewTried) < p.wait || p.Dir.InPlace() {
 			l.repair(p, now)
 			continue
 		}
@@ -31,8 +31,8 @@ func (l *Listener) renew(now time.Time) {
 	}
 }
 
-// repair puts back the clients of a directory whose files were deleted, but not more often than once in
-// minRenewInterval: callers can delete them again and again.
+// repair writes deleted clients of a directory again, at most once in minRenewInterval, because callers can delete them
+// repeatedly.
 func (l *Listener) repair(p *servedDir, now time.Time) {
 	if p.Repair == nil || now.Sub(p.repairTried) < minRenewInterval {
 		return
@@ -43,7 +43,8 @@ func (l *Listener) repair(p *servedDir, now time.Time) {
 	}
 }
 
-// nextWait returns how long renewing is not tried again. The last try had to wait for wait, and was since ago.
+// nextWait returns the pause before the next attempt to renew. wait was the pause before the last attempt, and since
+// the time after it.
 func nextWait(wait, since time.Duration) time.Duration {
 	if since > maxRenewInterval {
 		return minRenewInterval

@@ -26,24 +26,24 @@ type request struct {
 	alive        bool // its caller announced that it changes <id>.alive
 	heartbeat    bool // its caller touches .heartbeat
 
-	refusal string // why it is refused; empty: it is not
-	code    byte
+	refusal string // the reason why it is refused, or ""
+	code    byte   // the exit code of a refused request
 }
 
 // ownEntry is the owner of files that are not for a caller.
 var ownEntry = dir.Entry{UID: -1}
 
 const (
-	// settleTime is how long the caller has to finish a request that may be half written.
+	// settleTime is the time limit for the caller to complete a request.
 	settleTime = 100 * time.Millisecond
-	// maxRequestAge is how old a request may be: the caller of an older one has given up.
+	// maxRequestAge is the maximum age of a request: the caller of an older request has given up.
 	maxRequestAge = 5 * time.Minute
 	// ambiguous is the exit code for a request whose command is unknown.
 	ambiguous = 2
 )
 
-// readRequest reads the request id and claims it. It reports false if there is none for this process. An entry that is
-// no plain file is removed unread, without an answer.
+// readRequest reads the request id and claims it. It returns false if there is no request for this process. It removes
+// an entry that is no regular file unread, without an answer.
 func (l *Listener) readRequest(p *servedDir, id string) (ask request, ok bool) {
 	text, e, err := p.Dir.Read(id+".req", wire.MaxExec)
 	switch {
@@ -169,8 +169,7 @@ func (a *request) parse(p *servedDir, text []byte, side []string, err error) {
 	}
 }
 
-// choose sets the command that is called. It reports false if another process serves that command from the same
-// directory.
+// choose sets the command that is called. It returns false if another process serves the command from this directory.
 func (a *request) choose(p *servedDir, side []string) bool {
 	var others []string
 	if p.Others != nil {

@@ -20,9 +20,9 @@ type RequestDir struct {
 	// Allows reports whether requests may come from a user id. Files that were put there while the directory was
 	// open to more users are still in it. Nil: every user id is allowed.
 	Allows func(uid int) bool
-	// Renew makes the directory again after it was deleted or replaced. Nil: that is not noticed.
+	// Renew creates the directory again after it was deleted or replaced. It may be nil.
 	Renew func() (RequestDir, error)
-	// Repair puts back a client that was deleted from the directory. Nil: that is not noticed.
+	// Repair writes deleted clients to the directory again. It may be nil.
 	Repair func() error
 }
 
@@ -36,7 +36,7 @@ type servedDir struct {
 	unfinished  map[string]time.Time // when requests that may be unfinished were first seen
 	future      map[string]time.Time // when files with a time in the future were first seen
 	renewTried  time.Time            // when renewing was last tried
-	wait        time.Duration        // how long it is not tried again after that
+	wait        time.Duration        // the pause after that attempt
 	renewFailed bool                 // the last try failed
 	repairTried time.Time            // when the directory was last checked for its clients
 
@@ -44,14 +44,14 @@ type servedDir struct {
 	inFlight       map[string]*call
 	heartbeatCalls int       // calls in flight whose callers touch .heartbeat
 	heartbeatEnded time.Time // when the last of these ended
-	retired        bool      // no more requests are taken from it
+	retired        bool      // it takes no more requests
 }
 
 func newServedDir(p RequestDir) *servedDir {
 	return &servedDir{RequestDir: p, wait: minRenewInterval, inFlight: map[string]*call{}, unfinished: map[string]time.Time{}, future: map[string]time.Time{}}
 }
 
-// start notes that a call is in flight.
+// start records that a call is in flight.
 func (p *servedDir) start(c *call) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,8 +61,8 @@ func (p *servedDir) start(c *call) {
 	}
 }
 
-// finish calls last, which writes the last file of a call, and frees the call's id, in one step. A caller that sees
-// this file may use the id again at once.
+// finish calls last, which writes the last file of a call, and frees the call's id in one step: a caller that sees this
+// file may use the id again at once.
 func (p *servedDir) finish(c *call, last func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +92,7 @@ func (p *servedDir) blocked(name string) bool {
 // changed reports whether the directory has to be read: its time is new or recent, it was not read for a long time, or
 // it has a request that may be unfinished.
 func (p *servedDir) changed(now time.Time) bool {
-	mod, err := p.Dir.Mod()
+	mod, err := p.Dir.ModTime()
 	if err != nil {
 		return false
 	}

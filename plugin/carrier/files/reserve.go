@@ -10,7 +10,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// reserveSize is how many bytes of the disk are reserved for the ends of calls.
+// reserveSize is the size of the disk space that is reserved for the ends of calls.
 const reserveSize = 64 << 10
 
 // reserve is reserved space on the disk of a directory of requests. When the disk is full, the space is used

@@ -15,7 +15,7 @@ import (
 type input struct {
 	f        *os.File
 	complete bool // the file was complete before the call began
-	credit   int  // how many bytes the host takes
+	credit   int  // number of bytes that the host accepts
 	ended    bool
 	buf      [16 << 10]byte
 
@@ -24,13 +24,13 @@ type input struct {
 	backlog dir.Backlog
 }
 
-// checkBacklog counts the bytes on the disk that were not read yet. A caller cannot be made to wait: if it writes more
-// than its session may store, the error is that limit.
+// checkBacklog counts the bytes on the disk that were not read yet. It returns the exceeded limit if the caller, which
+// cannot be made to wait, has written more than its session may store.
 func (in *input) checkBacklog() error {
 	if in.complete {
-		return nil // the caller stored it before the call
+		return nil // the caller wrote it before the call
 	}
-	n, err := in.backlog.Waits(in.f, in.read)
+	n, err := in.backlog.DiskBytes(in.f, in.read)
 	if err != nil {
 		return nil
 	}
@@ -45,8 +45,8 @@ func (in *input) close() {
 	in.held.Set(0)
 }
 
-// openInput makes the file for the caller's stdin, or opens the one that the caller wrote before. Its existence tells
-// the caller that the command reads stdin.
+// openInput creates the file for the caller's stdin, or opens the file that the caller wrote before. The file's
+// existence tells the caller that the command reads stdin.
 func (c *call) openInput() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,20 +56,20 @@ func (c *call) openInput() error {
 	in := &input{held: limit.Reservation{From: c.limits}, credit: wire.Window, complete: c.req.exec.FDs[0] == wire.FDFile}
 	var err error
 	if in.complete {
-		in.f, _, err = c.p.Dir.Open(c.req.id + ".stdin")
+		in.f, _, err = c.dir.Dir.Open(c.req.id + ".stdin")
 	} else {
-		in.f, err = c.p.Dir.Create(c.req.id+".stdin", c.req.owner)
+		in.f, err = c.dir.Dir.Create(c.req.id+".stdin", c.req.owner)
 	}
 	if err != nil {
 		return err
 	}
 	c.stdin = in
 	c.wakeup.Notify()
-	c.lookNow()
+	c.wakeUp()
 	return nil
 }
 
-// credit lets n more bytes of stdin through. A negative n means that the command reads no more.
+// credit allows n more bytes of stdin. A negative n means that the command reads no more.
 func (c *call) credit(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,7 +79,7 @@ func (c *call) credit(n int) {
 		c.stdin.ended = true
 	default:
 		c.stdin.credit += n
-		c.lookNow()
+		c.wakeUp()
 	}
 }
 
@@ -94,8 +94,8 @@ func (c *call) sendStdin() bool {
 		}
 		max := min(in.credit, len(in.buf))
 		c.mu.Unlock()
-		// Looked up before the read: data that was written before .eof is then read, too.
-		_, err := c.p.Dir.Stat(c.req.id + ".eof")
+		// This precedes the read, so that data that was written before .eof is read, too.
+		_, err := c.dir.Dir.Stat(c.req.id + ".eof")
 		last := in.complete || err == nil
 		n, err := in.f.Read(in.buf[:max])
 		if n > 0 {

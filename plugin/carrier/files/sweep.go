@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// maxAnswerAge is how long the files of a call are kept if the caller does not fetch them.
+// maxAnswerAge is the time after which the files of a call are removed if the caller does not fetch them.
 const maxAnswerAge = 5 * time.Minute
 
-// sweep removes the files of calls whose caller has not fetched them: the caller died, or the host's process did. It
-// spares calls in flight, also those of other processes: each has a file that is touched. A time in the future counts as
-// the time at which it was first seen.
+// sweep removes the files of calls whose caller has not fetched them, because the caller or the host's process died. It
+// keeps those of calls in flight, also of other processes, which touch a file. A time in the future counts as the time
+// at which it was first seen.
 func (p *servedDir) sweep(now time.Time) {
 	newest := map[string]time.Time{}
 	names := map[string][]string{}

@@ -18,11 +18,11 @@ func (h *Listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body := http.NewResponseController(w)
 	body.SetReadDeadline(time.Now().Add(headerTimeout)) // it fails only in tests without a connection
 	if code, why := h.refusal(r); code != 0 {
-		refuse(w, code, why)
+		writeRefusal(w, code, why)
 		return
 	}
 	if !h.enter() {
-		refuse(w, http.StatusServiceUnavailable, "too many requests at a time")
+		writeRefusal(w, http.StatusServiceUnavailable, "too many requests at a time")
 		return
 	}
 	defer h.leave()
@@ -30,7 +30,7 @@ func (h *Listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if onPort {
 		g.Known() // not before: until then it counts as unauthenticated
 	}
-	ask, err := h.read(w, r)
+	ask, err := h.readRequest(w, r)
 	if err != nil {
 		code, why := http.StatusBadRequest, err.Error()
 		if tooBig := new(http.MaxBytesError); errors.As(err, &tooBig) {
@@ -38,42 +38,42 @@ func (h *Listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		} else if errors.Is(err, os.ErrDeadlineExceeded) {
 			code, why = http.StatusRequestTimeout, "the body has not come in time"
 		}
-		refuse(w, code, why)
+		writeRefusal(w, code, why)
 		return
 	}
 	body.SetReadDeadline(time.Time{})
-	ask.Env = []string{"HOSTEXEC_APPROVAL_TIMEOUT=" + asking.String()}
+	ask.Env = []string{"HOSTEXEC_APPROVAL_TIMEOUT=" + approvalTimeout.String()}
 	ctx := r.Context()
 	if onPort {
 		var stop func()
 		ctx, stop = withHangup(ctx, g.Conn)
 		defer stop()
 	}
-	reply := h.make(ctx, ask)
+	reply := h.call(ctx, ask)
 	defer reply.close()
-	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(taking)) // it fails only in tests without a connection
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(readTimeout)) // it fails only in tests without a connection
 	code := http.StatusOK
 	if reply.why.Status == "unsupported" {
 		code = http.StatusBadRequest
 	}
-	write(w, code, reply.result(), reply)
+	writeAnswer(w, code, reply.result(), reply)
 }
 
-// refuse answers a request that is no call.
-func refuse(w http.ResponseWriter, code int, why string) {
+// writeRefusal answers a request that is no call.
+func writeRefusal(w http.ResponseWriter, code int, why string) {
 	if code == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", http.MethodPost)
 	}
-	write(w, code, result{status: stError, reason: why, code: wire.CodeFailed}, &reply{out: &output{}, err: &output{}})
+	writeAnswer(w, code, result{status: stError, reason: why, code: wire.CodeFailed}, &reply{out: &output{}, err: &output{}})
 }
 
-// write writes an answer. An error means that the client has hung up.
-func write(w http.ResponseWriter, code int, a result, r *reply) {
+// writeAnswer writes an answer. An error means that the client has hung up.
+func writeAnswer(w http.ResponseWriter, code int, a result, r *reply) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(code)
 	writeObject(w,
 		jsonField{"status", a.status}, jsonField{"pattern", a.pattern}, jsonField{"reason", a.reason}, jsonField{"exit_code", a.code},
-		jsonField{"stdout", r.out}, jsonField{"stderr", r.err}, jsonField{"truncated", r.out.cut || r.err.cut})
+		jsonField{"stdout", r.out}, jsonField{"stderr", r.err}, jsonField{"truncated", r.out.truncated || r.err.truncated})
 }

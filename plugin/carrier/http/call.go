@@ -18,12 +18,12 @@ import (
 //	a request  ->  a call, as frames over a pipe  ->  how it ended, and all output
 type caller struct {
 	*carrier.Queue
-	dir   string       // for output that is too long for memory
-	spare atomic.Int64 // bytes of output that may still go there
-	name  string       // of the carrier, for clients that get no more than an answer
+	dir       string       // for output that is too long for memory
+	freeSpace atomic.Int64 // bytes of output that may still go there
+	name      string       // of the carrier, for clients that get no more than an answer
 
 	mu     sync.Mutex // guards the field below, and beginning a call
-	over   bool
+	closed bool
 	flight sync.WaitGroup // calls
 	slots  chan struct{}  // for calls at a time
 }
@@ -31,7 +31,7 @@ type caller struct {
 const (
 	// maxCalls is the maximum number of calls at a time.
 	maxCalls = 64
-	// maxKept is how many bytes of each stream are kept. Commands may write more.
+	// maxKept is the number of bytes of each stream that are kept. Commands may write more.
 	maxKept = 16 << 20
 	// maxInFiles is the maximum size of all output on the disk.
 	maxInFiles = 256 << 20
@@ -39,7 +39,7 @@ const (
 
 func newCaller(dir string) *caller {
 	l := &caller{Queue: carrier.NewQueue(carrier.Addr{Carrier: "pipe", Place: "pipe"}), dir: dir, slots: make(chan struct{}, maxCalls)}
-	l.spare.Store(maxInFiles)
+	l.freeSpace.Store(maxInFiles)
 	return l
 }
 
@@ -47,7 +47,7 @@ func newCaller(dir string) *caller {
 func (l *caller) enter() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.over {
+	if l.closed {
 		return false
 	}
 	select {
@@ -64,16 +64,16 @@ func (l *caller) leave() {
 	l.flight.Done()
 }
 
-// end takes no more calls. It does not wait for those in flight.
+// end refuses further calls. It does not wait for calls in flight.
 func (l *caller) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.over = true
+	l.closed = true
 	l.Queue.Close()
 }
 
-// make makes a call and follows it until it ends. The caller hangs up when ctx is done.
-func (l *caller) make(ctx context.Context, ask wire.Exec) *reply {
+// call makes a call and follows it until it ends. The caller hangs up when ctx is done.
+func (l *caller) call(ctx context.Context, ask wire.Exec) *reply {
 	r := &reply{name: names.Quoted(ask.Args[0]), out: &output{l: l}, err: &output{l: l}, exit: carrier.Failed(carrier.ErrGone.Error())}
 	ask.FDs = [3]wire.FD{wire.FDNull, wire.FDPipe, wire.FDPipe}
 	ask.Env = append(ask.Env, "HOSTEXEC_JSON=1")

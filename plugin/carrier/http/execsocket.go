@@ -18,8 +18,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// ExecSocket is the carrier for tools of this host: one request as one line of JSON, over a unix socket, and one answer.
-// Its listener decides who may connect.
+// ExecSocket is the carrier for tools of this host: one request as one line of JSON, over a unix socket, and one
+// answer. Its listener decides who may connect.
 //
 // It is a net.Listener whose connections are calls. A tool's request is decided as if the container had made it.
 type ExecSocket struct {
@@ -117,7 +117,7 @@ func (l *ExecSocket) readRequest(conn net.Conn) (ask wire.Exec, refusal string) 
 	switch {
 	case err == nil:
 		conn.SetReadDeadline(time.Time{})
-		return l.request(line)
+		return l.parse(line)
 	case len(line) > 0:
 		refusal = "invalid request: it does not end with a newline, or has more than " + strconv.Itoa(maxBody) + " bytes"
 	}
@@ -133,27 +133,27 @@ func (l *ExecSocket) answer(conn *carrier.LimitedConn, ask wire.Exec) {
 	defer cancel()
 	// ends when the caller hangs up, or with ctx and the deadline above.
 	watching.Go(func() { notifyHangup(ctx, conn.Conn, cancel) })
-	r := l.make(ctx, ask)
+	r := l.call(ctx, ask)
 	defer r.close()
 	over := make(chan struct{})
 	defer close(over)
-	conn.SetWriteDeadline(time.Now().Add(taking))
+	conn.SetWriteDeadline(time.Now().Add(readTimeout))
 	// ends with the answer. When the session ends, a tool has little time left to read its answer.
 	watching.Go(func() {
 		select {
 		case <-l.Done():
-			conn.SetWriteDeadline(time.Now().Add(closing))
+			conn.SetWriteDeadline(time.Now().Add(closeTimeout))
 		case <-over:
 		}
 	})
 	writeExec(conn, r)
 }
 
-// request parses a request, or returns why it is refused.
-func (l *ExecSocket) request(line []byte) (ask wire.Exec, refusal string) {
+// parse parses a request, or returns why it is refused.
+func (l *ExecSocket) parse(line []byte) (ask wire.Exec, refusal string) {
 	var req execRequest
 	if err := names.Decode(line, &req); err != nil {
-		return ask, unreadable(err, errNoLine).Error()
+		return ask, errInvalid(err, errNoLine).Error()
 	}
 	if !sameKey(req.Secret, l.keys.Secret) {
 		return ask, "invalid secret"
@@ -221,5 +221,5 @@ func writeExec(w io.Writer, r *reply) {
 		a.status, a.reason = stError, "Command denied: "+a.reason
 	}
 	writeObject(w, jsonField{"status", a.status}, jsonField{"exit_code", a.code}, jsonField{"stdout", r.out}, jsonField{"stderr", r.err},
-		jsonField{"error", a.reason}, jsonField{"truncated", r.out.cut || r.err.cut})
+		jsonField{"error", a.reason}, jsonField{"truncated", r.out.truncated || r.err.truncated})
 }

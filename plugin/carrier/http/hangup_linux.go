@@ -10,13 +10,13 @@ import (
 )
 
 // hungUp reports whether the other end of conn is closed, and not only for writing (poll(2)).
-func hungUp(conn net.Conn) bool { return polled(conn, 0) }
+func hungUp(conn net.Conn) bool { return hasEvents(conn, 0) }
 
 // closedForWriting reports whether the other end of conn is closed, at least for writing. Unread data does not matter.
-func closedForWriting(conn net.Conn) bool { return polled(conn, unix.POLLRDHUP) }
+func closedForWriting(conn net.Conn) bool { return hasEvents(conn, unix.POLLRDHUP) }
 
-// polled reports whether one of events has occurred, or conn is closed.
-func polled(conn net.Conn, events int16) bool {
+// hasEvents reports whether one of events has occurred, or conn is closed.
+func hasEvents(conn net.Conn, events int16) bool {
 	c, ok := conn.(syscall.Conn)
 	if !ok {
 		return true

@@ -19,12 +19,12 @@ import (
 // Token is the name of the file in a share with the session's token.
 const Token = "token"
 
-// KeptKey returns the key in file. If there is none, or an empty file, as after a power failure, it creates the file with
-// mode 0600.
-func KeptKey(file string) (string, error) {
+// LoadKey returns the key in file. If there is none, or an empty file, as after a power failure, it creates the file
+// with mode 0600.
+func LoadKey(file string) (string, error) {
 	b, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(b) == 0 {
-		return MadeKey(file)
+		return NewKey(file)
 	}
 	if err != nil {
 		return "", fmt.Errorf("read the key: %w", err)
@@ -35,8 +35,8 @@ func KeptKey(file string) (string, error) {
 	return "", fmt.Errorf("read the key: there is none in %s", file)
 }
 
-// MadeKey puts a new key into file, of mode 0600, and returns it.
-func MadeKey(file string) (string, error) {
+// NewKey puts a new key into file, of mode 0600, and returns it.
+func NewKey(file string) (string, error) {
 	key := names.RandomHex(32)
 	if err := dir.Replace(file, []byte(key+"\n"), 0o600); err != nil {
 		return "", fmt.Errorf("write the key: %w", err)

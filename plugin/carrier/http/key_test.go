@@ -12,14 +12,14 @@ import (
 // TestKeys makes keys, and finds them again.
 func TestKeys(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
-	key, err := KeptKey(file)
+	key, err := LoadKey(file)
 	if err != nil || len(key) != 64 || strings.Trim(key, "0123456789abcdef") != "" {
 		t.Fatalf("a new key: %q, %v", key, err)
 	}
-	if again, err := KeptKey(file); again != key || err != nil {
+	if again, err := LoadKey(file); again != key || err != nil {
 		t.Errorf("again: %q, %v, want %q", again, err, key)
 	}
-	if other, err := MadeKey(file); other == key || err != nil {
+	if other, err := NewKey(file); other == key || err != nil {
 		t.Errorf("another: %q, %v", other, err)
 	}
 	if fi, err := os.Stat(file); err != nil || fi.Mode().Perm() != 0o600 {
@@ -28,13 +28,13 @@ func TestKeys(t *testing.T) {
 	if err := os.Truncate(file, 0); err != nil {
 		t.Fatal(err)
 	}
-	if made, err := KeptKey(file); len(made) != 64 || err != nil {
+	if made, err := LoadKey(file); len(made) != 64 || err != nil {
 		t.Errorf("an empty file: %q, %v", made, err)
 	}
 	if err := os.WriteFile(file, []byte("\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if key, err := KeptKey(file); err == nil {
+	if key, err := LoadKey(file); err == nil {
 		t.Errorf("a file with an empty line: %q", key)
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package http is the carriers whose callers get the answer of a call in one piece, as JSON:
+// Package http has the carriers whose callers get the answer of a call in one piece, as JSON:
 //
 //	Listener    POST /request on the container's gateway, for callers with the session's token
 //	ExecSocket  one line over a unix socket, for tools of this host
@@ -27,8 +27,8 @@ import (
 // Listener is the carrier for programs that speak HTTP and have no shim: POST /request with a command in JSON, and the
 // result in the answer.
 //
-// It is a net.Listener whose connections are calls. Others can reach its port, which is on a bridge: only the token shows
-// that a request is the session's.
+// It is a net.Listener whose connections are calls. Others can reach its port, which is on a bridge: only the token
+// shows that a request is the session's.
 type Listener struct {
 	*caller
 	token string
@@ -41,16 +41,16 @@ type Listener struct {
 }
 
 const (
-	// asking is how long a caller waits for a person. Clients wait 300 seconds: they get the reason before that.
-	asking = 295 * time.Second
-	// headerTimeout is how long a connection has for the header of its request, and again for the body.
+	// approvalTimeout is the time limit for a person. Clients wait 300 seconds, and get the reason before that.
+	approvalTimeout = 295 * time.Second
+	// headerTimeout is the time limit for the header of a request, and again for its body.
 	headerTimeout = 5 * time.Second
-	// taking is how long a client may take to read the answer.
-	taking = time.Minute
-	// hangupInterval is how often a client that waits is tested for having hung up.
+	// readTimeout is the time limit for a client to read the answer.
+	readTimeout = time.Minute
+	// hangupInterval is the interval at which a waiting client is checked for a hang-up.
 	hangupInterval = 50 * time.Millisecond
-	// closing is how long clients may take to read their answers when the session ends.
-	closing = 5 * time.Second
+	// closeTimeout is the time limit for clients to read their answers when the session ends.
+	closeTimeout = 5 * time.Second
 	// maxHeader and maxBody limit the bytes of a request.
 	maxHeader = 16 << 10
 	maxBody   = 256 << 10
@@ -67,8 +67,8 @@ func New(dir, token string, cwd func() string) *Listener {
 // ErrTaken means that another program listens on the port.
 var ErrTaken = errors.New("the port is taken")
 
-// Open listens at addr on the first of ports that is free, and returns that address. It accepts connections only from the
-// network of addr, except addr itself, and only if they arrive by the network interface device.
+// Open listens at addr on the first of ports that is free, and returns that address. It accepts connections only from
+// the network of addr, except addr itself, and only if they arrive by the network interface device.
 func (h *Listener) Open(device string, addr netip.Addr, ports ...uint16) (string, error) {
 	near, err := networkOf(device, addr)
 	if err != nil {
@@ -135,7 +135,7 @@ func (h *Listener) Close() error {
 	if srv == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), closing)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	var err error
 	if srv.Shutdown(ctx) != nil { // it has closed the listener and its unauthenticated connections

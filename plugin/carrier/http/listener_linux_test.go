@@ -229,7 +229,7 @@ func TestHTTPCapped(t *testing.T) {
 	if got.Stdout != strings.Repeat("0123456789abcde\n", maxKept/16) {
 		t.Error("what was kept is not what was written")
 	}
-	if n := h.spare.Load(); n != maxInFiles {
+	if n := h.freeSpace.Load(); n != maxInFiles {
 		t.Errorf("%d bytes of the disk were not given back", maxInFiles-n)
 	}
 }
@@ -245,7 +245,7 @@ func TestHTTPNoDisk(t *testing.T) {
 		c.say(wire.KindStdout, []byte("later"))
 		c.end(wire.Exit{Outcome: wire.Exited})
 	})
-	for what, set := range map[string]func(){"no directory": func() { h.dir = "/nonexistent" }, "no room": func() { h.spare.Store(1) }} {
+	for what, set := range map[string]func(){"no directory": func() { h.dir = "/nonexistent" }, "no room": func() { h.freeSpace.Store(1) }} {
 		set()
 		var got struct {
 			Stdout    string

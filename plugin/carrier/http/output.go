@@ -14,19 +14,19 @@ import (
 // output holds the bytes that a command writes to one stream. A small part is in memory, the rest in a file
 // without a name. If there is no space left, further output is dropped.
 type output struct {
-	l      *caller
-	held   []byte
-	inFile int64
-	f      *os.File
-	cut    bool // output was dropped
+	l         *caller
+	held      []byte
+	inFile    int64
+	f         *os.File
+	truncated bool // output was dropped
 }
 
-// maxHeld is how many bytes of a stream are kept in memory.
+// maxHeld is the number of bytes of a stream that are kept in memory.
 const maxHeld = 16 << 10
 
 func (o *output) write(b []byte) {
 	n := min(len(b), maxHeld-len(o.held))
-	if o.inFile > 0 || o.cut {
+	if o.inFile > 0 || o.truncated {
 		n = 0
 	}
 	o.held = append(o.held, b[:n]...)
@@ -34,10 +34,10 @@ func (o *output) write(b []byte) {
 		return
 	}
 	if free := maxKept - maxHeld - o.inFile; int64(len(b)) > free {
-		b, o.cut = b[:free], true
+		b, o.truncated = b[:free], true
 	}
 	if !o.writeFile(b) {
-		o.cut = true
+		o.truncated = true
 	}
 }
 
@@ -46,17 +46,17 @@ func (o *output) writeFile(b []byte) bool {
 	if len(b) == 0 {
 		return true
 	}
-	if o.l.spare.Add(-int64(len(b))) < 0 {
-		o.l.spare.Add(int64(len(b)))
+	if o.l.freeSpace.Add(-int64(len(b))) < 0 {
+		o.l.freeSpace.Add(int64(len(b)))
 		return false
 	}
 	if o.f == nil && !o.open() {
-		o.l.spare.Add(int64(len(b)))
+		o.l.freeSpace.Add(int64(len(b)))
 		return false
 	}
 	n, err := o.f.Write(b)
 	o.inFile += int64(n)
-	o.l.spare.Add(int64(len(b) - n))
+	o.l.freeSpace.Add(int64(len(b) - n))
 	return err == nil
 }
 
@@ -71,7 +71,7 @@ func (o *output) open() bool {
 }
 
 func (o *output) close() {
-	o.l.spare.Add(o.inFile)
+	o.l.freeSpace.Add(o.inFile)
 	if o.f != nil {
 		o.f.Close()
 	}

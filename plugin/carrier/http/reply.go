@@ -46,7 +46,7 @@ func (r *reply) Event(kind wire.Kind, _ []byte) error {
 	return nil
 }
 
-// setExit notes how the call ended. The text of a verb of hostexec is its stderr.
+// setExit stores the end of the call. The text of a verb of hostexec is its stderr.
 func (r *reply) setExit(e wire.Exit) {
 	r.exit, r.why = e, parseEnding(e.Text)
 	if e.Outcome == wire.Exited || e.Outcome == wire.Signaled {

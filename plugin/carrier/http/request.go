@@ -89,15 +89,15 @@ var (
 	errNUL       = errors.New("invalid request: an argument has a NUL byte")
 )
 
-// read reads the body of a request that has the token.
-func (h *Listener) read(w http.ResponseWriter, r *http.Request) (ask wire.Exec, err error) {
+// readRequest reads the body of a request that has the token.
+func (h *Listener) readRequest(w http.ResponseWriter, r *http.Request) (ask wire.Exec, err error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		return ask, err
 	}
 	var req httpRequest
 	if err := names.Decode(body, &req); err != nil {
-		return ask, unreadable(err, errNotJSON)
+		return ask, errInvalid(err, errNotJSON)
 	}
 	args, err := req.args()
 	if err != nil {
@@ -110,9 +110,9 @@ func (h *Listener) read(w http.ResponseWriter, r *http.Request) (ask wire.Exec, 
 	return ask, checkArgs(append(args, ask.Cwd))
 }
 
-// unreadable returns the error for a request that is not valid JSON: plain, unless two programs could read it in
+// errInvalid returns the error for a request that is not valid JSON: plain, unless two programs could read it in
 // different ways.
-func unreadable(err, plain error) error {
+func errInvalid(err, plain error) error {
 	var ambiguous names.AmbiguousError
 	if errors.As(err, &ambiguous) {
 		return fmt.Errorf("invalid request: %w", ambiguous)

@@ -49,8 +49,8 @@ func splitWords(line string) (words []string, err error) {
 	return words, nil
 }
 
-// quoted appends the text before the next quote to word. It returns its length, with the quote, and false if there is no
-// quote.
+// quoted appends the text before the next quote to word. It returns its length, with the quote, and false if there is
+// no quote.
 func quoted(word *strings.Builder, s string, quote byte) (n int, ok bool) {
 	for i := 0; i < len(s); i++ {
 		c := s[i]

@@ -12,26 +12,26 @@ import (
 
 // conn is the connection of one call over a link.
 type conn struct {
-	link *link
-	call uint32
-	over bool // link.mu guards it: the host has hung up
+	link    *link
+	call    uint32
+	dropped bool // link.mu guards it: the host has hung up
 
 	mu      sync.Mutex // guards the fields below
-	more    sync.Cond
+	changed sync.Cond
 	in      []byte // received, and not read yet
 	hungUp  bool   // the shim hung up: nothing follows the data in in
 	closed  bool
 	expired bool // the deadline for reading has passed
-	alarm   *time.Timer
+	timer   *time.Timer
 }
 
-// maxUnread is how many received bytes of a call wait before reading from the relay stops. Every call is read from until
-// it is closed.
+// maxUnread is the number of unread bytes of a call at which reading from the relay stops. The server reads from each
+// call until it closes it.
 const maxUnread = 128 << 10
 
 func newConn(l *link, call uint32) *conn {
 	c := &conn{link: l, call: call}
-	c.more.L = &c.mu
+	c.changed.L = &c.mu
 	return c
 }
 
@@ -40,11 +40,11 @@ func (c *conn) put(b []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for len(c.in) >= maxUnread && !c.closed && !c.hungUp {
-		c.more.Wait()
+		c.changed.Wait()
 	}
 	if !c.closed && !c.hungUp {
 		c.in = append(c.in, b...)
-		c.more.Broadcast()
+		c.changed.Broadcast()
 	}
 }
 
@@ -52,7 +52,7 @@ func (c *conn) hangUp() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.hungUp = true
-	c.more.Broadcast()
+	c.changed.Broadcast()
 }
 
 // Read implements net.Conn.
@@ -60,7 +60,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for len(c.in) == 0 && !c.hungUp && !c.closed && !c.expired && len(p) > 0 {
-		c.more.Wait()
+		c.changed.Wait()
 	}
 	switch {
 	case c.closed:
@@ -74,7 +74,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	if c.in = c.in[n:]; len(c.in) == 0 {
 		c.in = nil
 	}
-	c.more.Broadcast()
+	c.changed.Broadcast()
 	return n, nil
 }
 
@@ -87,10 +87,10 @@ func (c *conn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed, c.in = true, nil
-	if c.alarm != nil {
-		c.alarm.Stop()
+	if c.timer != nil {
+		c.timer.Stop()
 	}
-	c.more.Broadcast()
+	c.changed.Broadcast()
 	return nil
 }
 
@@ -98,10 +98,10 @@ func (c *conn) Close() error {
 func (c *conn) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.alarm != nil {
-		c.alarm.Stop()
+	if c.timer != nil {
+		c.timer.Stop()
 	}
-	c.alarm, c.expired = nil, false
+	c.timer, c.expired = nil, false
 	if t.IsZero() || c.closed {
 		return nil
 	}
@@ -109,12 +109,12 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	alarm = time.AfterFunc(time.Until(t), func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.alarm == alarm { // no later one was set
+		if c.timer == alarm { // no later one was set
 			c.expired = true
-			c.more.Broadcast()
+			c.changed.Broadcast()
 		}
 	})
-	c.alarm = alarm
+	c.timer = alarm
 	return nil
 }
 

@@ -18,27 +18,27 @@ type link struct {
 	stream io.ReadWriteCloser
 	exited func() bool // whether the relay's process has ended; nil: the end of the stream shows it
 	writer sync.WaitGroup
-	over   chan struct{} // closed when the link has ended
+	done   chan struct{} // closed when the link has ended
 
-	mu    sync.Mutex // guards the fields below
-	more  sync.Cond  // out has changed, or a call that waits for space in it
-	calls map[uint32]*conn
-	out   []byte
-	ended bool
+	mu      sync.Mutex // guards the fields below
+	changed sync.Cond  // out has changed, or a call that waits for space in it
+	calls   map[uint32]*conn
+	out     []byte
+	ended   bool
 }
 
-// maxQueued is how many bytes are queued before calls have to wait.
+// maxQueued is the number of queued bytes at which calls wait.
 const maxQueued = 4 * (wire.ChunkLen + wire.MaxChunk)
 
 var errTooMany = errors.New("more calls than a relay may carry")
 
-// open begins a call. It waits while the queue is full: the end of each call is queued, and a relay that does
-// not read may make any number of calls.
+// open begins a call. It waits while the queue is full, because a relay that does not read may begin any number of
+// calls, whose ends are queued.
 func (l *link) open(call uint32) (*conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for len(l.out) >= maxQueued && !l.ended {
-		l.more.Wait()
+		l.changed.Wait()
 	}
 	if l.ended {
 		return nil, net.ErrClosed
@@ -70,16 +70,16 @@ func (l *link) send(c *conn, b []byte) (n int, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for n < len(b) {
-		for len(l.out) >= maxQueued && !l.ended && !c.over {
-			l.more.Wait()
+		for len(l.out) >= maxQueued && !l.ended && !c.dropped {
+			l.changed.Wait()
 		}
-		if l.ended || c.over {
+		if l.ended || c.dropped {
 			return n, net.ErrClosed
 		}
 		chunk := b[n:min(len(b), n+wire.MaxChunk)]
 		l.out = append(wire.AppendChunk(l.out, c.call, len(chunk)), chunk...)
 		n += len(chunk)
-		l.more.Broadcast()
+		l.changed.Broadcast()
 	}
 	return n, nil
 }
@@ -88,15 +88,15 @@ func (l *link) send(c *conn, b []byte) (n int, err error) {
 func (l *link) drop(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if c.over {
+	if c.dropped {
 		return
 	}
-	c.over = true
+	c.dropped = true
 	delete(l.calls, c.call)
 	if !l.ended {
 		l.out = wire.AppendChunk(l.out, c.call, 0)
 	}
-	l.more.Broadcast()
+	l.changed.Broadcast()
 }
 
 // write writes queued data until the link ends.
@@ -105,7 +105,7 @@ func (l *link) write() {
 	for {
 		l.mu.Lock()
 		for len(l.out) == 0 && !l.ended {
-			l.more.Wait()
+			l.changed.Wait()
 		}
 		if l.ended {
 			l.mu.Unlock()
@@ -113,10 +113,10 @@ func (l *link) write() {
 		}
 		b := l.out
 		l.out = spare[:0]
-		l.more.Broadcast()
+		l.changed.Broadcast()
 		l.mu.Unlock()
-		if err := l.pass(b); err != nil {
-			l.cut() // then the reader ends, too
+		if err := l.writeStream(b); err != nil {
+			l.close() // then the reader ends, too
 			return
 		}
 		spare = b
@@ -126,18 +126,18 @@ func (l *link) write() {
 	}
 }
 
-// stalled is how long a write may block before the watcher checks whether the relay's process runs.
-const stalled = time.Second
+// checkInterval is the time after which a blocked write checks whether the relay's process runs.
+const checkInterval = time.Second
 
-// pass writes b to the stream. For a process that has ended, an engine accepts no more data, and ends the stream only
-// when all output of the process was read. The reader may wait for this write, so that neither would end: if the process
-// has ended, the link is cut here.
-func (l *link) pass(b []byte) error {
+// writeStream writes b to the stream. For a process that has ended, an engine accepts no more data, and ends the stream
+// only when all output of the process was read. The reader may wait for this write, so that neither would end: if the
+// process has ended, the link is cut here.
+func (l *link) writeStream(b []byte) error {
 	over, looked := make(chan struct{}), make(chan struct{})
 	// ends with the write, or when the relay has ended.
-	look := time.AfterFunc(stalled, func() {
+	look := time.AfterFunc(checkInterval, func() {
 		defer close(looked)
-		l.look(over)
+		l.closeIfExited(over)
 	})
 	defer func() {
 		close(over)
@@ -149,12 +149,12 @@ func (l *link) pass(b []byte) error {
 	return err
 }
 
-// look cuts the link if the relay's process has ended. It returns at the latest when over is closed.
-func (l *link) look(over <-chan struct{}) {
+// closeIfExited cuts the link if the relay's process has ended. It returns at the latest when over is closed.
+func (l *link) closeIfExited(over <-chan struct{}) {
 	if l.exited == nil {
 		return
 	}
-	tick := time.NewTicker(stalled)
+	tick := time.NewTicker(checkInterval)
 	defer tick.Stop()
 	for !l.exited() {
 		select {
@@ -163,7 +163,7 @@ func (l *link) look(over <-chan struct{}) {
 		case <-tick.C:
 		}
 	}
-	l.cut()
+	l.close()
 }
 
 func (l *link) idle() bool {
@@ -180,21 +180,21 @@ func (l *link) idle() bool {
 
 // end closes the stream, ends all its calls and waits for the writer.
 func (l *link) end() {
-	l.cut()
+	l.close()
 	l.writer.Wait()
 }
 
-// cut closes the stream and ends all its calls, so that nothing waits for space in the queue or for a call.
-func (l *link) cut() {
+// close closes the stream and ends all its calls, so that nothing waits for space in the queue or for a call.
+func (l *link) close() {
 	l.stream.Close()
 	l.mu.Lock()
 	if !l.ended {
 		l.ended = true
-		close(l.over)
+		close(l.done)
 	}
 	calls := l.calls
 	l.calls = nil
-	l.more.Broadcast()
+	l.changed.Broadcast()
 	l.mu.Unlock()
 	for _, c := range calls {
 		c.hangUp()

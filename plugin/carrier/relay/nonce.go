@@ -9,7 +9,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 )
 
-// nonce is the name of a file in a session's share: by its text a relay proves that it sees this share.
+// nonce is the name of a file in a session's share. With its text a relay proves that it sees this share.
 const nonce = "nonce"
 
 // WriteNonce puts a nonce into share and returns it.

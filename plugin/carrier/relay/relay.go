@@ -37,8 +37,8 @@ const maxCalls = 4096
 // returns an error, Serve ends. While writes to the stream block, Serve calls exited, which reports whether the relay's
 // process has ended. When Serve returns, stream is closed and every call has ended.
 func (r *Listener) Serve(stream io.ReadWriteCloser, up func(socket bool) error, exited func() bool) error {
-	l := &link{stream: stream, exited: exited, over: make(chan struct{}), calls: map[uint32]*conn{}}
-	l.more.L = &l.mu
+	l := &link{stream: stream, exited: exited, done: make(chan struct{}), calls: map[uint32]*conn{}}
+	l.changed.L = &l.mu
 	defer l.end()
 	socket, err := r.readHello(stream)
 	if err == nil {
@@ -95,7 +95,7 @@ func (r *Listener) read(l *link) error {
 		if err != nil {
 			return err
 		}
-		if !r.Offer(c, l.over) {
+		if !r.Offer(c, l.done) {
 			return net.ErrClosed
 		}
 		c.put(b)

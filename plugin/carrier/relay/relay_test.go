@@ -226,7 +226,7 @@ func TestRelayExited(t *testing.T) {
 		go func() { _, err := c.Write(make([]byte, 2*maxQueued)); full <- err }()
 		// ends when the stream does: nobody waits for this call.
 		go func() { f.Write(chunk(2, "y")) }()
-		time.Sleep(10 * stalled)
+		time.Sleep(10 * checkInterval)
 		if n := looks.Load(); n < 5 || n > 10 {
 			t.Errorf("it was looked for %d times in ten seconds", n)
 		}

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package socket is the carrier for containers that share a kernel with the host: a unix
-// socket in the session's share, which is bind-mounted read-only. A caller connects, whatever
-// its user id, and can pass descriptors with its first bytes.
+// Package socket is the carrier for containers that share a kernel with the host: a unix socket in the session's share,
+// which is bind-mounted read-only. Callers with any user id can connect, and pass descriptors with their first bytes.
 package socket
 
 // Name is the name of the socket in a session's share: the shim dials it.

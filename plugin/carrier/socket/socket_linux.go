@@ -28,9 +28,8 @@ func Listen(share string) (net.Listener, error) {
 	return &listener{ln: ln, path: filepath.Join(share, Name)}, nil
 }
 
-// Bind listens on the unix socket name in dir. The path of dir may have any length: it is reached through /proc, because
-// sun_path has only 108 bytes (unix(7)). The socket of a watcher that died is replaced; the caller holds the session's
-// lock.
+// Bind listens on the unix socket name in dir, which it reaches through /proc, because sun_path has only 108 bytes
+// (unix(7)). It replaces the socket of a watcher that died: the caller holds the session's lock.
 func Bind(dir, name string, mode fs.FileMode) (*net.UnixListener, error) {
 	path := filepath.Join(dir, name)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -41,8 +40,8 @@ func Bind(dir, name string, mode fs.FileMode) (*net.UnixListener, error) {
 		return nil, err
 	}
 	defer d.Close()
-	// The umask sets the mode when the socket is made; a chmod would come later than the first connect. No other
-	// goroutine makes files yet when a watcher binds its sockets.
+	// The umask sets the mode at the creation of the socket: a client could connect before a chmod. No other goroutine
+	// creates files yet when a watcher binds its sockets.
 	old := unix.Umask(int(^mode & 0o777))
 	ln, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), name)})
 	unix.Umask(old)
@@ -76,11 +75,11 @@ func (s *listener) Close() error {
 	return errors.Join(s.ln.Close(), os.Remove(s.path))
 }
 
-// maxFDs is one more than a call may pass, so that too many are noticed.
+// maxFDs is one more than a call may pass, so that an excess is noticed.
 const maxFDs = 4
 
-// conn receives descriptors with the first bytes only. Later ones are dropped by the kernel, because those reads give it no
-// space for any.
+// conn receives descriptors with the first bytes only. The kernel drops later descriptors, because later reads have no
+// space for them.
 type conn struct {
 	*net.UnixConn
 	raw syscall.RawConn
@@ -161,8 +160,8 @@ func (c *conn) Passed() []int {
 	return fds
 }
 
-// Close closes the connection, and the descriptors that Passed has not returned. Descriptors that were not read are closed
-// before the connection, which a reader may close instead.
+// Close closes the connection, and the descriptors that Passed has not returned. Descriptors that were not read are
+// closed before the connection, which a reader may close instead.
 func (c *conn) Close() error {
 	closeAll(c.Passed())
 	c.mu.Lock()

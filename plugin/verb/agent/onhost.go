@@ -71,7 +71,7 @@ func (r *agentRun) onHost(ctx context.Context, flags *pflag.FlagSet) error {
 	if err != nil {
 		return exit(code, errors.Join(err, l.Finish()))
 	}
-	l.Aside.Wait()
+	l.Background.Wait()
 	_ = l.Link.Done() // the watcher removes the record, unless it keeps jobs
 	return exit(code, nil)
 }

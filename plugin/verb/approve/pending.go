@@ -3,6 +3,7 @@
 package approve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -154,7 +155,7 @@ func newPendingRow() *pendingRow {
 		"ID": "REQUEST", "Session": "SESSION", "Container": "CONTAINER", "Command": "COMMAND", "Directory": "DIRECTORY",
 		"Rule": "RULE", "Asked": "ASKED", "Left": "LEFT", "Callers": "CALLERS", "Before": "BEFORE",
 		"Effects": "EFFECTS", "Notes": "NOTES", "Preview": "PREVIEW", "Project": "PROJECT", "Branch": "BRANCH", "Agent": "AGENT",
-		"Group": "GROUP",
+		"Group": "GROUP", "Files": "FILES", "Diff": "DIFF",
 	}
 	return r
 }
@@ -167,6 +168,10 @@ func (r *pendingRow) Before() string  { return r.q.Earlier.String() }
 func (r *pendingRow) Notes() string   { return strings.Join(r.q.Notes, "; ") }
 func (r *pendingRow) Preview() string { return r.q.Preview.String() }
 func (r *pendingRow) Group() string   { return r.q.Group }
+func (r *pendingRow) Diff() string    { return r.q.Diff }
+
+// Files returns the files on which an approval can depend, or why it cannot.
+func (r *pendingRow) Files() string { return cmp.Or(r.q.Inputs.String(), r.q.NoInputs) }
 
 func (r *pendingRow) Session() string {
 	return r.each(func(q control.Question) string { return q.Session })

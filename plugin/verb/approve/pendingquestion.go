@@ -110,11 +110,11 @@ func showQuestion(out io.Writer, group []control.Question, n int) {
 		fmt.Fprintf(out, " and %d that differ only in container and directory", len(group)-1)
 	}
 	left := time.Until(q.Deadline)
-	fmt.Fprintf(out, ", asked %s ago, ", units.HumanDuration(time.Since(q.Asked)))
+	fmt.Fprintf(out, ", asked %s ago, ", strings.ToLower(units.HumanDuration(time.Since(q.Asked))))
 	if q.Gone == len(q.Waiting) {
 		fmt.Fprintf(out, "caller gone, kept %d s", int(left.Seconds()))
 	} else {
-		fmt.Fprintf(out, "%s left", units.HumanDuration(left))
+		fmt.Fprintf(out, "%s left", strings.ToLower(units.HumanDuration(left)))
 	}
 	if n := len(q.Waiting); n > 1 {
 		fmt.Fprintf(out, ", asked %d times", n)
@@ -187,8 +187,7 @@ func (d *questionList) key(ctx context.Context, out io.Writer, keys <-chan byte,
 		select {
 		case <-read.C:
 			ready = true
-			fmt.Fprint(out, "y runs it once, a until the session ends, "+whileUnchanged(q)+
-				"v with other arguments, n or Enter refuses it, r with a reason, N until the session ends, q leaves: ")
+			fmt.Fprint(out, "y runs it once, a until the session ends, "+conditions(q)+"n or Enter refuses it, r with a reason, N until the session ends, q leaves: ")
 		case <-d.changed:
 			if news := d.news(group, keep); news != "" {
 				return 0, news
@@ -207,12 +206,15 @@ func (d *questionList) key(ctx context.Context, out io.Writer, keys <-chan byte,
 	}
 }
 
-// whileUnchanged returns the part of the prompt for the key that q may not have.
-func whileUnchanged(q control.Question) string {
-	if q.Inputs == nil {
-		return ""
+// conditions returns the part of the prompt for the keys that q may not have.
+func conditions(q control.Question) (text string) {
+	if q.Inputs != nil {
+		text = "u while its files are unchanged, "
 	}
-	return "u while its files are unchanged, "
+	if len(describeOffers(q)) > 0 {
+		text += "v with other arguments, "
+	}
+	return text
 }
 
 // answer settles each of group, and returns the result as a text.

@@ -22,7 +22,7 @@ func TestShowQuestion(t *testing.T) {
 	var out strings.Builder
 	showQuestion(&out, []control.Question{q}, 3)
 	const want = `
-Request 00ff (1 of 3) of container web, asked Less than a second ago, 5 minutes left, asked 2 times
+Request 00ff (1 of 3) of container web, asked less than a second ago, 5 minutes left, asked 2 times
   WARNING  HOST CODE EXECUTION: it runs code from files that the container can write
   note     called as make
   note     stdin is 0 bytes

@@ -10,6 +10,7 @@ import (
 
 	"github.com/docker/cli/cli/command/formatter"
 
+	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
@@ -31,5 +32,34 @@ func TestPendingWidth(t *testing.T) {
 		if len(line) > 81 {
 			t.Errorf("%d characters: %s", len(line)-1, line)
 		}
+	}
+}
+
+// TestConditions checks that --watch offers only the keys that a request has.
+func TestConditions(t *testing.T) {
+	files := &control.Inputs{Files: []control.InputFile{{Path: "a"}}}
+	for _, tt := range []struct {
+		q    control.Question
+		want string
+	}{
+		{control.Question{}, ""},
+		{control.Question{Inputs: files, Vary: []control.Offer{{Argument: 1, Forms: []policy.Form{policy.FormNumber}}}}, "u while its files are unchanged, v with other arguments, "},
+	} {
+		if got := conditions(tt.q); got != tt.want {
+			t.Errorf("conditions(%+v) = %q, want %q", tt.q, got, tt.want)
+		}
+	}
+}
+
+// TestPendingFiles checks that a row has the files of a request and their changes, for programs that answer.
+func TestPendingFiles(t *testing.T) {
+	r := newPendingRow()
+	r.q = control.Question{Inputs: &control.Inputs{Files: []control.InputFile{{Path: "a"}}, Unbound: []string{"b"}}, Diff: "-x\n+y\n"}
+	if got, want := r.Files()+r.Diff(), "a (not bound: b)-x\n+y\n"; got != want {
+		t.Errorf("the row has %q, want %q", got, want)
+	}
+	r.q = control.Question{NoInputs: "no script"}
+	if got := r.Files(); got != "no script" {
+		t.Errorf("without files: %q", got)
 	}
 }

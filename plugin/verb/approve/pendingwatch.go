@@ -159,8 +159,8 @@ func (d *questionList) next(keep func(control.Question) bool) (first []control.Q
 	return groups[0], len(groups)
 }
 
-// news returns a text if group is not what next would show now: because one of it does not wait any more or has changed,
-// or because there are more of it.
+// news returns a text if group is not what next would show now: because one of it does not wait any more or has
+// changed, or because there are more of it.
 func (d *questionList) news(group []control.Question, keep func(control.Question) bool) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -34,7 +34,7 @@ func wholeQuestion(ctx context.Context, store *state.Store, q control.Question) 
 	defer cancel()
 	c := control.Dial(store.Dir(q.Session))
 	defer c.Close()
-	whole, err := c.Whole(ctx, q)
+	whole, err := c.Complete(ctx, q)
 	if err != nil {
 		return q, fmt.Errorf("request %s: %w", q.ID, err)
 	}
@@ -110,7 +110,7 @@ func answerOne(ctx context.Context, store *state.Store, q control.Question, answ
 	id := q.ID
 	c := control.Dial(store.Dir(q.Session))
 	defer c.Close()
-	q, err := c.Whole(ctx, q) // it has the digest that an answer needs
+	q, err := c.Complete(ctx, q) // it has the digest that an answer needs
 	if err == nil {
 		err = answer(c, q)
 	}

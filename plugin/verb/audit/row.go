@@ -98,9 +98,9 @@ func dash(s string) string {
 
 // auditRow is one record for templates, in printable ASCII. Each field is one that a template can use.
 type auditRow struct {
-	Time, Event, Project, Branch, Session, Container, Agent string
-	Command, Request, Rule, Pattern, Path, Directory        string
-	User, Reason, Exit, Signal, Duration, Count, Since      string
+	Time, Event, Project, Branch, Session, Container, Agent   string
+	Command, Request, Rule, Pattern, Path, Directory          string
+	User, Grant, Reason, Exit, Signal, Duration, Count, Since string
 }
 
 func newAuditRow(e audit.Entry) auditRow {
@@ -108,11 +108,11 @@ func newAuditRow(e audit.Entry) auditRow {
 		Time: e.Time.Local().Format("2006-01-02T15:04:05Z07:00"), Event: string(e.Kind),
 		Project: e.Project, Branch: e.Branch, Session: e.Session, Container: e.Container, Agent: e.Agent,
 		Command: e.Command, Request: e.Request, Rule: e.Rule, Pattern: e.Pattern, Path: e.Path, Directory: e.Dir,
-		User: e.By, Reason: e.Reason, Signal: e.Signal,
+		User: e.By, Grant: e.Grant, Reason: e.Reason, Signal: e.Signal,
 	}
 	for _, s := range []*string{
 		&r.Project, &r.Branch, &r.Session, &r.Container, &r.Agent, &r.Command, &r.Request, &r.Rule,
-		&r.Pattern, &r.Path, &r.Directory, &r.User, &r.Reason, &r.Signal,
+		&r.Pattern, &r.Path, &r.Directory, &r.User, &r.Grant, &r.Reason, &r.Signal,
 	} {
 		*s = audit.Printable(*s)
 	}
@@ -137,6 +137,9 @@ func (r auditRow) detail() string {
 	case audit.Request, audit.Start:
 		return "in " + r.Directory
 	case audit.Approve:
+		if r.Grant != "" {
+			return "by " + r.User + ", grant " + r.Grant
+		}
 		return "by " + r.User
 	case audit.Deny:
 		if r.User != "" {

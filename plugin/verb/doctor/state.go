@@ -153,7 +153,7 @@ func (d *doctor) recordless(left *leftovers, recs []state.Session, answered bool
 // unserved adds a session without a watcher that answers, unless its container has stopped or a person has
 // ended it.
 func (d *doctor) unserved(left *leftovers, s sessions.Session) {
-	var stopped *control.StoppedError
+	var stopped *control.SuspendedError
 	switch {
 	case errors.As(s.Unanswered(), &stopped):
 		left.add(callsFail, stopped.Hint(), "session %s (%s): %v", s.ID, s.ContainerName, stopped)

@@ -31,11 +31,11 @@ type approvals struct {
 	project  bool            // only approvals in the project of log.src
 	commands map[string]bool // only of these; empty: all
 
-	times   map[approval]int
-	denied  map[string]bool // by text of the command
-	sums    map[string]bool // denied commands whose text is cut or redacted
-	unknown bool            // denied commands that are in neither of them
-	skipped map[skip]int
+	times      map[approval]int
+	denied     map[string]bool // by text of the command
+	deniedSums map[string]bool // denied commands whose text is cut or redacted
+	unknown    bool            // denied commands that are in neither of them
+	skipped    map[skipKey]int
 }
 
 // approval is one approved call in one session.
@@ -45,8 +45,8 @@ type approval struct {
 	checked bool   // a grant approved it, after a check of the path that varies
 }
 
-// skip is why calls of a command are not proposed.
-type skip struct{ Command, Reason string }
+// skipKey is why calls of a command are not proposed.
+type skipKey struct{ Command, Reason string }
 
 const (
 	skipPartial   = "the log does not have all of the arguments: they are long or redacted"
@@ -62,7 +62,7 @@ const (
 var errDamaged = errors.New("the audit log is not as it was written")
 
 func newApprovals(log *pastLog) *approvals {
-	return &approvals{log: log, times: map[approval]int{}, denied: map[string]bool{}, sums: map[string]bool{}, skipped: map[skip]int{}}
+	return &approvals{log: log, times: map[approval]int{}, denied: map[string]bool{}, deniedSums: map[string]bool{}, skipped: map[skipKey]int{}}
 }
 
 // read reads and verifies the log. It returns an error if any record was altered, removed or reordered: then an
@@ -100,7 +100,7 @@ func (a *approvals) entry(e audit.Entry) {
 func (a *approvals) approve(e audit.Entry) {
 	args, whole := e.Split()
 	if !whole {
-		a.skipped[skip{"", skipPartial}]++
+		a.skipped[skipKey{"", skipPartial}]++
 		return
 	}
 	key := approval{a.log.session(e), e.Command, strings.Contains(e.By, " <path below ")}
@@ -120,10 +120,10 @@ func (a *approvals) approve(e audit.Entry) {
 
 func (a *approvals) deny(e audit.Entry) {
 	switch {
-	case len(a.denied)+len(a.sums) >= maxCalls, len(e.Command) > maxCallLen && e.SHA256 == "":
+	case len(a.denied)+len(a.deniedSums) >= maxCalls, len(e.Command) > maxCallLen && e.SHA256 == "":
 		a.unknown = true
 	case e.SHA256 != "":
-		a.sums[strings.Clone(e.SHA256)] = true
+		a.deniedSums[strings.Clone(e.SHA256)] = true
 	default:
 		a.denied[strings.Clone(e.Command)] = true
 	}
@@ -131,7 +131,7 @@ func (a *approvals) deny(e audit.Entry) {
 
 // skip counts calls that are not proposed. A command is the choice of a container, so their number is limited.
 func (a *approvals) skip(command, reason string, times int) {
-	key := skip{strings.Clone(command), reason}
+	key := skipKey{strings.Clone(command), reason}
 	if a.skipped[key] == 0 && len(a.skipped) >= maxChanges {
 		key.Command = ""
 	}
@@ -141,7 +141,7 @@ func (a *approvals) skip(command, reason string, times int) {
 // learn returns the rules that the approvals allow.
 func (a *approvals) learn(effects []string) []policy.Learned {
 	var candidates []policy.Candidate
-	denied := policy.Denials{Unknown: a.unknown || len(a.sums) > 0}
+	denied := policy.Denials{Unknown: a.unknown || len(a.deniedSums) > 0}
 	for text := range a.denied {
 		if args, ok := (audit.Entry{Command: text}).Split(); ok {
 			denied.Calls = append(denied.Calls, args)
@@ -167,7 +167,7 @@ func (a *approvals) learn(effects []string) []policy.Learned {
 func (a *approvals) candidate(call approval, args, effects []string) (c policy.Candidate, asks bool, why string) {
 	secret := func(re *regexp.Regexp) bool { return re.MatchString(call.command) }
 	switch {
-	case a.denied[call.command] || a.sums[audit.Sum(args)]:
+	case a.denied[call.command] || a.deniedSums[audit.Sum(args)]:
 		return c, true, skipDenied
 	case slices.ContainsFunc(a.log.config(call.session).Audit.Redact, secret):
 		return c, true, skipSecret
@@ -186,9 +186,9 @@ type skippedCalls struct {
 	Reason  string `json:"reason"`
 }
 
-// left returns the calls that are not proposed, the most frequent first.
-func (a *approvals) left() (all []skippedCalls) {
-	for _, key := range slices.SortedFunc(maps.Keys(a.skipped), func(x, y skip) int {
+// skippedCalls returns the calls that are not proposed, the most frequent first.
+func (a *approvals) skippedCalls() (all []skippedCalls) {
+	for _, key := range slices.SortedFunc(maps.Keys(a.skipped), func(x, y skipKey) int {
 		return cmp.Or(a.skipped[y]-a.skipped[x], cmp.Compare(x.Command, y.Command), cmp.Compare(x.Reason, y.Reason))
 	}) {
 		all = append(all, skippedCalls{names.Plain(key.Command), a.skipped[key], names.Plain(key.Reason)})

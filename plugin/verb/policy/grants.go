@@ -18,16 +18,33 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// effects are the effects of the answers that policy ls lists, in this order.
-var effects = []control.Effect{control.EffectGrant, control.EffectDenial}
+// answerEffects are the effects of the answers that policy ls lists, in this order.
+var answerEffects = []control.Effect{control.EffectGrant, control.EffectDenial}
 
 // prefix distinguishes an answer's ID from a rule's name. No rule has such a name.
 func prefix(e control.Effect) string { return string(e) + "/" }
 
-// listAnswers returns the answers of all sessions with a watcher that also hold for later requests, oldest first.
+// listAnswers returns the answers of all sessions that also hold for later requests, oldest first. The answers of a session
+// without a watcher come from its files: they hold again when it is resumed.
 func listAnswers(ctx context.Context, store *state.Store, e control.Effect) ([]control.Grant, error) {
 	list := func(c *control.Client, ctx context.Context) ([]control.Grant, error) { return c.Answers(ctx, e) }
-	return sessions.AskAll(ctx, store, list, func(g control.Grant) time.Time { return g.Made })
+	made := func(g control.Grant) time.Time { return g.Made }
+	all, err := sessions.AskAll(ctx, store, list, made)
+	recs, problem := store.List()
+	err = errors.Join(err, problem)
+	for _, rec := range recs {
+		if sessions.Locked(store, rec.ID) { // its watcher has been asked
+			continue
+		}
+		stored, problem := control.ReadStored(store.Dir(rec.ID))
+		if problem != nil {
+			err = errors.Join(err, fmt.Errorf("session %s: %w", rec.ID, problem))
+			continue
+		}
+		all = append(all, stored.Answers(e)...)
+	}
+	slices.SortStableFunc(all, func(a, b control.Grant) int { return made(a).Compare(made(b)) })
+	return all, err
 }
 
 // revokeAnswer ends the answer with the ID ref, or whose ID begins with ref, and returns its ID. Its requests
@@ -45,20 +62,24 @@ func revokeAnswer(ctx context.Context, store *state.Store, e control.Effect, ref
 	default:
 		return "", fmt.Errorf("%s names %d %ss: give more of the id", names.Quoted(ref), len(found), e)
 	}
-	c := control.Dial(store.Dir(found[0].Session))
+	dir := store.Dir(found[0].Session)
+	c := control.Dial(dir)
 	defer c.Close()
-	return found[0].ID, c.Revoke(ctx, e, found[0].ID)
+	if err = c.Revoke(ctx, e, found[0].ID); errors.Is(err, control.ErrNoWatcher) {
+		err = control.RevokeStored(dir, e, found[0].ID)
+	}
+	return found[0].ID, err
 }
 
 // answerRows returns the grants and denials as rows of policy ls, with complete or truncated texts.
 func answerRows(ctx context.Context, store *state.Store, whole bool) (rows []*policyRow, err error) {
-	for _, e := range effects {
+	for _, e := range answerEffects {
 		all, problem := listAnswers(ctx, store, e)
 		err = errors.Join(err, problem)
 		action := map[control.Effect]policy.Action{control.EffectGrant: policy.Allow, control.EffectDenial: policy.Deny}[e]
 		for _, g := range all {
 			if whole && g.Cut != nil {
-				g = wholeAnswer(ctx, store, e, g)
+				g = completeAnswer(ctx, store, e, g)
 			}
 			r := newPolicyRow()
 			r.rule, r.action, r.matches, r.where = prefix(e)+g.ID, action.String(), g.Line()+" in "+g.Dir, g.Container+", "+validFor(g)
@@ -68,8 +89,8 @@ func answerRows(ctx context.Context, store *state.Store, whole bool) (rows []*po
 	return rows, err
 }
 
-// wholeAnswer returns g with its complete text. If it has ended meanwhile, g is unchanged.
-func wholeAnswer(ctx context.Context, store *state.Store, e control.Effect, g control.Grant) control.Grant {
+// completeAnswer returns g with its complete text. If it has ended meanwhile, g is unchanged.
+func completeAnswer(ctx context.Context, store *state.Store, e control.Effect, g control.Grant) control.Grant {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	c := control.Dial(store.Dir(g.Session))
@@ -80,8 +101,8 @@ func wholeAnswer(ctx context.Context, store *state.Store, e control.Effect, g co
 	return g
 }
 
-// clock returns the local time of day, with the day unless it is today.
-func clock(t, now time.Time) string {
+// timeOfDay returns the local time of day, with the day unless it is today.
+func timeOfDay(t, now time.Time) string {
 	t, now = t.Local(), now.Local()
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
 		return t.Format(time.TimeOnly)
@@ -100,7 +121,7 @@ func validFor(g control.Grant) string {
 	case g.Left > 0:
 		return cli.Count(g.Left, "call")
 	case !g.Until.IsZero():
-		return "until " + clock(g.Until, time.Now())
+		return "until " + timeOfDay(g.Until, time.Now())
 	}
 	return "its session"
 }

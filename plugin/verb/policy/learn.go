@@ -162,7 +162,7 @@ func newLesson(o learnOptions) (*lesson, error) {
 	}
 	l := &lesson{}
 	l.rules, l.more = mostApproved(a.learn(o.effects))
-	l.left = a.left()
+	l.left = a.skippedCalls()
 	if l.change, err = config.AddLearned(file, l.rules); err != nil {
 		return nil, err
 	}

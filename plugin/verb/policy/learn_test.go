@@ -155,8 +155,8 @@ func TestLearnFromLog(t *testing.T) {
 	}
 }
 
-// TestLearnUnknownDenials has denied calls whose arguments the log does not have: they are not proposed, and no rule matches
-// more than what was approved.
+// TestLearnUnknownDenials has denied calls whose arguments the log does not have: they are not proposed, and no rule
+// matches more than what was approved.
 func TestLearnUnknownDenials(t *testing.T) {
 	d := newDiary(t, "version: 1\n")
 	for i := range 9 {
@@ -213,7 +213,7 @@ func TestLearnBounded(t *testing.T) {
 		a.entry(audit.Entry{Record: audit.Record{Kind: audit.Approve}, Command: fmt.Sprintf("ls %d", i)})
 		a.entry(audit.Entry{Record: audit.Record{Kind: audit.Deny, By: "me"}, Command: fmt.Sprintf("ls -l %d", i)})
 	}
-	if len(a.times) != maxCalls || len(a.denied) != maxCalls || !a.unknown || a.skipped[skip{"ls", skipMany}] != 5 {
+	if len(a.times) != maxCalls || len(a.denied) != maxCalls || !a.unknown || a.skipped[skipKey{"ls", skipMany}] != 5 {
 		t.Errorf("%d approved and %d denied calls, unknown %v, %v", len(a.times), len(a.denied), a.unknown, a.skipped)
 	}
 	for i := range 2 * maxChanges {

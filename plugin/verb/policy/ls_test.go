@@ -94,7 +94,7 @@ func TestExpiryTime(t *testing.T) {
 		t    time.Time
 		want string
 	}{{now.Add(time.Hour), "16:04:05"}, {now.AddDate(0, 0, 1), "2026-01-03 15:04:05"}, {now.AddDate(1, 0, 0), "2027-01-02 15:04:05"}} {
-		if got := clock(tt.t, now); got != tt.want {
+		if got := timeOfDay(tt.t, now); got != tt.want {
 			t.Errorf("clock(%s) = %s, want %s", tt.t, got, tt.want)
 		}
 	}

@@ -191,5 +191,5 @@ func sweepEngine(ctx context.Context, api client.APIClient, store *state.Store, 
 	if _, err := api.Ping(soon); err != nil {
 		return nil // as above
 	}
-	return errors.Join(container.Sweep(ctx, api, store.Home, dead), launch.SweepVolumes(ctx, api, dead))
+	return errors.Join(container.Sweep(ctx, api, store.Home, dead), launch.RemoveDeadVolumes(ctx, api, dead))
 }

@@ -14,15 +14,14 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// The engine opens the sources of mounts by their names when the container starts. Only then is it known which
-// files are mounted. So no call is answered before these are checked.
+// The engine opens the sources of mounts by their names when the container starts, so earlier it is unknown which files
+// are mounted. No call is answered before they are checked.
 
-// admission decides when a call may be answered: after its container is known and the container's mounts are
-// checked.
+// admission delays calls until their container is known and its mounts are checked.
 type admission struct {
 	containerKnown waitGate                      // closed until a running container is known and checked
 	othersUnknown  waitGate                      // closed while the mounts of another container with the share are unknown
-	started        chan struct{}                 // has a value when the container may have started: checkAtStart
+	started        chan struct{}                 // tells checkAtStart that the container may have started
 	live           atomic.Pointer[liveContainer] // the container, if mounts of this host can appear in it
 	mounts         *mountCheck
 	killer         *killer
@@ -30,7 +29,7 @@ type admission struct {
 	life           *watch.Lifetime
 }
 
-// admit waits until a call may be answered. It returns false if it may not: then the session ends.
+// admit waits until a call may be answered. It returns false if the session ends.
 func (a *admission) admit(ctx context.Context) bool {
 	a.mayHaveStarted()
 	return a.containerKnown.pass(ctx) && a.othersUnknown.pass(ctx) && a.checkAgain(ctx)
@@ -41,17 +40,17 @@ func (a *admission) admit(ctx context.Context) bool {
 func (a *admission) mayHaveStarted() {
 	select {
 	case a.started <- struct{}{}:
-	default: // it was reported before, and not handled yet
+	default: // an earlier report is not handled yet
 	}
 }
 
 // checkAtStart checks the mounts of container id as soon as it runs. Then it admits calls, or ends the session.
 // The returned function ends the check at the end of that run.
-func (a *admission) checkAtStart(ctx context.Context, api watch.Engine, id string) (over func()) {
+func (a *admission) checkAtStart(ctx context.Context, api watch.Engine, id string) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	var look sync.WaitGroup
+	var check sync.WaitGroup
 	// ends with the check, or with ctx.
-	look.Go(func() {
+	check.Go(func() {
 		select {
 		case <-a.started:
 		case <-ctx.Done():
@@ -68,10 +67,10 @@ func (a *admission) checkAtStart(ctx context.Context, api watch.Engine, id strin
 			}
 		}
 	})
-	return func() { cancel(); look.Wait() }
+	return func() { cancel(); check.Wait() }
 }
 
-// checkRunning lets the calls of a container in that runs, or ends the session.
+// checkRunning admits the calls of a running container, or ends the session.
 func (a *admission) checkRunning(ctx context.Context, api watch.Engine, c container.InspectResponse) {
 	if err := a.mounts.refuse(c); err != nil {
 		a.life.Stop(a.killer.killExposed(ctx, api, c, err))
@@ -82,7 +81,7 @@ func (a *admission) checkRunning(ctx context.Context, api watch.Engine, c contai
 	a.containerKnown.open()
 }
 
-// liveContainer is a container in which mounts of this host appear while it runs.
+// liveContainer is a container into which mounts of this host propagate while it runs.
 type liveContainer struct{ container.InspectResponse }
 
 // noteLive makes every call check the mounts again, if mounts of this host can propagate into the running

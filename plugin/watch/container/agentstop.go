@@ -13,14 +13,14 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// agentStopper ends the container of an agent that is to end.
+// agentStopper ends the container of an agent.
 type agentStopper struct {
 	s         *watch.Session
 	leftovers leftovers
 }
 
-// stop ends the agent's container when the agent is to end. Then the caller, which follows
-// the container, removes it and ends the session; a caller that does not is not waited for.
+// stop ends the agent's container when AgentEnd asks for it. Then the agent's caller removes the container and ends the
+// session. If it does not in time, stop does so.
 func (a agentStopper) stop(ctx context.Context, api watch.Engine, id string, link *watch.LauncherLink) {
 	select {
 	case <-a.s.Life.Agent.Asked.Done():
@@ -29,30 +29,30 @@ func (a agentStopper) stop(ctx context.Context, api watch.Engine, id string, lin
 	}
 	link.Stopping()
 	a.terminate(ctx, api, id)
-	if watch.Pause(ctx, removing) {
+	if watch.Pause(ctx, removeTimeout) {
 		a.s.Life.Stop(a.leftovers.abandoned(ctx, api, id))
 	}
 }
 
-// terminate has the engine send TERM, and KILL when the agent's time is up.
+// terminate lets the engine send TERM, and KILL at the agent's deadline.
 func (a agentStopper) terminate(ctx context.Context, api watch.Engine, id string) {
-	polite, cancel := context.WithCancel(ctx)
+	stopCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(a.s.Life.Agent.Deadline, cancel)()
 	for _, seconds := range []int{unlimited, 0} {
-		err := api.ContainerStop(polite, id, container.StopOptions{Timeout: &seconds})
+		err := api.ContainerStop(stopCtx, id, container.StopOptions{Timeout: &seconds})
 		if err == nil || errdefs.IsNotFound(err) || ctx.Err() != nil {
 			return
 		}
 		if !errors.Is(err, context.Canceled) {
 			a.s.Log.Warn("stop the agent's container", "error", err)
 		}
-		polite = ctx
+		stopCtx = ctx
 	}
 }
 
-// removing is how long an agent's caller has to remove a container that has ended.
-const removing = 10 * time.Second
+// removeTimeout is the time limit for an agent's caller to remove the container.
+const removeTimeout = 10 * time.Second
 
-// unlimited makes the engine wait for ever after TERM.
+// unlimited means that the engine sends no KILL after TERM.
 const unlimited = -1

@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// changes reports the first change in the directories of requests since begin. It reports no second one, because the
-// calls themselves make many.
+// changes reports the first change in the directories of requests since begin. It reports no second change, because
+// calls cause many.
 type changes struct {
-	f  *os.File // the inotify(7)
-	fd int      // the same
+	f  *os.File // inotify(7)
+	fd int      // of f
 }
 
-// newChanges returns nil if there are no notifications: too many instances, for one.
+// newChanges returns nil if the kernel cannot report changes, for example because there are too many inotify instances.
 func newChanges() *changes {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
@@ -27,8 +27,8 @@ func newChanges() *changes {
 	return &changes{os.NewFile(uintptr(fd), "inotify"), fd}
 }
 
-// A container can take disk space in a directory only after one of these. Writes to files that it has removed are
-// reported, too. Writes to mapped files are not.
+// spaceTaken are the events without which a container cannot take disk space in a directory. Writes to deleted files
+// are reported, too, but not writes to mapped files.
 const spaceTaken = unix.IN_CREATE | unix.IN_MOVED_TO | unix.IN_MODIFY | unix.IN_ATTRIB
 
 // begin reports the next change in root and its directories. It returns false if that is not possible.
@@ -36,7 +36,7 @@ func (c *changes) begin(root *os.Root) bool {
 	if c == nil {
 		return false
 	}
-	c.came() // which forgets the changes of before
+	c.changed() // discards earlier changes
 	top, err := fs.ReadDir(root.FS(), ".")
 	if err != nil || len(top) > maxWatched || !c.add(root.Name()) {
 		return false
@@ -49,21 +49,21 @@ func (c *changes) begin(root *os.Root) bool {
 	return true
 }
 
-// add watches one directory. The container can have put a link in its place.
+// add watches one directory, unless the container has replaced it by a link.
 func (c *changes) add(path string) bool {
 	_, err := unix.InotifyAddWatch(c.fd, path, spaceTaken|unix.IN_ONESHOT|unix.IN_ONLYDIR|unix.IN_DONT_FOLLOW)
 	return err == nil
 }
 
-// came reports whether there was a change.
-func (c *changes) came() (some bool) {
+// changed reports whether there was a change.
+func (c *changes) changed() (any bool) {
 	var buf [4 << 10]byte
 	for {
 		n, err := unix.Read(c.fd, buf[:])
 		if n <= 0 || err != nil {
-			return some
+			return any
 		}
-		some = true
+		any = true
 	}
 }
 

@@ -69,7 +69,7 @@ func TestChanges(t *testing.T) {
 			defer open.Close()
 			c := newChanges()
 			defer c.close()
-			if !c.begin(root) || c.came() {
+			if !c.begin(root) || c.changed() {
 				t.Fatal("nothing is reported here, or something that did not happen")
 			}
 			if err := tt.change(dir, open); errors.Is(err, unix.EOPNOTSUPP) {
@@ -78,7 +78,7 @@ func TestChanges(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.wait(t.Context()) // a change that is not reported blocks the test
-			if !c.begin(root) || c.came() {
+			if !c.begin(root) || c.changed() {
 				t.Error("after that, a change of before is reported again")
 			}
 		})
@@ -108,7 +108,7 @@ func TestMeasureEmpty(t *testing.T) {
 			if err := tt.plant(root.Name()); err != nil {
 				t.Fatal(err)
 			}
-			m, err := limits.measure(root, measured{empty: !tt.removed})
+			m, err := limits.measure(root, usage{empty: !tt.removed})
 			if err != nil || m.empty != tt.want {
 				t.Errorf("empty = %v, %v, want %v", m.empty, err, tt.want)
 			}

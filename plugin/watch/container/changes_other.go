@@ -16,7 +16,7 @@ func newChanges() *changes { return nil }
 
 func (*changes) begin(*os.Root) bool { return false }
 
-func (*changes) came() bool { return true }
+func (*changes) changed() bool { return true }
 
 func (*changes) wait(context.Context) {}
 

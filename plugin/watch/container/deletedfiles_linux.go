@@ -11,13 +11,13 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// deletedFiles returns the files below the directories of requests that processes of the container have removed
-// and still have open. pid is the container's first process. Only root can inspect all processes.
-func deletedFiles(pid int) measured {
-	m := measured{empty: true}
-	ours, err := os.Readlink(namespace(strconv.Itoa(pid)))
+// deletedFiles returns the usage of deleted files of the directories of requests that processes of the container still
+// have open. pid is the container's first process. Only root can inspect all processes.
+func deletedFiles(pid int) usage {
+	used := usage{empty: true}
+	own, err := os.Readlink(namespace(strconv.Itoa(pid)))
 	if pid <= 0 || err != nil {
-		return m
+		return used
 	}
 	all, _ := os.ReadDir("/proc")
 	seen := map[uint64]bool{}
@@ -25,7 +25,7 @@ func deletedFiles(pid int) measured {
 		if p.Name()[0] < '0' || p.Name()[0] > '9' {
 			continue
 		}
-		if ns, err := os.Readlink(namespace(p.Name())); err != nil || ns != ours {
+		if ns, err := os.Readlink(namespace(p.Name())); err != nil || ns != own {
 			continue
 		}
 		fds, _ := os.ReadDir("/proc/" + p.Name() + "/fd")
@@ -41,12 +41,12 @@ func deletedFiles(pid int) measured {
 			}
 			if st, ok := fi.Sys().(*syscall.Stat_t); ok && st.Nlink == 0 && !seen[st.Ino] {
 				seen[st.Ino] = true
-				m.bytes += st.Blocks * 512
-				m.empty = false
+				used.bytes += st.Blocks * 512
+				used.empty = false
 			}
 		}
 	}
-	return m
+	return used
 }
 
 func namespace(pid string) string { return "/proc/" + pid + "/ns/pid" }

@@ -13,14 +13,14 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// Follow implements Mode. It stays with the session's container, from before it starts, until it is over.
+// Follow implements Mode. It follows the session's container from its creation to its end.
 func (m *Mode) Follow(ctx context.Context, link *watch.LauncherLink) (err error) {
 	link.Ready()
 	if m.s.Record.Service != nil {
 		return m.followService(ctx, link)
 	}
-	// ends with its request, by which client and engine agree on a version while the container is made.
-	m.s.Go(func() { _, _ = m.s.Engine() }) // an error is reported when it matters
+	// ends with its request. Meanwhile, client and engine negotiate the version of the API.
+	m.s.Go(func() { _, _ = m.s.Engine() }) // the call below returns the error
 	id, made, err := m.readContainer(ctx, link)
 	if err != nil {
 		return err
@@ -32,7 +32,7 @@ func (m *Mode) Follow(ctx context.Context, link *watch.LauncherLink) (err error)
 	}
 	defer func() {
 		if errors.Is(err, watch.ErrGone) && m.s.Record.Volume != "" {
-			m.leftovers.sweepVolumes(api)
+			m.leftovers.removeVolumes(api)
 		}
 	}()
 	began, exit, err := m.setUp(ctx, api, id, made, link)
@@ -40,25 +40,25 @@ func (m *Mode) Follow(ctx context.Context, link *watch.LauncherLink) (err error)
 		return err
 	}
 	// end with run, or with ctx.
-	m.s.Go(func() { m.noteRun(ctx, api, id, link) })
+	m.s.Go(func() { m.followLauncher(ctx, api, id, link) })
 	if m.s.Life.Agent != nil {
 		m.s.Go(func() { agentStopper{m.s, m.leftovers}.stop(ctx, api, id, link) })
 	}
-	m.s.Go(func() { m.transport.settle(ctx, api, id) })
+	m.s.Go(func() { m.transport.choose(ctx, api, id) })
 	m.s.Go(func() { m.name.follow(ctx, api, id) })
 	if m.s.Carriers.ByFiles {
 		m.s.Go(func() { m.requests.watch(ctx, api, id) })
 	}
-	looked := m.admission.checkAtStart(ctx, api, id)
-	return m.followRuns(ctx, api, id, began, exit, looked)
+	endCheck := m.admission.checkAtStart(ctx, api, id)
+	return m.followRuns(ctx, api, id, began, exit, endCheck)
 }
 
-// followRuns follows the container through all its runs. The first one began at the given time; exit is its end.
-// looked ends the check of the first run's mounts.
-func (m *Mode) followRuns(ctx context.Context, api watch.Engine, id, began string, exit *exitWait, looked func()) error {
+// followRuns follows the container through all its runs. began and exit are the start time and the end of the first
+// run. endCheck ends the check of that run's mounts.
+func (m *Mode) followRuns(ctx context.Context, api watch.Engine, id, began string, exit *exitWait, endCheck func()) error {
 	for {
 		err := wait(ctx, api, id, began, exit, m.s.Log)
-		looked()
+		endCheck()
 		if err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (m *Mode) followRuns(ctx context.Context, api watch.Engine, id, began strin
 		if began, exit, err = m.waitRestart(ctx, api, id); err != nil {
 			return err
 		}
-		m.name.note(ctx, api, id) // it may have been renamed since the first inspect
+		m.name.update(ctx, api, id) // it may have been renamed since the first inspect
 		m.s.Life.Down.Store(false)
 		m.admission.containerKnown.open()
 		if !watch.Pause(ctx, watch.Poll) { // so that contradictory answers of the engine cause no busy loop
@@ -79,10 +79,9 @@ func (m *Mode) followRuns(ctx context.Context, api watch.Engine, id, began strin
 	}
 }
 
-// noteRun watches for run to be killed before the container has started: then nothing of
-// it stays. A run that ends any other way leaves the container to itself. An agent's
-// container is its caller's, and goes with it at any time.
-func (m *Mode) noteRun(ctx context.Context, api watch.Engine, id string, link *watch.LauncherLink) {
+// followLauncher reacts to the end of run. If run was killed before the container has started, it removes the
+// container. If the caller of an agent was killed, it ends the agent's container.
+func (m *Mode) followLauncher(ctx context.Context, api watch.Engine, id string, link *watch.LauncherLink) {
 	select {
 	case line := <-link.Lines:
 		switch {
@@ -103,10 +102,10 @@ func (m *Mode) noteRun(ctx context.Context, api watch.Engine, id string, link *w
 	}
 }
 
-// createdPoll is the interval between looks at a container that has not started yet.
+// createdPoll is the interval at which a container that has not started yet is inspected.
 const createdPoll = 5 * time.Second
 
-// endIfRemoved ends the session if its container is removed before its first start. Docker's engine tells those who wait
+// endIfRemoved ends the session if its container is removed before its first start. Docker's engine then ends a wait
 // for an exit, Podman's does not.
 func (m *Mode) endIfRemoved(ctx context.Context, api watch.Engine, id string) {
 	for watch.Pause(ctx, createdPoll) {
@@ -126,10 +125,10 @@ func (m *Mode) endIfRemoved(ctx context.Context, api watch.Engine, id string) {
 func (m *Mode) endUnstarted(ctx context.Context, api watch.Engine, id string) {
 	c, err := api.ContainerInspect(ctx, id)
 	if err != nil || c.State.Status != container.StateCreated {
-		return // gone, or started: the wait reports which
+		return // removed or started, which wait finds
 	}
 	m.s.Life.Down.Store(true)
-	if err := settle(ctx, api, id); err != nil {
+	if err := waitFinalState(ctx, api, id); err != nil {
 		m.s.Life.Stop(err)
 		return
 	}

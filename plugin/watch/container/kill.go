@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,12 +23,12 @@ import (
 // The end of a session does not unmount anything. So a running container whose mounts show the state directory, or let
 // it change a protected file, is killed before its session ends.
 
-// exposedError means that a container mounts something that it must not have.
+// exposedError means that a container mounts protected files.
 type exposedError struct{ error }
 
 func (e exposedError) Unwrap() error { return e.error }
 
-// killTimeout is the time limit for an engine to kill a container. It may be starting again.
+// killTimeout is the time limit for an engine, which may be restarting, to kill a container.
 const killTimeout = time.Minute
 
 // killer kills containers of the session.
@@ -37,20 +36,19 @@ type killer struct {
 	record *watch.Record
 	calls  *watch.Calls
 	log    *slog.Logger
-	report sync.Once // one line at the terminal is enough
+	report sync.Once // at the terminal
 }
 
-// killExposed kills container c if why, the objection to its mounts, is an exposedError and c runs or is about to run
-// again. It returns the reason for the end of the session. c stays down after a restart of the engine, too. If ctx is
-// done, the container is killed all the same.
+// killExposed kills container c if why is an exposedError, and c runs or is about to run again. c also stays down after
+// a restart of the engine. killExposed returns the reason for the end of the session. It works even if ctx is done.
 func (k *killer) killExposed(ctx context.Context, api watch.Engine, c container.InspectResponse, why error) error {
 	if !errors.As(why, new(exposedError)) || c.State == nil || !c.State.Running {
 		return why
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTimeout)
 	defer cancel()
-	name := strings.TrimPrefix(c.Name, "/")
-	done, next := outcome(ctx, api, c, name)
+	name := nameOf(c)
+	done, next := killAndDescribe(ctx, api, c, name)
 	why = fmt.Errorf("container %s %s%s: %w", name, done, next, why)
 	k.log.Error("the container mounts what is protected", "container", c.ID, "reason", why)
 	k.audit(c.ID, why)
@@ -67,8 +65,8 @@ func (k *killer) killExposed(ctx context.Context, api watch.Engine, c container.
 	return why
 }
 
-// outcome kills container c, and describes what was done, and what is left to do after a failure.
-func outcome(ctx context.Context, api watch.Engine, c container.InspectResponse, name string) (done, next string) {
+// killAndDescribe kills container c. It returns the result, and the next step for a person after a failure.
+func killAndDescribe(ctx context.Context, api watch.Engine, c container.InspectResponse, name string) (done, next string) {
 	switch restarts, err := kill(ctx, api, c); {
 	case err != nil:
 		return "could not be killed", fmt.Sprintf(": %v: remove it with docker rm -f %s", err, name)
@@ -83,18 +81,18 @@ func outcome(ctx context.Context, api watch.Engine, c container.InspectResponse,
 func kill(ctx context.Context, api watch.Engine, c container.InspectResponse) (restarts, err error) {
 	for {
 		err := api.ContainerKill(ctx, c.ID, "KILL")
-		if err != nil && !gone(err) && ctx.Err() != nil {
+		if err != nil && !notRunning(err) && ctx.Err() != nil {
 			return nil, err
 		}
 		restarts = neverRestart(ctx, api, c)
 		if ended(ctx, api, c.ID) {
-			if gone(restarts) {
+			if notRunning(restarts) {
 				restarts = nil
 			}
 			return restarts, nil
 		}
 		if !watch.Pause(ctx, watch.Poll/4) {
-			if err == nil || gone(err) {
+			if err == nil || notRunning(err) {
 				err = errors.New("it still runs")
 			}
 			return nil, err
@@ -102,11 +100,11 @@ func kill(ctx context.Context, api watch.Engine, c container.InspectResponse) (r
 	}
 }
 
-// gone reports whether err means that a container does not run, or does not exist.
-func gone(err error) bool { return errdefs.IsNotFound(err) || errdefs.IsConflict(err) }
+// notRunning reports whether err means that a container does not run, or does not exist.
+func notRunning(err error) bool { return errdefs.IsNotFound(err) || errdefs.IsConflict(err) }
 
-// neverRestart sets the restart policy of container c to no, if c has another one. Engines refuse a change for a
-// container of --rm, which has none.
+// neverRestart sets the restart policy of container c to no. A container of --rm has no policy, and engines refuse to
+// change it.
 func neverRestart(ctx context.Context, api watch.Engine, c container.InspectResponse) error {
 	if c.HostConfig == nil || c.HostConfig.RestartPolicy.IsNone() || c.HostConfig.AutoRemove {
 		return nil
@@ -117,7 +115,7 @@ func neverRestart(ctx context.Context, api watch.Engine, c container.InspectResp
 
 // ended reports whether container id has no process, and is not about to get one.
 func ended(ctx context.Context, api watch.Engine, id string) bool {
-	err := settled(ctx, api, id)
+	err := currentState(ctx, api, id)
 	return errors.Is(err, watch.ErrOver) || errors.Is(err, watch.ErrGone)
 }
 

@@ -54,7 +54,7 @@ func TestKillOutcome(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), killTimeout)
 				defer cancel()
-				if done, next := outcome(ctx, &tt.api, c, "web"); done != tt.done || next != tt.next {
+				if done, next := killAndDescribe(ctx, &tt.api, c, "web"); done != tt.done || next != tt.next {
 					t.Errorf("outcome = %q, %q, want %q, %q", done, strings.TrimSpace(next), tt.done, tt.next)
 				}
 			})

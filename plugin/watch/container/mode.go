@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package container is the mode of a watcher whose calls come from a container. It checks the container before
-// the first call is answered, follows its starts, stops and renames, and keeps a relay in it if sockets do not
-// cross.
+// Package container is the mode of a watcher for the calls of a container. It checks the container before the first
+// call is answered, and follows its starts, stops and renames. It keeps a relay in the container if sockets of this
+// host do not work there.
 package container
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// Mode serves the calls of a container. Twelve of its methods serve only sessions that exist before their container
-// (service.go), as those of dev containers do. So it has more methods than other types.
+// Mode serves the calls of a container. It has more methods than other types, because twelve are for sessions that
+// exist before their container, as those of dev containers do (service.go).
 type Mode struct {
 	s         *watch.Session
 	mounts    *mountCheck
@@ -26,7 +26,7 @@ type Mode struct {
 	killer    *killer
 	requests  requestLimit
 	name      nameFollower
-	left      time.Time    // when the last run of a container of service.go ended
+	lastEnd   time.Time    // when the last run of a container of service.go ended
 	lease     *flock.Flock // held once no container is expected, until this process ends
 }
 

@@ -15,19 +15,19 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// The engine reports the names by which a container's directories were mounted. A process that can write above
-// such a directory may have replaced it before the mount and restored it since. The kernel's table,
-// /proc/PID/mountinfo, shows the directories that are mounted, and every user may read it.
+// The engine reports the names by which a container's directories were mounted. A process that can write above such a
+// directory may have replaced it for the time of the mount. The kernel's table, /proc/PID/mountinfo, shows the mounted
+// directories, and every user may read it.
 
 // runningMounts refuses a running container with a mount of the state directory, except for the session's own
 // mounts, or with a writable mount of another protected file. If the container's processes are not visible
 // here, only names are checked.
-func (mc *mountCheck) runningMounts(c container.InspectResponse, look func() (*protectedView, error)) error {
+func (mc *mountCheck) runningMounts(c container.InspectResponse, view func() (*protectedView, error)) error {
 	text, err := mountInfoOf(c)
 	if err != nil || text == "" {
 		return err
 	}
-	l, err := look()
+	l, err := view()
 	if err != nil {
 		return err
 	}
@@ -36,44 +36,44 @@ func (mc *mountCheck) runningMounts(c container.InspectResponse, look func() (*p
 	if own := mc.record.OwnWorkspace(); own != "" {
 		given = append(given, l.view.Locate(own).Place)
 	}
-	if err := l.mounts(text, share, given); err == nil {
+	if err := l.refuseMounts(text, share, given); err == nil {
 		return nil
 	}
-	// The table is read in parts, and may have changed in between.
+	// The table may have changed while it was read: it is read in parts.
 	if text, err = mountInfoOf(c); err != nil || text == "" {
 		return err
 	}
-	return l.mounts(text, share, given)
+	return l.refuseMounts(text, share, given)
 }
 
-// mounts refuses a mount of a container's mount table.
-func (l *protectedView) mounts(table string, share mount.Place, given []mount.Place) error {
+// refuseMounts checks each mount of a container's mount table.
+func (l *protectedView) refuseMounts(table string, share mount.Place, given []mount.Place) error {
 	all, err := mount.Parse(table)
 	if err != nil {
 		return fmt.Errorf("read the container's mount table: %w", err)
 	}
 	for _, m := range all {
-		if repeated(m, all) {
+		if isRepeated(m, all) {
 			continue
 		}
-		if err := l.mounted(m, share, given); err != nil {
+		if err := l.refuseMounted(m, share, given); err != nil {
 			return exposedError{err}
 		}
 	}
 	return nil
 }
 
-// repeated reports whether another mount of the same directory covers m. In engine 20.10, docker cp mounts a
+// isRepeated reports whether another mount of the same directory covers m. In engine 20.10, docker cp mounts a
 // container's mounts once more on this host, writable. They propagate into the container below the existing
 // ones, where no process can reach them.
-func repeated(m mount.Info, all []mount.Info) bool {
+func isRepeated(m mount.Info, all []mount.Info) bool {
 	return slices.ContainsFunc(all, func(c mount.Info) bool {
 		return c.Parent == m.ID && c.At == m.At && c.Place() == m.Place()
 	})
 }
 
-// mounted refuses a mount that a container has.
-func (l *protectedView) mounted(m mount.Info, share mount.Place, given []mount.Place) error {
+// refuseMounted checks one mount.
+func (l *protectedView) refuseMounted(m mount.Info, share mount.Place, given []mount.Place) error {
 	if l.overlaps(m.Place()) {
 		for _, g := range given {
 			if m.Place() == g && (m.ReadOnly || g != share) {
@@ -83,12 +83,12 @@ func (l *protectedView) mounted(m mount.Info, share mount.Place, given []mount.P
 		if m.Place() == share {
 			return errOwnShare(m.At)
 		}
-		return fmt.Errorf("what is mounted at %s in the container covers hostexec's own state in %s: it was not what its name says when it was mounted", m.At, l.stateDir)
+		return fmt.Errorf("the mount at %s in the container covers hostexec's own state in %s: its source was another directory when it was mounted", m.At, l.stateDir)
 	}
 	if m.ReadOnly {
 		return nil
 	}
-	for _, k := range l.kept {
+	for _, k := range l.refused {
 		if k.route.In(m.Place()) {
 			return k.refuse("what the container has at " + m.At)
 		}
@@ -96,9 +96,9 @@ func (l *protectedView) mounted(m mount.Info, share mount.Place, given []mount.P
 	return nil
 }
 
-// mountInfoOf returns the mount table of a running container, if its first process is visible here. The cgroup
-// or the mounts of that process must name the container, because pids of another engine's host mean other
-// processes here. Otherwise the text is empty.
+// mountInfoOf returns the mount table of a running container, or "" if its first process is not visible on this host.
+// The cgroup or the mounts of the process must name the container, because a pid of another host is another process
+// here.
 func mountInfoOf(c container.InspectResponse) (text string, err error) {
 	if c.ContainerJSONBase == nil || c.State == nil || c.State.Pid <= 0 || c.ID == "" {
 		return "", nil
@@ -110,7 +110,7 @@ func mountInfoOf(c container.InspectResponse) (text string, err error) {
 		return "", fmt.Errorf("read the container's mount table: %w", err)
 	case err != nil:
 		return "", nil // it has ended
-	case strings.Contains(text, c.ID): // of its /etc/hostname
+	case strings.Contains(text, c.ID): // in the mount of /etc/hostname
 		return text, nil
 	}
 	cgroup, err := os.ReadFile(proc + "cgroup")

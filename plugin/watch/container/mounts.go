@@ -20,17 +20,16 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// table returns the mount table: the directories of the host that the container has. The source is the engine,
-// never the container. hostexec's own mount is left out. The directories of a remote engine belong to another
-// host.
-func table(c container.InspectResponse, fallback mount.Default, near bool, more []mount.Point) (*mount.Table, error) {
+// mountTable returns the directories of the host that the container has, without hostexec's own mount. They come from
+// the engine, never from the container. local means that the engine's directories are those of this host.
+func mountTable(c container.InspectResponse, fallback mount.Default, local bool, more []mount.Point) (*mount.Table, error) {
 	mounts := slices.Clone(more)
 	for _, m := range c.Mounts {
-		if m.Destination == "" && !near {
+		if m.Destination == "" && !local {
 			continue
 		}
-		entry := mount.Point{Target: m.Destination, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)} // mounts without a target: the sources of volumes
-		if near {
+		entry := mount.Point{Target: m.Destination, ReadOnly: !m.RW, NonRecursive: !recursive(c, m.Destination)} // no target: the source of a volume
+		if local {
 			entry.Source, entry.Bind = m.Source, m.Type == apimount.TypeBind && !names.Within(m.Destination, state.Target)
 		}
 		mounts = append(mounts, entry)
@@ -43,7 +42,7 @@ func table(c container.InspectResponse, fallback mount.Default, near bool, more 
 	return mount.NewTable(mounts, fallback)
 }
 
-// mountCheck is the result of a check of a container's mounts: the objection, and warnings.
+// mountCheck checks a container's mounts.
 type mountCheck struct {
 	record   *watch.Record
 	config   *watch.Configuration
@@ -65,7 +64,7 @@ func newMountCheck(store *state.Store, rec state.Session) *mountCheck {
 	return &mountCheck{record: record, config: config, sessions: sessions, notifier: watch.NewNotifier(rec, watch.Notify(config.Load().Notify), sessions, log)}
 }
 
-// Preflight returns the objection that the watcher of rec's session would have to its container c, if that started now.
+// Preflight checks the mounts of container c before its start as the watcher of rec's session does after it.
 func Preflight(ctx context.Context, api watch.Engine, store *state.Store, rec state.Session, c container.InspectResponse) error {
 	c.Mounts = slices.Clone(c.Mounts)
 	if err := showHostFiles(ctx, api, &c); err != nil {
@@ -80,8 +79,8 @@ func (mc *mountCheck) refuse(c container.InspectResponse) error {
 	return mc.refuseWriter(c, mc.protected())
 }
 
-// refuseNew is refuse for a container that is new. Sessions that are there already come first: the container may
-// not write programs of theirs, nor may their containers write programs of this session.
+// refuseNew is refuse for a new container. Existing sessions have priority: the container may not write their programs,
+// and their containers may not write programs of this session.
 func (mc *mountCheck) refuseNew(c container.InspectResponse) error {
 	own := mc.protected()
 	theirs, err := mc.sessions.Programs()
@@ -97,9 +96,9 @@ func (mc *mountCheck) refuseNew(c container.InspectResponse) error {
 // refuseWriter refuses a container that could write a protected file.
 func (mc *mountCheck) refuseWriter(c container.InspectResponse, all []watch.ProtectedFile) error {
 	if mc.record.RemoteFiles {
-		return nil // it mounts nothing of this host's
+		return nil // it mounts no files of this host
 	}
-	look := sync.OnceValues(func() (*protectedView, error) { return viewOf(all, mc.record.Dir) }) // most containers have no mount that needs it
+	view := sync.OnceValues(func() (*protectedView, error) { return viewOf(all, mc.record.Dir) }) // few containers need it
 	share, requests := state.ShareDir(mc.record.Dir), state.ProxyDir(mc.record.Dir)
 	own := mc.record.OwnWorkspace()
 	for _, m := range c.Mounts {
@@ -107,7 +106,7 @@ func (mc *mountCheck) refuseWriter(c container.InspectResponse, all []watch.Prot
 			continue
 		}
 		if m.Source == "" {
-			return fmt.Errorf("what volume %s shows is not understood, for there is a backslash in its options: mount something else", m.Name)
+			return errUnclearVolume(m.Name)
 		}
 		source := mount.Resolved(m.Source)
 		if m.Source == share || mc.record.Service != nil && source == share && path.Clean(m.Destination) == state.Target { // by its link
@@ -116,18 +115,22 @@ func (mc *mountCheck) refuseWriter(c container.InspectResponse, all []watch.Prot
 			}
 			continue
 		}
-		l, err := look()
+		l, err := view()
 		if err != nil {
 			return err
 		}
-		if err := l.source(m.Source, m.RW, recursive(c, m.Destination)); err != nil {
+		if err := l.refuseSource(m.Source, m.RW, recursive(c, m.Destination)); err != nil {
 			return exposedError{err}
 		}
 	}
-	if err := mc.dependable(c, all); err != nil {
+	if err := mc.refuseDependencies(c, all); err != nil {
 		return err
 	}
-	return mc.runningMounts(c, look)
+	return mc.runningMounts(c, view)
+}
+
+func errUnclearVolume(name string) error {
+	return fmt.Errorf("the directory of volume %s cannot be determined, because its options contain a backslash: mount something else", name)
 }
 
 func errOwnShare(source string) error {

@@ -38,7 +38,7 @@ func TestPreflight(t *testing.T) {
 		{"below the state", filepath.Join(home, "sessions"), false, "covers hostexec's own state"},
 		{"a proxied program", filepath.Join(base, "work"), true, "which --proxy tool runs"},
 		{"a proxied program, read-only", filepath.Join(base, "work"), false, ""},
-		{"what is not understood", "", true, "what volume v shows is not understood"},
+		{"what is not understood", "", true, "the directory of volume v cannot be determined"},
 		{"a proxied program by itself", filepath.Join(base, "work", "tool"), true, "which --proxy tool runs"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

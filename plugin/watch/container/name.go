@@ -5,7 +5,6 @@ package container
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/docker/docker/api/types/events"
@@ -14,7 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// engineSilence is the longest pause between attempts to reach an engine that sends no events.
+// engineSilence is the maximum pause between attempts to reach an engine that sends no events.
 const engineSilence = time.Minute
 
 // nameFollower changes the session's name when its container is renamed.
@@ -28,21 +27,21 @@ type nameFollower struct {
 // receives the engine's events about the container's starts.
 func (n nameFollower) follow(ctx context.Context, api watch.Engine, id string) {
 	filter := filters.NewArgs(filters.Arg("container", id), filters.Arg("event", string(events.ActionRename)), filters.Arg("event", string(events.ActionStart)))
-	wanted := events.ListOptions{Since: "0", Filters: filter} // events during the subscription are delivered, too
+	opts := events.ListOptions{Since: "0", Filters: filter} // events during the subscription are delivered, too
 	for wait := watch.EnginePoll; ; wait = min(2*wait, engineSilence) {
-		renames, failed := api.Events(ctx, wanted)
-		for over := false; !over; {
+		renames, failed := api.Events(ctx, opts)
+		for ended := false; !ended; {
 			select {
 			case event := <-renames:
 				if event.Action == events.ActionStart {
 					n.started()
 				} else {
-					n.note(ctx, api, id)
+					n.update(ctx, api, id)
 				}
 				wait = watch.EnginePoll
 			case err := <-failed:
-				n.log.Debug("hear of renames", "error", err)
-				over = true
+				n.log.Debug("receive events of renames", "error", err)
+				ended = true
 			}
 		}
 		if !watch.Pause(ctx, wait) {
@@ -51,11 +50,11 @@ func (n nameFollower) follow(ctx context.Context, api watch.Engine, id string) {
 	}
 }
 
-// note gives the session the current name of the container. Events may be old, so it asks the engine.
-func (n nameFollower) note(ctx context.Context, api watch.Engine, id string) {
+// update gives the session the current name of the container. Events may be old, so it asks the engine.
+func (n nameFollower) update(ctx context.Context, api watch.Engine, id string) {
 	c, err := api.ContainerInspect(ctx, id)
 	if err != nil {
-		return // gone, or the engine is
+		return // the container or the engine is gone
 	}
-	n.calls.Rename(strings.TrimPrefix(c.Name, "/"))
+	n.calls.Rename(nameOf(c))
 }

@@ -15,19 +15,19 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// protectedView compares mounts with everything that is protected. It is of one moment.
+// protectedView compares mounts with the protected files, at one moment.
 type protectedView struct {
-	view     *mount.View
-	stateDir string                // the state directory
-	at       mount.Location        // the same
-	files    []string              // one in each directory of the state
-	kept     []protectedRoute      // refused, except for the state directory
-	notes    []watch.ProtectedFile // warned about
-	move     string                // how a person moves stateDir to a directory; "": by HOSTEXEC_HOME
+	view          *mount.View
+	stateDir      string                // the state directory
+	stateLocation mount.Location        // the same
+	files         []string              // one in each directory of the state
+	refused       []protectedRoute      // refused, except for the state directory
+	warned        []watch.ProtectedFile // warned about
+	moveHint      string                // how a person moves stateDir to a directory; "": by HOSTEXEC_HOME
 }
 
-// moved says how a person moves the state directory to a directory.
-func (l *protectedView) moved() string { return cmp.Or(l.move, "set HOSTEXEC_HOME to a directory") }
+// hint says how a person moves the state directory to a directory.
+func (l *protectedView) hint() string { return cmp.Or(l.moveHint, "set HOSTEXEC_HOME to a directory") }
 
 type protectedRoute struct {
 	watch.ProtectedFile
@@ -49,34 +49,34 @@ func viewOf(all []watch.ProtectedFile, session string) (*protectedView, error) {
 	for _, p := range all {
 		switch p.OnMount {
 		case watch.Refuse:
-			l.stateDir, l.at, l.files = p.Path, v.Locate(p.Path), append(l.files, firstFiles(p.Path)...)
+			l.stateDir, l.stateLocation, l.files = p.Path, v.Locate(p.Path), append(l.files, firstFiles(p.Path)...)
 		case watch.RefuseWritable:
-			l.kept = append(l.kept, protectedRoute{p, v.Route(p.Path)})
+			l.refused = append(l.refused, protectedRoute{p, v.Route(p.Path)})
 		default:
-			l.notes = append(l.notes, p)
+			l.warned = append(l.warned, p)
 		}
 	}
 	return l, nil
 }
 
-// source refuses the mount of a directory or file of this host. If recursive is set, mounts below it are
-// mounted, too.
-func (l *protectedView) source(source string, writable, recursive bool) error {
-	at := l.view.Locate(source)
+// refuseSource refuses the mount of source, a directory or file of this host. recursive means that the engine also
+// mounts the mounts below source.
+func (l *protectedView) refuseSource(refuseSource string, writable, recursive bool) error {
+	at := l.view.Locate(refuseSource)
 	if holdsDisk(at.Path, l.stateDir) {
-		return fmt.Errorf("%s is the disk that hostexec's own state in %s is on: mount something narrower, or %s on another one", source, l.stateDir, l.moved())
+		return fmt.Errorf("%s is the disk that hostexec's own state in %s is on: mount something narrower, or %s on another one", refuseSource, l.stateDir, l.hint())
 	}
 	if l.showsState(at) {
 		alias := ""
-		if !names.Within(at.Path, l.at.Path) && !names.Within(l.at.Path, at.Path) {
+		if !names.Within(at.Path, l.stateLocation.Path) && !names.Within(l.stateLocation.Path, at.Path) {
 			alias = ", which has another name there"
 		}
-		return fmt.Errorf("the mount of %s covers hostexec's own state in %s%s: mount something narrower, or %s outside of it", source, l.stateDir, alias, l.moved())
+		return fmt.Errorf("the mount of %s covers hostexec's own state in %s%s: mount something narrower, or %s outside of it", refuseSource, l.stateDir, alias, l.hint())
 	}
 	if writable {
-		for _, k := range l.kept {
+		for _, k := range l.refused {
 			if k.route.Through(at) || holdsDisk(at.Path, k.Path) || at.Shows(mount.Resolved(k.Path)) {
-				return k.refuse(source)
+				return k.refuse(refuseSource)
 			}
 		}
 	}
@@ -84,11 +84,11 @@ func (l *protectedView) source(source string, writable, recursive bool) error {
 		return nil
 	}
 	for _, m := range l.view.MountsBelow(at.Path) {
-		name := fmt.Sprintf("%s (with %s below it)", source, m.At)
+		name := fmt.Sprintf("%s (with %s below it)", refuseSource, m.At)
 		if l.overlaps(m.Place()) {
 			return fmt.Errorf("the mount of %s covers hostexec's own state in %s: mount something narrower, or with bind-recursive=disabled", name, l.stateDir)
 		}
-		for _, k := range l.kept {
+		for _, k := range l.refused {
 			if !m.ReadOnly && k.route.In(m.Place()) { // many engines make only the mount itself read-only
 				return fmt.Errorf("the container could change %s, which %s, through the mount of %s: mount something narrower, or with bind-recursive=disabled", k.Path, k.Does, name)
 			}
@@ -108,9 +108,9 @@ func (l *protectedView) showsState(at mount.Location) bool {
 
 // firstFiles returns one regular file of each directory in home, where there is one.
 func firstFiles(home string) (files []string) {
-	for _, d := range someOf(home) {
+	for _, d := range firstEntries(home) {
 		at := filepath.Join(home, d.Name())
-		entries := someOf(at)
+		entries := firstEntries(at)
 		i := slices.IndexFunc(entries, func(e os.DirEntry) bool { return e.Type().IsRegular() })
 		if i >= 0 {
 			files = append(files, filepath.Join(at, entries[i].Name()))
@@ -119,11 +119,11 @@ func firstFiles(home string) (files []string) {
 	return files
 }
 
-// someOf returns some of the entries of a directory, which may have very many.
-func someOf(dir string) []os.DirEntry {
+// firstEntries returns the first entries of a directory, which may have very many.
+func firstEntries(dir string) []os.DirEntry {
 	f, err := os.Open(dir)
 	if err != nil {
-		return nil // there is nothing yet to be shown
+		return nil // the directory does not exist yet
 	}
 	defer f.Close()
 	entries, _ := f.ReadDir(32)
@@ -131,12 +131,14 @@ func someOf(dir string) []os.DirEntry {
 }
 
 // overlaps reports whether a mount shows the state directory, a part of it, or a directory above it.
-func (l *protectedView) overlaps(p mount.Place) bool { return p.In(l.at.Place) || l.at.Place.In(p) }
+func (l *protectedView) overlaps(p mount.Place) bool {
+	return p.In(l.stateLocation.Place) || l.stateLocation.Place.In(p)
+}
 
 // warn lists the private files that a writable mount of source exposes, except for those that are refused.
 func (l *protectedView) warn(source string) (list []string) {
 	at := l.view.Locate(source).Path
-	for _, n := range l.notes {
+	for _, n := range l.warned {
 		if l.view.Overlap(at, n.Path) {
 			list = append(list, fmt.Sprintf("the container can change %s, which %s, through the mount of %s", n.Path, n.Does, source))
 		}

@@ -4,7 +4,6 @@ package container
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
@@ -13,8 +12,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// setWarnings stores the warnings about the session's container in the record, to be saved next. They replace
-// those of an earlier container. found are the container's warnings.
+// setWarnings replaces the warnings about the session's container in the record, which the caller saves. found are the
+// result of mountCheck.warnings.
 func (m *Mode) setWarnings(c container.InspectResponse, found []string) {
 	list := append(slices.Clone(found), m.s.Config.Supplied(m.mounts.owner(c))...)
 	if m.s.Carriers.Unreachable != "" {
@@ -23,10 +22,10 @@ func (m *Mode) setWarnings(c container.InspectResponse, found []string) {
 	m.s.Warnings.Set(append(list, m.s.Calls.HostCode(m.mounts.writable(c), "which the container can write")...))
 }
 
-// noteContainer saves the session's container, and the places that it can write. found are its warnings.
+// noteContainer saves the session's container, the places that it can write, and its warnings.
 func (m *Mode) noteContainer(c container.InspectResponse, found []string) (err error) {
 	m.s.Record.Change(func() {
-		m.s.Record.Container, m.s.Record.ContainerName, m.s.Record.Image = c.ID, strings.TrimPrefix(c.Name, "/"), c.Config.Image
+		m.s.Record.Container, m.s.Record.ContainerName, m.s.Record.Image = c.ID, nameOf(c), c.Config.Image
 		m.s.Record.Killed = ""
 		m.s.Record.Writable = m.s.Calls.Dirs().Sources()
 		m.setWarnings(c, found)
@@ -35,8 +34,7 @@ func (m *Mode) noteContainer(c container.InspectResponse, found []string) (err e
 	return err
 }
 
-// updateWarnings is setWarnings for a container that was started again. It saves them, with the places that the
-// container can write.
+// updateWarnings saves the warnings about a restarted container, and the places that it can write.
 func (m *Mode) updateWarnings(c container.InspectResponse, found []string) {
 	m.s.Record.Change(func() { // the container may be renamed at the same time
 		old, wrote := m.s.Record.Warnings, m.s.Record.Writable
@@ -50,7 +48,7 @@ func (m *Mode) updateWarnings(c container.InspectResponse, found []string) {
 	})
 }
 
-// writable returns the directories of this host that a container can write, but for the session's own.
+// writable returns the directories of this host that a container can write, without the session's own.
 func (mc *mountCheck) writable(c container.InspectResponse) (dirs []string) {
 	if mc.record.RemoteFiles {
 		return nil

@@ -13,28 +13,28 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// RefuseMountOf returns an error if container id mounts one of private, which are hostexec's own files and directories, a
-// part of it, or a directory that contains it, under any name.
+// RefuseMountOf returns an error if container id mounts one of private, a part of it, or a directory that contains it,
+// under any name. private are hostexec's own files and directories.
 func RefuseMountOf(ctx context.Context, api watch.Engine, id string, private ...string) error {
 	c, err := inspect(ctx, api, id)
 	if err != nil {
 		return fmt.Errorf("look at the mounts of the container: %w", err)
 	}
-	var all []*protectedView
+	var views []*protectedView
 	for _, m := range c.Mounts {
 		if m.Type != apimount.TypeBind {
 			continue
 		}
 		if m.Source == "" {
-			return fmt.Errorf("what volume %s shows is not understood, for there is a backslash in its options: mount something else", m.Name)
+			return errUnclearVolume(m.Name)
 		}
-		if all == nil {
-			if all, err = viewsOf(private); err != nil {
+		if views == nil {
+			if views, err = viewsOf(private); err != nil {
 				return err
 			}
 		}
-		for _, l := range all {
-			if err := l.source(m.Source, m.RW, recursive(c, m.Destination)); err != nil {
+		for _, l := range views {
+			if err := l.refuseSource(m.Source, m.RW, recursive(c, m.Destination)); err != nil {
 				return err
 			}
 		}
@@ -49,9 +49,9 @@ func viewsOf(private []string) (all []*protectedView, err error) {
 		return nil, err
 	}
 	for _, p := range private {
-		l := &protectedView{view: v, stateDir: p, at: v.Locate(p), files: append(firstFiles(p), p)}
+		l := &protectedView{view: v, stateDir: p, stateLocation: v.Locate(p), files: append(firstFiles(p), p)}
 		if fi, err := os.Lstat(p); err == nil && !fi.IsDir() {
-			l.move = "move the socket (XDG_RUNTIME_DIR, --listen) to a directory"
+			l.moveHint = "move the socket (XDG_RUNTIME_DIR, --listen) to a directory"
 		}
 		all = append(all, l)
 	}

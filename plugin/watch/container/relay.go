@@ -21,22 +21,22 @@ import (
 )
 
 const (
-	// minRetry and later are the shortest and the longest pause before another relay is tried.
+	// minRetry and maxRetry are the limits of the pause before the next relay.
 	minRetry = 50 * time.Millisecond
 	maxRetry = time.Second
-	// arrivalTimeout limits the time until a connection arrives that the relay has reported.
+	// arrivalTimeout is the time limit for the arrival of a connection that the relay has reported.
 	arrivalTimeout = 5 * time.Second
 )
 
 // ErrNoProcess means that the container cannot start a process.
 var ErrNoProcess = errors.New("no process can be started in the container: has it reached its limit, --pids-limit?")
 
-// keepRelay keeps a relay in container id for as long as it runs, and after it was started
-// again. It returns when ctx is done, or the socket turns out to do.
+// keepRelay keeps a relay in container id while it runs, also after restarts. It returns when ctx is done, or when the
+// socket works.
 func (t *transport) keepRelay(ctx context.Context, api watch.Engine, id string) {
-	wait, last := minRetry, ""
+	wait, lastLogged := minRetry, ""
 	for {
-		was, began := t.carriers.Transport(), time.Now()
+		old, began := t.carriers.Transport(), time.Now()
 		err := t.relayOnce(ctx, api, id, func(socket bool) error { return t.relayUp(ctx, api, socket) })
 		if ctx.Err() != nil {
 			return
@@ -45,16 +45,16 @@ func (t *transport) keepRelay(ctx context.Context, api watch.Engine, id string) 
 			t.socketWorks(ctx, api)
 			return
 		}
-		if t.carriers.Transport() != was { // it was up
-			if time.Since(began) > maxRetry { // else whoever is in the container could have us begin execs without end
+		if t.carriers.Transport() != old { // it was up
+			if time.Since(began) > maxRetry { // a container that ends its relays at once must wait longer each time
 				wait = minRetry
 			}
 			t.carriers.Decide(carrier.Undecided, "the relay has ended, and another one is on its way")
 		}
-		if text := err.Error(); text != last && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) { // it does not run
-			last = text
+		if text := err.Error(); text != lastLogged && !notRunning(err) {
+			lastLogged = text
 			t.log.Info("relay", "error", err)
-			t.forgetOther(ctx, api)
+			t.forgetReplacedEngine(ctx, api)
 			word := carrier.Undecided
 			if errors.Is(err, ErrNoProcess) {
 				word = carrier.Full
@@ -70,7 +70,7 @@ func (t *transport) keepRelay(ctx context.Context, api watch.Engine, id string) 
 
 // relayOnce runs one relay to its end, and returns the reason of the end. It calls up when the relay is ready.
 func (t *transport) relayOnce(ctx context.Context, api watch.Engine, id string, up func(socket bool) error) error {
-	if t.record.Attached { // else it is mounted
+	if t.record.Attached { // otherwise the shim is mounted read-only
 		if err := CheckShimOwner(ctx, api, id); err != nil {
 			return err
 		}
@@ -97,24 +97,26 @@ func (t *transport) relayOnce(ctx context.Context, api watch.Engine, id string, 
 	return err
 }
 
-// outOfThreads reports whether a relay that said nothing has failed for want of a thread. A relay that fails for
-// another reason says it, and the engine has other codes for a program that it cannot execute.
+// outOfThreads reports whether a relay that sent nothing has failed because it could not create a thread. A relay that
+// fails for another reason sends it, and the engine has other codes for a program that it cannot execute.
 func outOfThreads(ctx context.Context, api watch.Engine, exec string) bool {
-	ctx, cancel := context.WithTimeout(ctx, arrivalTimeout)
-	defer cancel()
-	st, err := api.ContainerExecInspect(ctx, exec)
+	st, err := inspectExec(ctx, api, exec)
 	return err == nil && !st.Running && st.ExitCode == wire.CodeFailed
 }
 
-// exited reports whether the process of an exec has ended. It reports false if the engine does not answer.
+// exited reports whether the process of an exec has ended. It returns false if the engine does not answer.
 func exited(ctx context.Context, api watch.Engine, exec string) bool {
-	ctx, cancel := context.WithTimeout(ctx, arrivalTimeout)
-	defer cancel()
-	st, err := api.ContainerExecInspect(ctx, exec)
+	st, err := inspectExec(ctx, api, exec)
 	return errdefs.IsNotFound(err) || err == nil && !st.Running
 }
 
-// relayUp decides for the relay, unless the socket does: then no relay is needed.
+func inspectExec(ctx context.Context, api watch.Engine, exec string) (container.ExecInspect, error) {
+	ctx, cancel := context.WithTimeout(ctx, arrivalTimeout)
+	defer cancel()
+	return api.ContainerExecInspect(ctx, exec)
+}
+
+// relayUp chooses the relay, unless the socket works, too.
 func (t *transport) relayUp(ctx context.Context, api watch.Engine, socket bool) error {
 	switch {
 	case t.record.Attached:
@@ -128,7 +130,7 @@ func (t *transport) relayUp(ctx context.Context, api watch.Engine, socket bool) 
 		t.carriers.Decide(carrier.ByRelay, "it was asked for")
 		return nil
 	}
-	if socket { // this is a claim of the container; only a connection proves it
+	if socket { // the container claims so, which only a connection proves
 		timeout := time.NewTimer(arrivalTimeout)
 		defer timeout.Stop()
 		select {
@@ -153,5 +155,5 @@ type execStream struct {
 func (s execStream) Read(p []byte) (int, error)  { return s.out.Read(p) }
 func (s execStream) Write(p []byte) (int, error) { return s.at.Conn.Write(p) }
 
-// Close ends the relay, too: it goes at the end of its stdin.
+// Close also ends the relay, which exits at the end of its stdin.
 func (s execStream) Close() error { return s.at.Conn.Close() }

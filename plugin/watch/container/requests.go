@@ -18,25 +18,33 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// A container of --carrier files can write to its directories of requests, which are on the host's disk in the
-// session's directory. The kernel has no limit for that if the user is not root. So the watcher measures them,
-// and ends a container that exceeds a limit. Nothing less stops writes to a file that it has open.
+// A container of --carrier files can write to its directories of requests, on the host's disk in the session's
+// directory. The kernel has no limit for that if the user is not root. So the watcher measures these directories, and
+// ends a container that exceeds a limit. Nothing less stops writes to a file that the container has open.
 
 const (
-	// diskPoll is the interval at which the free space of the disk is read. measuring is the interval at
-	// which the directories are measured in any case. Neither is done while they are empty and changes are reported.
-	diskPoll, measuring = 50 * time.Millisecond, time.Second
+	// diskPoll is the interval at which the free space of the disk is read, and measureInterval the maximum interval
+	// between measurements. Neither applies while the directories are empty and the kernel reports changes.
+	diskPoll, measureInterval = 50 * time.Millisecond, time.Second
 	// maxWatched is the number of directories in which changes are reported.
 	maxWatched = 1024
 	// byteStep and fileStep are the decrease of free space, in bytes and files, that triggers a measurement.
 	byteStep, fileStep = 8 << 20, 256
 )
 
-// errUnmeasured means that the container has created a directory there that only the container can read.
+// errUnmeasured means that only the container can read one of its directories.
 var errUnmeasured = errors.New("it has made a directory there that cannot be measured")
 
-// watch measures the directories of requests of container id until ctx is done, and
-// ends the container when they hold too much. While they are empty, it waits for a change.
+// requestLimit limits the files that a container may put into its directories of requests.
+type requestLimit struct {
+	record *watch.Record
+	calls  *watch.Calls
+	killer *killer
+	log    *slog.Logger
+}
+
+// watch measures the directories of requests of container id until ctx is done. It ends the container if they exceed a
+// limit. While they are empty, it waits for a change.
 func (r requestLimit) watch(ctx context.Context, api watch.Engine, id string) {
 	root, err := os.OpenRoot(state.ProxyDir(r.record.Dir))
 	if err != nil {
@@ -44,34 +52,34 @@ func (r requestLimit) watch(ctx context.Context, api watch.Engine, id string) {
 		return
 	}
 	defer root.Close()
-	next := newChanges()
-	defer next.close()
+	reports := newChanges()
+	defer reports.close()
 	last, wait := time.Time{}, diskPoll
 	// The size of all files there, except for answers that are being written.
 	held := limit.Reservation{From: &r.calls.Server.Limits}
 	defer held.Set(0)
 	before := freeSpace(root.Name())
-	var c running
+	var process firstProcess
 	for watch.Pause(ctx, wait) {
-		if time.Since(last) >= measuring {
-			c.find(ctx, api, id)
+		if time.Since(last) >= measureInterval {
+			process.find(ctx, api, id)
 		}
 		wait = diskPoll
 		now := freeSpace(root.Name())
-		if time.Since(last) < measuring && before.bytes-now.bytes < byteStep && before.files-now.files < fileStep {
+		if time.Since(last) < measureInterval && before.bytes-now.bytes < byteStep && before.files-now.files < fileStep {
 			continue
 		}
 		before, last = now, time.Now()
-		waits := c.visible && next.begin(root) // before it is measured, so that no change is missed
-		m, err := r.measure(root, deletedFiles(c.first))
-		held.Force(max(0, m.bytes-(r.calls.Server.Limits.Held(limit.Spool)-held.Amount())))
+		waits := process.visible && reports.begin(root) // before it is measured, so that no change is missed
+		used, err := r.measure(root, deletedFiles(process.pid))
+		held.Force(max(0, used.bytes-(r.calls.Server.Limits.Held(limit.Spool)-held.Amount())))
 		wait = max(wait, 10*time.Since(last))
 		if err != nil {
 			r.endContainer(ctx, api, id, err)
-			clearBelow(root)
-			c.first = 0 // if it is started again
-		} else if waits && m.empty && !next.came() {
-			next.wait(ctx)
+			clearRequests(root)
+			process.pid = 0 // if it is started again
+		} else if waits && used.empty && !reports.changed() {
+			reports.wait(ctx)
 			wait = 0
 		} else {
 			continue
@@ -80,20 +88,20 @@ func (r requestLimit) watch(ctx context.Context, api watch.Engine, id string) {
 	}
 }
 
-// running is the container as far as it is visible on this host.
-type running struct {
-	first   int  // its first process, as the host numbers it; 0: it has not started
-	visible bool // its processes are this kernel's, so that their changes to files are reported
+// firstProcess is the container's first process.
+type firstProcess struct {
+	pid     int  // on the host; 0: the container has not started
+	visible bool // this kernel runs the container, and so reports its changes to files
 }
 
 // find finds the first process of container id, unless the known one runs.
-func (c *running) find(ctx context.Context, api watch.Engine, id string) {
-	if c.first != 0 && state.ProcessAlive(c.first) {
+func (c *firstProcess) find(ctx context.Context, api watch.Engine, id string) {
+	if c.pid != 0 && state.ProcessAlive(c.pid) {
 		return
 	}
-	c.first = 0 // it has not started, or again
+	c.pid = 0
 	if found, err := api.ContainerInspect(ctx, id); err == nil && found.State != nil {
-		c.first = found.State.Pid
+		c.pid = found.State.Pid
 		table, err := mountInfoOf(found)
 		c.visible = c.visible || err == nil && table != ""
 	}
@@ -102,44 +110,43 @@ func (c *running) find(ctx context.Context, api watch.Engine, id string) {
 // diskFree is the free space of a disk.
 type diskFree struct{ bytes, files int64 }
 
-// measured is what is in the directories of requests.
-type measured struct {
+// usage is the disk usage of the directories of requests.
+type usage struct {
 	bytes int64
-	empty bool // nothing can grow without a reported change: there are only empty files, in the directories themselves
+	empty bool // only empty files, which cannot grow without a reported change
 }
 
-// measure returns the size of the directories. removed has the open files without a name. The error is the
-// exceeded limit. Answers end at the limit, and a container at a quarter more, so answers alone never exceed
-// it.
-func (r requestLimit) measure(root *os.Root, removed measured) (m measured, err error) {
-	space, count := r.calls.Server.Limits.Limit(limit.Spool), r.calls.Server.Limits.Limit(limit.Requests)
-	m = removed
+// measure returns the usage of the directories, with that of deleted files that are still open. The error is the
+// exceeded limit. A container ends at a quarter above the limit of answers, so answers alone never end it.
+func (r requestLimit) measure(root *os.Root, deleted usage) (used usage, err error) {
+	maxSpace, maxEntries := r.calls.Server.Limits.Limit(limit.Spool), r.calls.Server.Limits.Limit(limit.Requests)
+	used = deleted
 	var entries int64
 	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrPermission) {
 			return errUnmeasured
 		}
 		if err != nil {
-			return nil // it is gone again
+			return nil // removed meanwhile
 		}
-		if entries++; entries > count.Max {
-			return count
+		if entries++; entries > maxEntries.Max {
+			return maxEntries
 		}
 		fi, err := e.Info()
 		if err != nil {
 			return nil
 		}
 		depth := strings.Count(name, "/")
-		m.empty = m.empty && (e.IsDir() && depth == 0 || depth <= 1 && fi.Size() == 0 && onDisk(fi) == 0)
-		if m.bytes += onDisk(fi); m.bytes > space.Max+space.Max/4 {
-			return space
+		used.empty = used.empty && (e.IsDir() && depth == 0 || depth <= 1 && fi.Size() == 0 && onDisk(fi) == 0)
+		if used.bytes += onDisk(fi); used.bytes > maxSpace.Max+maxSpace.Max/4 {
+			return maxSpace
 		}
 		return nil
 	})
-	if err == nil && m.bytes > space.Max+space.Max/4 {
-		err = space
+	if err == nil && used.bytes > maxSpace.Max+maxSpace.Max/4 {
+		err = maxSpace
 	}
-	return m, err
+	return used, err
 }
 
 // endContainer ends container id, and logs the reason.
@@ -151,9 +158,9 @@ func (r requestLimit) endContainer(ctx context.Context, api watch.Engine, id str
 	}
 }
 
-// clearBelow removes the entries below the directories of requests, as far as possible. The directories
+// clearRequests removes the entries below the directories of requests, as far as possible. The directories
 // themselves are needed if the container is started again.
-func clearBelow(root *os.Root) {
+func clearRequests(root *os.Root) {
 	top, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
 		return
@@ -167,12 +174,4 @@ func clearBelow(root *os.Root) {
 			root.RemoveAll(e.Name())
 		}
 	}
-}
-
-// requestLimit limits the files that a container may put into its directories of requests.
-type requestLimit struct {
-	record *watch.Record
-	calls  *watch.Calls
-	killer *killer
-	log    *slog.Logger
 }

@@ -19,7 +19,7 @@ func freeSpace(path string) diskFree {
 	return diskFree{bytes: int64(st.Bfree) * int64(st.Bsize), files: int64(st.Ffree)}
 }
 
-// onDisk is how much a file takes, which a hole in it does not.
+// onDisk returns the disk space of a file, without its holes.
 func onDisk(fi fs.FileInfo) int64 {
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
 		return int64(st.Blocks) * 512

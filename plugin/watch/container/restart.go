@@ -11,12 +11,12 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// waitRestart returns when the container runs again and the session is set up for it, with the start time of
-// that run and a wait for its end. If the session has ended, it returns the reason.
+// waitRestart returns when the container runs again and the session is prepared for it. It returns the start time of
+// that run and a wait for its end, or the reason for the end of the session.
 func (m *Mode) waitRestart(ctx context.Context, api watch.Engine, id string) (began string, exit *exitWait, err error) {
 	for {
-		if err := settle(ctx, api, id); err != nil {
-			if err = m.s.Life.WaitKeptJobs(ctx, func(ctx context.Context) error { return settled(ctx, api, id) }, err); err != nil {
+		if err := waitFinalState(ctx, api, id); err != nil {
+			if err = m.s.Life.WaitKeptJobs(ctx, func(ctx context.Context) error { return currentState(ctx, api, id) }, err); err != nil {
 				return "", nil, err
 			}
 		}
@@ -31,14 +31,13 @@ func (m *Mode) waitRestart(ctx context.Context, api watch.Engine, id string) (be
 	}
 }
 
-// setUpAgain prepares the session for a container that was started again. The engine has mounted its
-// directories anew, and a directory may be replaced by now. setUpAgain returns the time of the container's
-// start, or "" if the engine has to be asked again.
+// setUpAgain prepares the session for a restarted container. The engine has mounted its directories again, which may
+// have been replaced. setUpAgain returns the time of the container's start, or "" if the caller must retry.
 func (m *Mode) setUpAgain(ctx context.Context, api watch.Engine, id string) (began string, err error) {
 	c, err := inspect(ctx, api, id)
 	switch {
 	case errdefs.IsNotFound(err):
-		return "", nil // settle reports which
+		return "", nil // waitFinalState returns the reason
 	case err != nil:
 		m.s.Log.Warn("look at the container", "error", err)
 		watch.Pause(ctx, watch.EnginePoll)
@@ -56,12 +55,12 @@ func (m *Mode) setUpAgain(ctx context.Context, api watch.Engine, id string) (beg
 	return c.State.StartedAt, nil
 }
 
-// checkStopped checks the mounts of a container that the engine is about to start again. It is early enough to prevent
-// that, if a mount has another source already.
+// checkStopped checks the mounts of a container that the engine is about to start again, in time to prevent the start
+// if the source of a mount has been replaced.
 func (m *Mode) checkStopped(ctx context.Context, api watch.Engine, id string) error {
 	c, err := inspect(ctx, api, id)
 	if err != nil || !c.State.Restarting {
-		return nil // setUpAgain checks the mounts that it gets
+		return nil // setUpAgain checks the mounts after the start
 	}
 	if err = m.mounts.refuse(c); !errors.As(err, new(exposedError)) {
 		return nil

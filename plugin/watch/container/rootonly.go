@@ -19,10 +19,10 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// attach copies programs into a container that the engine executes as root, whatever the container's own user
-// is. Only root can replace them if root owns each directory of their path.
+// attach copies programs into a container, which the engine executes as root, whatever the container's own user is.
+// Only root can replace them if root owns each directory of their path.
 
-// shimPath is each step of it.
+// shimPath lists the shim's path and each directory of it.
 var shimPath = []string{"/", path.Dir(state.Target), state.Target, state.Target + "/bin", state.Target + "/bin/hostexec"}
 
 // archives is the part of an engine's client that shows the owners of a container's files.
@@ -31,9 +31,9 @@ type archives interface {
 	CopyFromContainer(ctx context.Context, id, path string) (io.ReadCloser, container.PathStat, error)
 }
 
-// CheckShimOwner refuses an attached container, or a container to be attached, in which users other than root
-// could replace the shim. Missing directories can be created only by the owner of the directory above. The
-// check is repeated before each exec as root.
+// CheckShimOwner refuses an attached container, or one to attach to, in which users other than root could replace the
+// shim. A missing directory is no risk: only the owner of the directory above can create it. Call CheckShimOwner before
+// each exec as root.
 func CheckShimOwner(ctx context.Context, api archives, id string) error {
 	info, err := api.Info(ctx)
 	if err != nil {
@@ -65,10 +65,10 @@ func CheckShimOwner(ctx context.Context, api archives, id string) error {
 	return nil
 }
 
-// ReplaceableError names the part of the shim's path that not only root can change.
+// ReplaceableError names the part of the shim's path that other users than root can change.
 type ReplaceableError struct {
 	Path, Why string
-	NoDir     bool // something else has the place of a directory: a link, or a file
+	NoDir     bool // Path should be a directory, but is a link or a file
 }
 
 func (e *ReplaceableError) Error() string {
@@ -78,8 +78,8 @@ func (e *ReplaceableError) Error() string {
 	return fmt.Sprintf("%s in the container %s: others than root could have root execute another program there", e.Path, e.Why)
 }
 
-// headerOf returns the header of an archive of path p. Only an archive shows the owner of a file. The rest of
-// the archive is not read.
+// headerOf returns the first header of an archive of path p, because the API shows the owner of a file only in
+// archives.
 func headerOf(ctx context.Context, api archives, id, p string) (*tar.Header, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,15 +23,15 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// The session of a dev container exists before its container. The tool creates the container, and replaces it, at any
-// time. The watcher looks for a container with the session's label and share; calls wait until it has looked at the
-// container's mounts. Services of docker compose had such sessions, too, in earlier versions.
+// The session of a dev container exists before its container, which the tool may create and replace at any time. The
+// watcher searches for a container with the session's label and share. Calls wait until the container's mounts are
+// checked. In earlier versions, services of docker compose had such sessions, too.
 
-// containerTimeout is the time limit for a container that is expected: its image may have to be built.
+// containerTimeout is the time limit for the creation of a container, whose image may have to be built.
 const containerTimeout = time.Hour
 
-// followService serves the containers, one after another, until there is none and none is expected. It returns the
-// reason: ErrGone if nothing of the session is needed any more.
+// followService serves one container after another until no other is expected. It returns the reason for the session's
+// end.
 func (m *Mode) followService(ctx context.Context, link *watch.LauncherLink) error {
 	api, err := m.s.Engine()
 	if err != nil {
@@ -47,14 +46,14 @@ func (m *Mode) followService(ctx context.Context, link *watch.LauncherLink) erro
 		if err != nil {
 			return err
 		}
-		if err := m.admit(ctx, api, c, link); err != nil {
+		if err := m.setUpService(ctx, api, c, link); err != nil {
 			link.Fail(err)
 			return err
 		}
 		if err := m.followRun(ctx, api, c.ID, c.State.StartedAt); err != nil {
 			return err
 		}
-		if !watch.Pause(ctx, watch.Poll/4) { // as in follow
+		if !watch.Pause(ctx, watch.Poll/4) { // as in followRuns
 			return context.Cause(ctx)
 		}
 	}
@@ -63,24 +62,24 @@ func (m *Mode) followService(ctx context.Context, link *watch.LauncherLink) erro
 // nextContainer waits for a container that runs. It returns an error if none is expected.
 func (m *Mode) nextContainer(ctx context.Context, api watch.Engine) (c container.InspectResponse, err error) {
 	m.s.Life.Down.Store(true)
-	logged := ""
-	for over := time.Now().Add(restartDelay); ; {
+	lastLogged := ""
+	for deadline := time.Now().Add(restartDelay); ; {
 		c, stopped, err := m.findRunning(ctx, api)
 		switch {
-		case err != nil: // the engine is away: what it does with the containers comes after
-			over = time.Now().Add(restartDelay)
-			if text := err.Error(); text != logged && !errors.Is(err, errRestarting) {
-				logged = text
+		case err != nil: // the engine does not answer, and may start containers later
+			deadline = time.Now().Add(restartDelay)
+			if text := err.Error(); text != lastLogged && !errors.Is(err, errRestarting) {
+				lastLogged = text
 				m.s.Log.Warn("look for containers", "error", err)
 			}
 		case c.ContainerJSONBase != nil:
 			return c, nil
-		case !stopped || time.Now().After(over):
+		case !stopped || time.Now().After(deadline):
 			why := watch.ErrGone
 			if stopped {
 				why = watch.ErrOver
 			}
-			if why = m.s.Life.WaitKeptJobs(ctx, func(ctx context.Context) error { return settled(ctx, api, m.s.Record.Container) }, why); why != nil && m.ends() {
+			if why = m.s.Life.WaitKeptJobs(ctx, func(ctx context.Context) error { return currentState(ctx, api, m.s.Record.Container) }, why); why != nil && m.takeLease() {
 				return c, why
 			}
 		}
@@ -90,7 +89,7 @@ func (m *Mode) nextContainer(ctx context.Context, api watch.Engine) (c container
 	}
 }
 
-// findRunning finds a container that runs; of several, the first. stopped: there are only others, which may be started.
+// findRunning returns the first container that runs. stopped means that there are only stopped containers.
 func (m *Mode) findRunning(ctx context.Context, api watch.Engine) (found container.InspectResponse, stopped bool, err error) {
 	list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: serviceFilter(m.s.Record)})
 	if err != nil {
@@ -107,7 +106,7 @@ func (m *Mode) findRunning(ctx context.Context, api watch.Engine) (found contain
 		if ierr != nil {
 			return found, false, fmt.Errorf("look at container %.12s: %w", s.ID, ierr)
 		}
-		if !has(c, m.s.Record.Dir) {
+		if !mountsShare(c, m.s.Record.Dir) {
 			continue // created without the share
 		}
 		if runs(c) {
@@ -137,23 +136,23 @@ func serviceFilter(record *watch.Record) filters.Args {
 	return own
 }
 
-// has reports whether a container mounts the session's share. Its labels prove nothing, because an image may have them.
-func has(c container.InspectResponse, session string) bool {
+// mountsShare reports whether a container mounts the session's share. Labels prove nothing: an image may have them.
+func mountsShare(c container.InspectResponse, session string) bool {
 	share := state.ShareDir(session)
 	return slices.ContainsFunc(c.Mounts, func(m container.MountPoint) bool {
 		return path.Clean(m.Destination) == state.Target && mount.Resolved(m.Source) == share
 	})
 }
 
-// admit sets the session up for a container, and lets its calls in.
-func (m *Mode) admit(ctx context.Context, api watch.Engine, c container.InspectResponse, link *watch.LauncherLink) error {
+// setUpService prepares the session for a container, and admits the container's calls.
+func (m *Mode) setUpService(ctx context.Context, api watch.Engine, c container.InspectResponse, link *watch.LauncherLink) error {
 	if old := m.s.Record.Container; old != c.ID {
-		m.s.Record.Container, m.s.Record.ContainerName, m.s.Record.Image = c.ID, strings.TrimPrefix(c.Name, "/"), c.Config.Image
+		m.s.Record.Container, m.s.Record.ContainerName, m.s.Record.Image = c.ID, nameOf(c), c.Config.Image
 		if err := m.s.Record.Save(); err != nil {
 			return err
 		}
-		if old != "" && !startedBefore(c, m.left) {
-			m.replace(ctx)
+		if old != "" && !startedBefore(c, m.lastEnd) {
+			m.s.Life.NewTerm(ctx, watch.ErrGone)
 		}
 	}
 	m.s.Record.Killed = "" // saved with the warnings
@@ -169,7 +168,7 @@ func (m *Mode) admit(ctx context.Context, api watch.Engine, c container.InspectR
 		return err
 	}
 	m.updateWarnings(c, found)
-	m.came()
+	m.noteArrival()
 	list = append(list, m.s.Config.Supplied(m.s.Calls.Dirs())...)
 	link.Bound(append(list, unusedFlag(m.s.Calls.Dirs())...), where(m.s.Calls.Dirs()))
 	m.s.Life.Down.Store(false)
@@ -177,46 +176,41 @@ func (m *Mode) admit(ctx context.Context, api watch.Engine, c container.InspectR
 	return nil
 }
 
-// startedBefore reports whether a container was started before t: then it ran beside the one that ended at t.
+// startedBefore reports whether a container was started before t.
 func startedBefore(c container.InspectResponse, t time.Time) bool {
 	started, err := time.Parse(time.RFC3339Nano, c.State.StartedAt)
 	return err == nil && started.Before(t)
 }
 
-// replace ends the calls and jobs of the container that another one has replaced.
-func (m *Mode) replace(life context.Context) {
-	m.s.Life.NewTerm(life, watch.ErrGone)
-}
-
-// followRun serves a container until its run that began at the given time ends. Then calls wait again.
+// followRun serves a container until its run with the start time began ends. Then calls wait again.
 func (m *Mode) followRun(ctx context.Context, api watch.Engine, id, began string) error {
-	here, leave := context.WithCancelCause(ctx)
+	runCtx, cancel := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	// end with the container's run.
-	wg.Go(func() { m.transport.settle(here, api, id) })
-	wg.Go(func() { m.name.follow(here, api, id) })
+	wg.Go(func() { m.transport.choose(runCtx, api, id) })
+	wg.Go(func() { m.name.follow(runCtx, api, id) })
 	if m.s.Carriers.ByFiles {
-		wg.Go(func() { m.requests.watch(here, api, id) })
+		wg.Go(func() { m.requests.watch(runCtx, api, id) })
 	}
 	wg.Go(func() {
-		if err := m.followOthers(here, api); err != nil {
+		if err := m.followOthers(runCtx, api); err != nil {
 			m.admission.containerKnown.shut()
-			leave(err)
+			cancel(err)
 		}
 	})
-	err := wait(here, api, id, began, nil, m.s.Log)
+	err := wait(runCtx, api, id, began, nil, m.s.Log)
 	m.admission.containerKnown.shut()
-	m.left = time.Now()
-	leave(nil)
+	m.lastEnd = time.Now()
+	cancel(nil)
 	wg.Wait()
 	return err
 }
 
-// ends reports whether no container is expected. If so it takes the lease, so that nobody can expect one any more.
-func (m *Mode) ends() bool {
+// takeLease reports whether no container is expected. Then it takes the lease, so that no process announces one.
+func (m *Mode) takeLease() bool {
 	lease := flock.New(state.LeaseFile(m.s.Record.Dir))
 	if ok, err := lease.TryLock(); err != nil || !ok {
-		return err != nil // nobody can hold a lease that cannot be opened
+		return err != nil // a lease that cannot be opened is not held
 	}
 	if fi, err := os.Stat(lease.Path()); err == nil && time.Since(fi.ModTime()) < containerTimeout {
 		lease.Close()
@@ -226,8 +220,8 @@ func (m *Mode) ends() bool {
 	return true
 }
 
-// came notes that the expected container runs.
-func (m *Mode) came() {
+// noteArrival records that the expected container runs.
+func (m *Mode) noteArrival() {
 	if err := os.Chtimes(state.LeaseFile(m.s.Record.Dir), time.Time{}, time.Unix(0, 0)); err != nil {
 		m.s.Log.Warn("note that the container has come", "error", err)
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
@@ -16,21 +15,21 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// Several containers may mount the share of one dev container or service, each with other mounts. Each can call as soon
+// Several containers, with different mounts, may mount the share of one dev container or service. Each can call as soon
 // as it runs.
 
-// followOthers returns when ctx is done, or with an error when a container that mounts the share has a mount that is
-// refused. The engine reports each container before it starts.
+// followOthers checks each container that mounts the share, which the engine reports before its start. It returns an
+// error if a mount is refused, and nil when ctx is done.
 func (m *Mode) followOthers(ctx context.Context, api watch.Engine) error {
-	made := serviceFilter(m.s.Record)
-	made.Add("event", string(events.ActionCreate))
-	made.Add("event", string(events.ActionStart))
+	wanted := serviceFilter(m.s.Record)
+	wanted.Add("event", string(events.ActionCreate))
+	wanted.Add("event", string(events.ActionStart))
 	for wait := watch.EnginePoll; ; wait = min(2*wait, engineSilence) {
-		changes, failed := api.Events(ctx, events.ListOptions{Since: "0", Filters: made}) // as in keepName
+		changes, failed := api.Events(ctx, events.ListOptions{Since: "0", Filters: wanted}) // as in nameFollower.follow
 		if err := m.checkOthers(ctx, api); err != nil {
 			return err
 		}
-		for over := false; !over; {
+		for ended := false; !ended; {
 			select {
 			case <-changes:
 				if err := m.checkOthers(ctx, api); err != nil {
@@ -38,8 +37,8 @@ func (m *Mode) followOthers(ctx context.Context, api watch.Engine) error {
 				}
 				wait = watch.EnginePoll
 			case err := <-failed:
-				m.s.Log.Debug("hear of other containers", "error", err)
-				over = true
+				m.s.Log.Debug("receive events of other containers", "error", err)
+				ended = true
 			}
 		}
 		if !watch.Pause(ctx, wait) {
@@ -48,8 +47,8 @@ func (m *Mode) followOthers(ctx context.Context, api watch.Engine) error {
 	}
 }
 
-// checkOthers looks at the mounts of all these containers. Calls go on meanwhile, but wait while the mounts of one are
-// unknown. It returns nil when ctx is done.
+// checkOthers checks the mounts of all these containers. Calls wait only while the mounts of a container are unknown.
+// It returns nil when ctx is done.
 func (m *Mode) checkOthers(ctx context.Context, api watch.Engine) error {
 	err := m.checkAll(ctx, api)
 	var unseen unknownMountsError
@@ -71,7 +70,7 @@ func (m *Mode) checkOthers(ctx context.Context, api watch.Engine) error {
 
 // awaitMounts calls checkAll until the mounts of all containers are known.
 func (m *Mode) awaitMounts(ctx context.Context, api watch.Engine) error {
-	for said := ""; ; {
+	for lastLogged := ""; ; {
 		err := m.checkAll(ctx, api)
 		switch {
 		case ctx.Err() != nil:
@@ -82,8 +81,8 @@ func (m *Mode) awaitMounts(ctx context.Context, api watch.Engine) error {
 		case !errors.As(err, new(unknownMountsError)):
 			return err
 		}
-		if text := err.Error(); text != said {
-			said = text
+		if text := err.Error(); text != lastLogged {
+			lastLogged = text
 			m.s.Log.Warn("calls wait: look at other containers with the share", "error", err)
 		}
 		if !watch.Pause(ctx, watch.EnginePoll) {
@@ -92,7 +91,7 @@ func (m *Mode) awaitMounts(ctx context.Context, api watch.Engine) error {
 	}
 }
 
-// unknownMountsError says why the mounts of a container, or of all containers, are unknown.
+// unknownMountsError is the reason why the mounts of a container, or of all containers, are unknown.
 type unknownMountsError struct {
 	error
 	away bool // the engine does not answer, so it starts no container
@@ -109,7 +108,7 @@ func (m *Mode) checkAll(ctx context.Context, api watch.Engine) error {
 	var refused []error
 	for _, s := range list {
 		if s.State == container.StateExited || s.State == container.StateDead {
-			continue // looked at when it starts
+			continue // checked when it starts
 		}
 		c, err := inspect(ctx, api, s.ID)
 		if errdefs.IsNotFound(err) {
@@ -118,18 +117,18 @@ func (m *Mode) checkAll(ctx context.Context, api watch.Engine) error {
 		if err != nil {
 			return unknownMountsError{error: fmt.Errorf("look at container %.12s: %w", s.ID, err)}
 		}
-		if !has(c, m.s.Record.Dir) {
-			continue // made without us
+		if !mountsShare(c, m.s.Record.Dir) {
+			continue // created without the share
 		}
 		if err := m.mounts.refuse(c); err != nil {
-			err = fmt.Errorf("container %s: %w", strings.TrimPrefix(c.Name, "/"), err)
+			err = fmt.Errorf("container %s: %w", nameOf(c), err)
 			refused = append(refused, m.killer.killExposed(ctx, api, c, err))
 			continue
 		}
 		m.s.Calls.AddSupplied(m.mounts.addOther(c))
 		if c.ID != m.s.Record.Container {
 			for _, text := range warnings(c) {
-				others = append(others, fmt.Sprintf("container %s: %s", strings.TrimPrefix(c.Name, "/"), text))
+				others = append(others, fmt.Sprintf("container %s: %s", nameOf(c), text))
 			}
 		}
 	}

@@ -38,35 +38,36 @@ func (m *Mode) readContainer(ctx context.Context, link *watch.LauncherLink) (id 
 			made = []byte(rest)
 		case "container":
 			id, volume, _ := strings.Cut(rest, " ")
-			m.settleShare(volume)
+			m.setVolume(volume)
 			return id, made, nil
 		default:
-			m.sweepUnnamed(ctx, line == "abort")
+			m.removeUnnamed(ctx, line == "abort")
 			return "", nil, watch.ErrGone
 		}
 	}
 }
 
-// sweepUnnamed removes the containers of a run that ended without naming one; aborted: it had the time to remove its own.
-func (m *Mode) sweepUnnamed(ctx context.Context, aborted bool) {
-	patience := inFlight
+// removeUnnamed removes the containers of a run that ended without naming one. aborted means that run was not killed,
+// so it has already removed its container.
+func (m *Mode) removeUnnamed(ctx context.Context, aborted bool) {
+	timeout := pendingTimeout
 	if aborted {
-		patience = 2 * watch.Poll
+		timeout = 2 * watch.Poll
 	}
 	if api, err := m.s.Engine(); err == nil {
-		m.leftovers.sweep(ctx, api, patience)
+		m.leftovers.removeContainers(ctx, api, timeout)
 	}
 }
 
-// settleShare takes note that the container has a volume in place of the share: then the
+// setVolume takes note that the container has a volume in place of the share: then the
 // engine sees nothing of this host.
-func (m *Mode) settleShare(volume string) {
+func (m *Mode) setVolume(volume string) {
 	if volume == "" {
 		return
 	}
 	m.s.Record.Volume, m.s.Record.RemoteFiles = volume, true
 	if m.s.Carriers.Relay != nil {
-		m.s.Carriers.Relay.Nonce = "" // it contains none
+		m.s.Carriers.Relay.Nonce = "" // the volume contains no nonce
 	}
 }
 
@@ -74,7 +75,7 @@ func (m *Mode) settleShare(volume string) {
 // wait ends with the container's first run. It has the start time of that run, if there was one. made is the
 // engine's description of the container, or nil.
 func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []byte, link *watch.LauncherLink) (began string, exit *exitWait, err error) {
-	c, registered, err := m.firstLook(ctx, api, id, made)
+	c, registered, err := m.inspectFirst(ctx, api, id, made)
 	if err != nil {
 		link.Fail(err)
 		return "", nil, setUpFailed(errdefs.IsNotFound(err), err)
@@ -83,7 +84,7 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 	found := m.mounts.warnings(c)
 	list := append(slices.Clone(found), m.mounts.adapt(c)...)
 	if err := m.mounts.refuseNew(c); err != nil {
-		if m.s.Record.Container == c.ID { // not a container to attach to, which has no session yet
+		if m.s.Record.Container == c.ID { // a container to attach to has no session yet, and is not killed
 			err = m.killer.killExposed(ctx, api, c, err)
 		}
 		link.Fail(err)
@@ -105,28 +106,28 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 		list = append(list, m.s.Carriers.Unreachable)
 	}
 	if fresh && m.s.Record.StartedLater {
-		m.s.Life.Down.Store(true) // until it runs: admission
+		m.s.Life.Down.Store(true) // until admission finds that it runs
 	}
 	if !m.s.Record.RemoteFiles && !runs(c) {
 		m.admission.containerKnown.shut() // until the mounts of the engine are known
 	}
 	if exit = registered(); !fresh && !runs(c) {
 		exit.drop()
-		exit = nil // it is over already: the wait finds that
+		exit = nil // the run has ended, which wait finds
 	}
 	link.Bound(append(list, unusedFlag(m.s.Calls.Dirs())...), where(m.s.Calls.Dirs()))
 	return c.State.StartedAt, exit, nil
 }
 
-// firstLook inspects container id, and registers a wait for its exit. registered returns when the engine has
+// inspectFirst inspects container id, and registers a wait for its exit. registered returns when the engine has
 // registered the wait.
-func (m *Mode) firstLook(ctx context.Context, api watch.Engine, id string, made []byte) (c container.InspectResponse, registered func() *exitWait, err error) {
+func (m *Mode) inspectFirst(ctx context.Context, api watch.Engine, id string, made []byte) (c container.InspectResponse, registered func() *exitWait, err error) {
 	if made == nil {
 		exit := register(ctx, api, id)
 		c, err = inspect(ctx, api, id)
 		return c, func() *exitWait { return exit }, err
 	}
-	// The container does not run yet. The engine answers when run has copied something into it, which takes a while.
+	// The container does not run yet. While run copies files into it, the engine does not answer.
 	done := make(chan *exitWait, 1)
 	// ends with its request, or with ctx.
 	m.s.Go(func() { done <- register(ctx, api, id) })
@@ -149,7 +150,7 @@ func (m *Mode) setState(c container.InspectResponse) error {
 	if c.Config != nil && c.Config.WorkingDir != "" {
 		m.s.Calls.SetWorkdir(c.Config.WorkingDir)
 	}
-	dirs, err := table(c, defaultDir(m.s.Record.Session, m.s.Calls.Workdir()), !m.s.Record.RemoteFiles, m.mounts.others)
+	dirs, err := mountTable(c, defaultDir(m.s.Record.Session, m.s.Calls.Workdir()), !m.s.Record.RemoteFiles, m.mounts.others)
 	if err != nil {
 		return fmt.Errorf("hold the container's mounts: %w", err)
 	}
@@ -157,11 +158,11 @@ func (m *Mode) setState(c container.InspectResponse) error {
 	if runs(c) {
 		m.admission.noteLive(c)
 	}
-	m.s.Calls.Apply(strings.TrimPrefix(c.Name, "/"), dirs)
+	m.s.Calls.Apply(nameOf(c), dirs)
 	return nil
 }
 
-// pidsOf is how many processes a container may have; 0 is any number.
+// pidsOf returns the maximum number of processes of a container, or 0 without a limit.
 func pidsOf(c container.InspectResponse) int64 {
 	if c.ContainerJSONBase == nil || c.HostConfig == nil || c.HostConfig.PidsLimit == nil {
 		return 0

@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// socketSilence is how long a container may make no call after its start before the watcher tests whether
-	// sockets cross, if that is unknown.
+	// socketSilence is the time without a call after the container's start, after which the watcher tests whether
+	// sockets cross.
 	socketSilence = time.Second
-	// startTimeout is how long the start of the container is waited for.
+	// startTimeout is the time limit for the start of the container.
 	startTimeout = 10 * time.Second
 )
 
 var errSocketWorks = errors.New("the socket crosses into the container")
 
-// transport finds out how calls of a container reach this host, and keeps relays where that is how.
+// transport chooses the carrier of a container's calls, and keeps the relay running if it is the relay.
 type transport struct {
 	record   *watch.Record
 	carriers *watch.Carriers
@@ -31,11 +31,11 @@ type transport struct {
 	running  func(context.Context) bool // waits until the container is known to run
 }
 
-// settle finds out how calls of container id reach this host, and sees to the relay if
+// choose finds out how calls of container id reach this host, and sees to the relay if
 // that is how. It returns when there is nothing more to do about it, or ctx is done.
-func (t *transport) settle(ctx context.Context, api watch.Engine, id string) {
+func (t *transport) choose(ctx context.Context, api watch.Engine, id string) {
 	if t.record.Carrier == carrier.ByFiles {
-		t.forgetOther(ctx, api) // in place of a test whether the shim can be executed
+		t.forgetReplacedEngine(ctx, api) // in place of a test whether the shim can be executed
 	}
 	if t.record.Carrier == carrier.BySocket || t.record.Carrier == carrier.ByFiles || t.carriers.Relay == nil && t.record.Carrier != "auto" {
 		return
@@ -45,12 +45,12 @@ func (t *transport) settle(ctx context.Context, api watch.Engine, id string) {
 		return
 	}
 	if t.record.Store.Engine(t.record.Engine).Carrier != carrier.ByRelay {
-		begun, cancel := context.WithTimeout(ctx, startTimeout)
-		t.running(begun)
+		startCtx, cancel := context.WithTimeout(ctx, startTimeout)
+		t.running(startCtx)
 		cancel()
 	}
-	quiet := time.NewTimer(socketSilence)
-	defer quiet.Stop()
+	silence := time.NewTimer(socketSilence)
+	defer silence.Stop()
 	if t.record.Store.Engine(t.record.Engine).Carrier != carrier.ByRelay {
 		select {
 		case <-t.carriers.Connected:
@@ -58,20 +58,20 @@ func (t *transport) settle(ctx context.Context, api watch.Engine, id string) {
 			return
 		case <-ctx.Done():
 			return
-		case <-quiet.C:
+		case <-silence.C:
 		}
 	}
 	switch {
 	case t.carriers.Relay != nil:
 		t.keepRelay(ctx, api, id)
-	case t.forgetOther(ctx, api):
+	case t.forgetReplacedEngine(ctx, api):
 		t.carriers.Decide(carrier.BySocket, "it was proven, but with another engine at the same place: run again if calls fail")
 	}
 }
 
-// forgetOther deletes what is stored about another engine at the same place, and reports whether it did. The shim may
-// be of that one's architecture.
-func (t *transport) forgetOther(ctx context.Context, api watch.Engine) bool {
+// forgetReplacedEngine deletes the stored properties of the engine if another engine is now at the same address, and
+// reports whether it did. The shim may be for the architecture of the old engine.
+func (t *transport) forgetReplacedEngine(ctx context.Context, api watch.Engine) bool {
 	known := t.record.Store.Engine(t.record.Engine)
 	if known == (state.Engine{}) {
 		return false
@@ -81,7 +81,7 @@ func (t *transport) forgetOther(ctx context.Context, api watch.Engine) bool {
 		return false
 	}
 	t.log.Warn("another engine is at the same place: run again if calls fail")
-	t.note(state.Engine{})
+	t.store(state.Engine{})
 	return true
 }
 
@@ -93,19 +93,19 @@ func (t *transport) socketWorks(ctx context.Context, api watch.Engine) {
 	}
 }
 
-// noteEngine notes e of the engine, for sessions to come.
+// noteEngine stores e, with the engine's id and architecture, for later sessions.
 func (t *transport) noteEngine(ctx context.Context, api watch.Engine, e state.Engine) {
 	info, err := api.Info(ctx)
 	if err != nil {
 		return // the next session finds out again
 	}
 	e.ID, e.Arch = info.ID, info.Architecture
-	t.note(e)
+	t.store(e)
 }
 
-func (t *transport) note(e state.Engine) {
+func (t *transport) store(e state.Engine) {
 	if t.record.Engine == "" {
-		return // the session is older than this
+		return // an earlier version has created the session
 	}
 	if err := t.record.Store.NoteEngine(t.record.Engine, e); err != nil {
 		t.log.Warn("remember the engine", "error", err)

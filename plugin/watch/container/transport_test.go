@@ -49,7 +49,7 @@ func TestSocketSilence(t *testing.T) {
 				time.AfterFunc(tt.start, known.open)
 				tr := transport{record: record, carriers: &watch.Carriers{Connected: make(chan struct{})}, running: known.pass}
 				api, began := &namedEngine{}, time.Now()
-				tr.settle(t.Context(), api, "id")
+				tr.choose(t.Context(), api, "id")
 				if got := api.asked.Sub(began); got != tt.want {
 					t.Errorf("the engine was asked after %v, want %v", got, tt.want)
 				}
@@ -76,9 +76,9 @@ func TestForgetOther(t *testing.T) {
 		record := watch.NewRecord(store, state.Session{Carrier: tt.by, Engine: at}, slog.New(slog.DiscardHandler))
 		tr := transport{record: record, carriers: &watch.Carriers{}, log: slog.New(slog.DiscardHandler)}
 		if tt.by == carrier.ByFiles {
-			tr.settle(t.Context(), &namedEngine{}, "id")
+			tr.choose(t.Context(), &namedEngine{}, "id")
 		} else {
-			tr.forgetOther(t.Context(), &namedEngine{})
+			tr.forgetReplacedEngine(t.Context(), &namedEngine{})
 		}
 		if got := store.Engine(at) == (state.Engine{}); got != tt.forgotten {
 			t.Errorf("%s: forgotten is %v, want %v", tt.name, got, tt.forgotten)

@@ -6,30 +6,28 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/mount"
-	"github.com/docker/docker/api/types/volume"
 
-	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
-	"github.com/docker-hostexec/hostexec/plugin/state"
 	shows "github.com/docker-hostexec/hostexec/plugin/volume"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
 const (
-	// restartDelay is how long a stopped container's session waits for a restart.
+	// restartDelay is the time for which a stopped container's session waits for a restart.
 	restartDelay = 10 * time.Second
-	// inFlight is how long a creation or start that run asked for may still take
-	// effect after run was killed.
-	inFlight = 3 * time.Second
+	// pendingTimeout is the time limit for the engine to complete requests of a run that was killed.
+	pendingTimeout = 3 * time.Second
 )
 
-// inspect inspects container id. Volumes that show files of this host are replaced by these files in its
-// mounts.
+// nameOf returns the name of a container.
+func nameOf(c container.InspectResponse) string { return strings.TrimPrefix(c.Name, "/") }
+
+// inspect inspects container id. In its mounts, volumes that show files of this host are replaced by these files.
 func inspect(ctx context.Context, api watch.Engine, id string) (container.InspectResponse, error) {
 	c, err := api.ContainerInspect(ctx, id)
 	if err == nil {
@@ -45,7 +43,7 @@ func showHostFiles(ctx context.Context, api watch.Engine, c *container.InspectRe
 			continue
 		}
 		v, err := api.VolumeInspect(ctx, m.Name)
-		if errdefs.IsNotFound(err) { // it went with the container
+		if errdefs.IsNotFound(err) { // removed with the container
 			continue
 		}
 		if err != nil {
@@ -58,8 +56,8 @@ func showHostFiles(ctx context.Context, api watch.Engine, c *container.InspectRe
 	return nil
 }
 
-// wait returns when the run of container id that began at that time has ended, or ctx is done. It continues
-// after restarts of the engine. exit is a wait that was registered before that run was inspected, or nil.
+// wait returns when the run of container id with the start time began has ended, or ctx is done. It continues after
+// restarts of the engine. exit is a wait that was registered before that run was inspected, or nil.
 func wait(ctx context.Context, api watch.Engine, id, began string, exit *exitWait, log *slog.Logger) error {
 	for {
 		var err error
@@ -95,16 +93,15 @@ type exitWait struct {
 	drop context.CancelFunc
 }
 
-// register registers a wait for the next exit of container id. The engine has registered it when register
-// returns. So no later exit is missed.
+// register registers a wait for the next exit of container id at the engine, so that no later exit is missed.
 func register(ctx context.Context, api watch.Engine, id string) *exitWait {
 	ctx, drop := context.WithCancel(ctx)
 	done, err := api.ContainerWait(ctx, id, container.WaitConditionNextExit)
 	return &exitWait{done, err, drop}
 }
 
-// stillRuns returns nil if the run of container id that began at that time continues or has not begun, ErrOver
-// if it has ended, or the error of the engine.
+// stillRuns returns nil if the run of container id with the start time began continues or has not begun, ErrOver if it
+// has ended, or the error of the engine.
 func stillRuns(ctx context.Context, api watch.Engine, id, began string) error {
 	c, err := api.ContainerInspect(ctx, id)
 	if err == nil && (!runs(c) && c.State.Status != container.StateCreated || c.State.StartedAt != began) {
@@ -113,24 +110,23 @@ func stillRuns(ctx context.Context, api watch.Engine, id, began string) error {
 	return err
 }
 
-// runs reports whether c has a process. The engine reports a container that waits for a restart as running,
-// too.
+// runs reports whether c has a process. The engine also reports a container that waits for a restart as running.
 func runs(c container.InspectResponse) bool { return c.State.Running && !c.State.Restarting }
 
-// settle waits until the state of a container that does not run is final: nil when it runs again, ErrGone, or
-// ErrOver.
-func settle(ctx context.Context, api watch.Engine, id string) error {
-	over := time.Now().Add(restartDelay)
+// waitFinalState returns nil when a stopped container runs again, ErrGone when it is removed, and ErrOver when it has
+// not been restarted in time.
+func waitFinalState(ctx context.Context, api watch.Engine, id string) error {
+	deadline := time.Now().Add(restartDelay)
 	for {
 		wait := watch.Poll
-		switch err := settled(ctx, api, id); {
+		switch err := currentState(ctx, api, id); {
 		case err == nil, errors.Is(err, watch.ErrGone):
 			return err
 		case errors.Is(err, errRestarting):
-			over = time.Now().Add(restartDelay)
-		case !errors.Is(err, watch.ErrOver): // the engine does not answer: it handles the container when it is back
-			over, wait = time.Now().Add(restartDelay), watch.EnginePoll
-		case time.Now().After(over):
+			deadline = time.Now().Add(restartDelay)
+		case !errors.Is(err, watch.ErrOver): // the engine does not answer, and may restart the container later
+			deadline, wait = time.Now().Add(restartDelay), watch.EnginePoll
+		case time.Now().After(deadline):
 			return watch.ErrOver
 		}
 		if !watch.Pause(ctx, wait) {
@@ -141,9 +137,9 @@ func settle(ctx context.Context, api watch.Engine, id string) error {
 
 var errRestarting = errors.New("the container is being restarted")
 
-// settled returns the state of a container: nil if it runs, ErrGone, ErrOver if it does not run, errRestarting,
+// currentState returns the state of a container: nil if it runs, ErrGone, ErrOver if it does not run, errRestarting,
 // or the error of the engine.
-func settled(ctx context.Context, api watch.Engine, id string) error {
+func currentState(ctx context.Context, api watch.Engine, id string) error {
 	c, err := api.ContainerInspect(ctx, id)
 	switch {
 	case errdefs.IsNotFound(err):
@@ -156,98 +152,4 @@ func settled(ctx context.Context, api watch.Engine, id string) error {
 		return nil
 	}
 	return watch.ErrOver
-}
-
-// sweep removes the containers that run asked for before it was killed. One may still be
-// in the making, so it keeps looking for a while.
-func (l leftovers) sweep(ctx context.Context, api watch.Engine, patience time.Duration) {
-	mine := filters.NewArgs(filters.Arg("label", state.Label+"="+l.record.ID))
-	for over := time.Now().Add(patience); ; {
-		list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: mine})
-		if err != nil {
-			l.log.Warn("look for leftovers", "error", err)
-		}
-		for _, c := range list {
-			l.remove(ctx, api, c.ID)
-		}
-		if time.Now().After(over) || !watch.Pause(ctx, watch.Poll) {
-			if l.record.Relay {
-				l.sweepVolumes(api)
-			}
-			return
-		}
-	}
-}
-
-// sweepVolumes removes the volumes that hold the session's share. The session's end must not
-// end this.
-func (l leftovers) sweepVolumes(api watch.Engine) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	mine := filters.NewArgs(filters.Arg("label", state.Label+"="+l.record.ID))
-	list, err := api.VolumeList(ctx, volume.ListOptions{Filters: mine})
-	for _, v := range list.Volumes {
-		err = errors.Join(err, api.VolumeRemove(ctx, v.Name, false))
-	}
-	if err != nil {
-		l.log.Warn("remove the volume", "error", err)
-	}
-}
-
-// removeUnstarted removes container id if run was killed between its creation and its start.
-func (l leftovers) removeUnstarted(ctx context.Context, api watch.Engine, id string) error {
-	for over := time.Now().Add(inFlight); ; {
-		c, err := api.ContainerInspect(ctx, id)
-		switch {
-		case errdefs.IsNotFound(err):
-			return watch.ErrGone
-		case err == nil && c.State.Status != container.StateCreated:
-			return nil
-		case time.Now().After(over):
-			l.remove(ctx, api, id)
-			return watch.ErrGone
-		}
-		if !watch.Pause(ctx, watch.Poll) {
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// abandoned ends the container of an agent whose caller was killed. It returns the objects that are left.
-func (l leftovers) abandoned(ctx context.Context, api watch.Engine, id string) error {
-	seconds := int(watch.AgentGrace / time.Second)
-	if err := api.ContainerStop(ctx, id, container.StopOptions{Timeout: &seconds}); err != nil && !errdefs.IsNotFound(err) {
-		l.log.Warn("stop the agent's container", "error", err)
-	}
-	c, err := api.ContainerInspect(ctx, id)
-	if err == nil && (!l.record.Agent.Keep || c.State.Status == container.StateCreated) {
-		l.remove(ctx, api, id)
-	}
-	return l.leftOf(ctx, api, id)
-}
-
-// leftOf distinguishes a container that was removed from one that has only ended. A removal by another client
-// may be in progress.
-func (l leftovers) leftOf(ctx context.Context, api watch.Engine, id string) error {
-	for over := time.Now().Add(inFlight); ; {
-		_, err := api.ContainerInspect(ctx, id)
-		switch {
-		case errdefs.IsNotFound(err):
-			return watch.ErrGone
-		case l.record.Agent.Keep || time.Now().After(over) || !watch.Pause(ctx, watch.Poll):
-			return watch.ErrOver
-		}
-	}
-}
-
-func (l leftovers) remove(ctx context.Context, api watch.Engine, id string) {
-	if err := callcontainer.Remove(ctx, api, id); err != nil {
-		l.log.Warn("remove leftover", "container", id, "error", errors.Unwrap(err))
-	}
-}
-
-// leftovers ends and removes the objects that a killed run has left at the engine.
-type leftovers struct {
-	record *watch.Record
-	log    *slog.Logger
 }

@@ -7,11 +7,10 @@ import (
 	"sync"
 )
 
-// waitGate keeps calls waiting while it is not known which container they come from. Its zero
-// value is open.
+// waitGate delays calls while it is shut. Its zero value is open.
 type waitGate struct {
 	mu     sync.Mutex    // guards the field below
-	opened chan struct{} // closed when it is opened; nil while it is open
+	opened chan struct{} // open closes it; nil while the gate is open
 }
 
 func (g *waitGate) shut() {
@@ -31,7 +30,7 @@ func (g *waitGate) open() {
 	}
 }
 
-// pass returns when the gate is open; it reports false when ctx was done first.
+// pass returns when the gate is open. It returns false if ctx is done first.
 func (g *waitGate) pass(ctx context.Context) bool {
 	g.mu.Lock()
 	opened := g.opened

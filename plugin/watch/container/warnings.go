@@ -26,12 +26,12 @@ func (mc *mountCheck) warnings(c container.InspectResponse) []string {
 	if mc.record.RemoteFiles {
 		return list
 	}
-	look := sync.OnceValues(mc.viewProtected) // as in refuse
+	view := sync.OnceValues(mc.viewProtected) // few containers need it
 	for _, m := range c.Mounts {
 		if m.Type != apimount.TypeBind || !m.RW || m.Source == "" {
 			continue
 		}
-		l, err := look()
+		l, err := view()
 		if err != nil {
 			return append(list, err.Error())
 		}
@@ -70,7 +70,7 @@ func isolationWarnings(h *container.HostConfig, mounts []container.MountPoint) (
 		}
 	}
 	for _, name := range h.CapAdd {
-		if what, ok := dangerous[strings.TrimPrefix(strings.ToUpper(name), "CAP_")]; ok {
+		if what, ok := dangerousCapabilities[strings.TrimPrefix(strings.ToUpper(name), "CAP_")]; ok {
 			list = append(list, fmt.Sprintf("the container has the capability %s: it can %s", strings.ToUpper(name), what))
 		}
 	}
@@ -87,9 +87,9 @@ func mountWarnings(mounts []container.MountPoint) (list []string) {
 		case m.Type == apimount.TypeVolume:
 		case callcontainer.EngineIn(m.Source):
 			list = append(list, "the container has the engine's socket: it can start any other container, and so take over this host")
-		case mount.ShownIn(m.Source, managers()...):
+		case mount.OverlapsAny(m.Source, loginSockets()...):
 			list = append(list, fmt.Sprintf("the container has sockets of your login session, in %s: by these it can start programs as you", m.Source))
-		case typesIn(m.Source):
+		case hasXSocket(m.Source):
 			list = append(list, fmt.Sprintf("the container has the X server's socket, in %s: it can type into your windows, and so answer its own requests", m.Source))
 		}
 		if p := m.Propagation; p == apimount.PropagationShared || p == apimount.PropagationRShared {
@@ -99,8 +99,8 @@ func mountWarnings(mounts []container.MountPoint) (list []string) {
 	return list
 }
 
-// dangerous are capabilities with which a container can take over the host, with a description of each.
-var dangerous = map[string]string{
+// dangerousCapabilities are capabilities with which a container can take over the host, with a description of each.
+var dangerousCapabilities = map[string]string{
 	"ALL":             "take over this host",
 	"SYS_ADMIN":       "mount what it likes, and so take over this host",
 	"SYS_MODULE":      "load code into this host's kernel",
@@ -109,17 +109,17 @@ var dangerous = map[string]string{
 	"DAC_READ_SEARCH": "open files of this host by their numbers",
 }
 
-// xServers is the directory of the sockets of X servers. A client of an X server can send keys to any window.
+// xServers is the directory of X servers' sockets. A client of an X server can send keys to any window.
 const xServers = "/tmp/.X11-unix"
 
-// typesIn reports whether source has the socket of an X server, and not only the place for one.
-func typesIn(source string) bool {
+// hasXSocket reports whether source contains the socket of an X server, and not only a directory for it.
+func hasXSocket(source string) bool {
 	_, err := os.Stat(xServers)
-	return mount.ShownIn(source, xServers) && (err == nil || names.Within(mount.Resolved(source), xServers))
+	return mount.OverlapsAny(source, xServers) && (err == nil || names.Within(mount.Resolved(source), xServers))
 }
 
-// managers are the session bus and the systemd of the user's login session.
-func managers() []string {
+// loginSockets returns the paths of the session bus and of systemd in the user's login session.
+func loginSockets() []string {
 	dir := os.Getenv("XDG_RUNTIME_DIR")
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join("/run/user", strconv.Itoa(os.Getuid()))

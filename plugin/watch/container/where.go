@@ -12,9 +12,9 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// defaultDir is the directory where commands run if no directory of this host is mounted at workdir or
-// elsewhere. The directory where run was typed stands only for the container's working directory: a program
-// that cleans up another directory must not clean up this one. --workdir-host overrides it.
+// defaultDir returns the directory where commands run if the container mounts no directory of this host. The directory
+// where run was typed stands only for the container's working directory: a program that cleans up another directory
+// must not clean up this one. --workdir-host overrides it.
 func defaultDir(rec state.Session, workdir string) mount.Default {
 	if rec.WorkdirHost != "" {
 		return mount.Default{Source: rec.WorkdirHost, Target: workdir, All: true}
@@ -30,7 +30,7 @@ func unusedFlag(t *mount.Table) []string {
 	return []string{"--workdir-host " + names.Quoted(t.Unused()) + " has no effect, because directories of this host are mounted: commands run in these"}
 }
 
-// where returns the directories of this host in which commands run, as text for people.
+// where describes the directories of this host in which commands run.
 func where(t *mount.Table) string {
 	switch d := t.Default(); {
 	case d.All:

@@ -44,7 +44,7 @@ func TestWhere(t *testing.T) {
 		{"a mount of another host's engine", state.Session{InvokedIn: app, RemoteFiles: true}, []container.MountPoint{bind(app, "/w")}, "/w", "commands run in " + app + ", and only if the container calls them in /w: --workdir-host DIR allows all directories"},
 	} {
 		c := container.InspectResponse{ContainerJSONBase: &container.ContainerJSONBase{}, Mounts: tt.mounts}
-		dirs, err := table(c, defaultDir(tt.rec, tt.workdir), !tt.rec.RemoteFiles, nil)
+		dirs, err := mountTable(c, defaultDir(tt.rec, tt.workdir), !tt.rec.RemoteFiles, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,39 +16,39 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// A directory of this host's PATH may be in a mount: then the container controls its programs, and the files
-// there that variables name. Commands run without these directories and variables.
+// A container controls the directories of PATH that are in its mounts, and the files there that variables name.
+// Commands run without these directories and variables.
 
-// sources returns the paths of this host that c shows. Mounts below a read-only one are writable.
+// sources returns the paths of this host that c mounts. Mounts below a read-only mount are writable.
 func (mc *mountCheck) sources(c container.InspectResponse) (list []mount.Point) {
 	if mc.record.RemoteFiles {
 		return nil
 	}
 	for _, m := range c.Mounts {
 		if m.Source != "" && !names.Within(m.Destination, state.Target) {
-			list = append(list, mount.Point{Source: m.Source, ReadOnly: !m.RW, Alone: !recursive(c, m.Destination)})
+			list = append(list, mount.Point{Source: m.Source, ReadOnly: !m.RW, NonRecursive: !recursive(c, m.Destination)})
 		}
 	}
 	return list
 }
 
-// owner returns the places that c, and other containers of this session, can write. It holds no directory open.
+// owner returns the places that c and other containers of this session can write, without open directories.
 func (mc *mountCheck) owner(c container.InspectResponse) *mount.Table {
 	t, _ := mount.NewTable(slices.Concat(mc.sources(c), mc.others), mount.Default{}) // it fails only for a Default with a directory
 	return t
 }
 
-// adapt replaces commands in parts of PATH that c, or the container of another session, supplies, by those of
-// the remaining PATH. It returns warnings for a person.
+// adapt replaces each program in a directory of PATH that c, or the container of another session, can write by one in
+// the rest of PATH. It returns warnings for a person.
 func (mc *mountCheck) adapt(c container.InspectResponse) (notes []string) {
 	owner := mc.owner(c)
 	mc.sessions.AddTo(owner)
 	return mc.record.Adapt(owner, mc.config.Environ)
 }
 
-// dependable refuses a container that could write a dependency of one of the kept files: through another mount
-// of the same directory, the interpreter of a script, or a library.
-func (mc *mountCheck) dependable(c container.InspectResponse, all []watch.ProtectedFile) error {
+// refuseDependencies refuses a container that could write a protected file through another mount of its directory, or
+// write a dependency of a protected file: the interpreter of a script, or a library.
+func (mc *mountCheck) refuseDependencies(c container.InspectResponse, all []watch.ProtectedFile) error {
 	owner := mc.owner(c)
 	path, _ := executor.Path(osenv.Get(mc.config.Environ, "PATH"), owner)
 	for _, k := range all {
@@ -56,7 +56,7 @@ func (mc *mountCheck) dependable(c container.InspectResponse, all []watch.Protec
 		switch {
 		case !ok || k.OnMount != watch.RefuseWritable:
 		case at == k.Path:
-			return fmt.Errorf("the container could change %s, which %s: mount what it is in read-only, or %s", at, k.Does, k.Instead)
+			return fmt.Errorf("the container could change %s, which %s: mount its directory read-only, or %s", at, k.Does, k.Instead)
 		default:
 			return fmt.Errorf("the container could change %s, which is code of %s, which %s: mount it read-only, or %s", at, k.Path, k.Does, k.Instead)
 		}

@@ -12,10 +12,10 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// Whoever can put a file into a directory of requests runs commands as its owner. So the
-// directories are the owner's alone, unless the person has opened them with --any-user.
+// A user who can create a file in a directory of requests can run commands as its owner. So only the owner can use the
+// directories, unless a person has opened them with --any-user.
 
-// makeDir creates and holds the directory rest of requests, and checks who can use it.
+// makeDir creates and opens the directory of requests at rest, and checks which users can use it.
 func (d *requestDirs) makeDir(rest string) (*dir.SharedDir, error) {
 	p := d.record.Proxy
 	access := dir.ForOwner
@@ -30,13 +30,13 @@ func (d *requestDirs) makeDir(rest string) (*dir.SharedDir, error) {
 		d.note(openNotes(made.Steps())...)
 		return made, nil
 	}
-	if err := private(made.Steps(), os.Geteuid()); err != nil {
+	if err := refuseShared(made.Steps(), os.Geteuid()); err != nil {
 		return nil, errors.Join(err, made.Close())
 	}
 	return made, nil
 }
 
-// requesters returns whose requests are served: nil is everybody's.
+// requesters reports whether the requests of a user are served. It is nil if those of every user are.
 func (d *requestDirs) requesters() func(uid int) bool {
 	if d.record.Proxy.AnyUser {
 		return nil
@@ -45,14 +45,14 @@ func (d *requestDirs) requesters() func(uid int) bool {
 	return func(uid int) bool { return uid == own || uid == 0 }
 }
 
-// noted returns the notes for the person, such as stale PID files.
-func (d *requestDirs) noted() []string {
+// allNotes returns the notes for a person, for example about stale PID files.
+func (d *requestDirs) allNotes() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.notes)
 }
 
-// note adds a note for the person, once.
+// note adds notes for a person that do not exist yet.
 func (d *requestDirs) note(notes ...string) {
 	for _, n := range notes {
 		if !slices.Contains(d.notes, n) {
@@ -61,15 +61,15 @@ func (d *requestDirs) note(notes ...string) {
 	}
 }
 
-// private refuses directories that other users than uid can put requests into, or replace. The
-// bits of the group stand for entries of an access control list, too (acl(5)).
-func private(steps []dir.Step, uid int) error {
+// refuseShared refuses directories in which other users than uid can create requests, or that they can replace. The
+// group's permissions also stand for an access control list (acl(5)).
+func refuseShared(steps []dir.Step, uid int) error {
 	for i, s := range steps {
 		last, perm := i == len(steps)-1, s.Mode.Perm()
 		sticky := s.Mode&os.ModeSticky != 0
 		open := "hint: chmod 700 " + s.Path + ", or open it to all of them with --any-user"
 		switch {
-		case last && sticky && perm&0o022 != 0: // as /tmp is, which has to stay as it is
+		case last && sticky && perm&0o022 != 0: // /tmp, for example, whose mode must not change
 			return fmt.Errorf("requests in %s: other users can use it (mode %04o), and would run commands as you\nhint: use a directory of your own, such as --dir %s",
 				s.Path, 0o1000|perm, filepath.Join(s.Path, "requests"))
 		case s.UID != uid && (last || s.UID != 0):
@@ -99,9 +99,9 @@ func openNotes(steps []dir.Step) []string {
 	return notes
 }
 
-// replaceable warns where every user can put another directory in the place of base, or one
-// above it: containers would then call somebody else's proxy.
-func replaceable(base string) []string {
+// replaceableWarnings warns if every user can replace base, or a directory above it: containers would then call another
+// user's proxy.
+func replaceableWarnings(base string) []string {
 	for at := base; ; at = filepath.Dir(at) {
 		fi, err := os.Stat(at)
 		if err == nil && fi.Mode().Perm()&0o002 != 0 && fi.Mode()&os.ModeSticky == 0 {

@@ -41,7 +41,7 @@ func TestPrivateDirectories(t *testing.T) {
 		{"a parent of somebody else's", dir.Step{UID: other, Mode: 0o755}, dir.Step{UID: me, Mode: 0o700}, "requests in /p: it belongs to uid 65534", "chown 1000 /p"},
 	} {
 		tt.parent.Path, tt.box.Path = "/p", "/p/x"
-		err := private([]dir.Step{tt.parent, tt.box}, me)
+		err := refuseShared([]dir.Step{tt.parent, tt.box}, me)
 		if (err == nil) != (tt.says == "") || err != nil && !(strings.Contains(err.Error(), tt.says) && strings.Contains(err.Error(), "\nhint: "+tt.hint)) {
 			t.Errorf("%s: %v, want %q and the hint %q", tt.name, err, tt.says, tt.hint)
 		}
@@ -70,7 +70,7 @@ func TestReplaceable(t *testing.T) {
 		if err := os.Chmod(filepath.Join(base, "open"), mode); err != nil {
 			t.Fatal(err)
 		}
-		if got := replaceable(at); (len(got) > 0) != want || want && !strings.Contains(got[0], "chmod o-w "+filepath.Join(base, "open")) {
+		if got := replaceableWarnings(at); (len(got) > 0) != want || want && !strings.Contains(got[0], "chmod o-w "+filepath.Join(base, "open")) {
 			t.Errorf("below mode %v: %q, want a warning: %v", mode, got, want)
 		}
 	}

@@ -23,7 +23,7 @@ func (d *requestDirs) open() (places []files.RequestDir, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.record.Proxy.AnyUser {
-		d.note(replaceable(d.record.Proxy.Base)...)
+		d.note(replaceableWarnings(d.record.Proxy.Base)...)
 	}
 	size := 1
 	if d.record.Proxy.Flat {
@@ -39,32 +39,32 @@ func (d *requestDirs) open() (places []files.RequestDir, err error) {
 	return places, nil
 }
 
-// openLocked makes the directory of requests for commands, and takes its locks.
+// openLocked creates the directory of requests for commands, and takes its locks.
 func (d *requestDirs) openLocked(commands []string) (p files.RequestDir, err error) {
 	_, rest := d.record.Proxy.Dir(commands[0])
-	box, err := d.makeDir(rest)
+	requests, err := d.makeDir(rest)
 	if err != nil {
 		return p, err
 	}
-	d.ignore()
-	key, err := box.Key()
+	d.writeGitignore()
+	key, err := requests.Key()
 	for _, name := range commands {
 		if err == nil {
-			err = d.lock(box, key, name)
+			err = d.lock(requests, key, name)
 		}
 	}
 	if err != nil {
-		return p, errors.Join(err, box.Close())
+		return p, errors.Join(err, requests.Close())
 	}
-	p = files.RequestDir{Dir: box, Commands: commands, Cwd: func() string { return d.record.InvokedIn }, Allows: d.requesters()}
+	p = files.RequestDir{Dir: requests, Commands: commands, Cwd: func() string { return d.record.InvokedIn }, Allows: d.requesters()}
 	p.Renew = func() (files.RequestDir, error) { return d.renew(commands) }
 	p.Repair = func() error { return d.repair(commands) }
 	if d.record.Proxy.Flat {
-		mine := map[string]bool{}
+		own := map[string]bool{}
 		for _, name := range commands {
-			mine[name] = true
+			own[name] = true
 		}
-		p.Others = func() []string { return d.record.Store.Proxies().Served(key, mine) }
+		p.Others = func() []string { return d.record.Store.Proxies().Served(key, own) }
 	}
 	return p, nil
 }
@@ -77,10 +77,10 @@ func (d *requestDirs) renew(commands []string) (files.RequestDir, error) {
 	if d.dirs == nil {
 		return files.RequestDir{}, watch.ErrGone
 	}
-	if !d.base.Named() {
+	if !d.base.InPlace() {
 		return files.RequestDir{}, fmt.Errorf("%s was moved or replaced: start docker hostexec proxy again", d.record.Proxy.Base)
 	}
-	defer func(notes []string) { d.notes = notes }(d.notes) // no client uses them any more
+	defer func(notes []string) { d.notes = notes }(d.notes) // nobody reads new notes after the start
 	p, err := d.openLocked(commands)
 	if err != nil {
 		return p, err
@@ -91,22 +91,22 @@ func (d *requestDirs) renew(commands []string) (files.RequestDir, error) {
 	return p, nil
 }
 
-// repair publishes those of commands whose client or PID file is missing, and puts back .gitignore.
+// repair writes missing clients and PID files of commands, and .gitignore.
 func (d *requestDirs) repair(commands []string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.dirs == nil {
 		return nil // the session ends
 	}
-	if !d.dirs[commands[0]].Named() {
-		return nil // renew makes it again
+	if !d.dirs[commands[0]].InPlace() {
+		return nil // renew creates it again
 	}
-	d.ignore()
+	d.writeGitignore()
 	var missing []string
 	for _, name := range commands {
-		box := d.dirs[name]
-		_, client := box.Stat(name)
-		_, pid := box.Stat(name + pidSuffix)
+		requests := d.dirs[name]
+		_, client := requests.Stat(name)
+		_, pid := requests.Stat(name + pidSuffix)
 		if errors.Is(client, fs.ErrNotExist) || errors.Is(pid, fs.ErrNotExist) {
 			missing = append(missing, name)
 		}
@@ -117,19 +117,19 @@ func (d *requestDirs) repair(commands []string) error {
 	return d.publishLocked(missing)
 }
 
-// ignore has git ignore the directory .hostexec, so that git clean -fd leaves it alone. Calls
-// need no such file, so a failure ends nothing.
-func (d *requestDirs) ignore() {
+// writeGitignore makes git ignore the directory .hostexec, so that git clean -fd keeps it. Calls need no such file, so
+// a failure is only logged.
+func (d *requestDirs) writeGitignore() {
 	if d.record.Proxy.Flat {
 		return // the person has named a directory
 	}
 	first, _, _ := strings.Cut(d.record.Proxy.RelativePath, string(filepath.Separator))
-	box, err := d.base.Open(first)
+	top, err := d.base.Open(first)
 	if err == nil {
-		defer box.Close()
+		defer top.Close()
 		const name = ".gitignore"
-		if _, serr := box.Stat(name); errors.Is(serr, fs.ErrNotExist) {
-			err = box.Put(name, []byte("*\n"), 0o644)
+		if _, serr := top.Stat(name); errors.Is(serr, fs.ErrNotExist) {
+			err = top.Put(name, []byte("*\n"), 0o644)
 		}
 	}
 	if err != nil {
@@ -137,8 +137,8 @@ func (d *requestDirs) ignore() {
 	}
 }
 
-// lock takes the lock of name in box.
-func (d *requestDirs) lock(box *dir.SharedDir, key, name string) error {
+// lock takes the lock of name in requests.
+func (d *requestDirs) lock(requests *dir.SharedDir, key, name string) error {
 	if old := d.locks[name]; old != nil { // of a directory that was deleted
 		delete(d.locks, name)
 		if err := old.Close(); err != nil {
@@ -149,17 +149,16 @@ func (d *requestDirs) lock(box *dir.SharedDir, key, name string) error {
 	if err != nil {
 		return err
 	}
-	d.locks[name], d.dirs[name] = l, box
-	if err := d.checkPID(l, box, name); err != nil {
+	d.locks[name], d.dirs[name] = l, requests
+	if err := d.checkPID(l, requests, name); err != nil {
 		return err
 	}
 	return l.WritePID()
 }
 
-// checkPID reads the PID file that another process left in box. It fails if that process still serves
-// name.
-func (d *requestDirs) checkPID(l *state.ProxyLock, box *dir.SharedDir, name string) error {
-	text, _, err := box.Read(name+pidSuffix, 32)
+// checkPID reads the PID file of another process. It returns an error if that process still serves name.
+func (d *requestDirs) checkPID(l *state.ProxyLock, requests *dir.SharedDir, name string) error {
+	text, _, err := requests.Read(name+pidSuffix, 32)
 	pid, perr := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil || perr != nil || pid <= 0 {
 		return nil // there is no PID file, or a caller has written it
@@ -167,7 +166,7 @@ func (d *requestDirs) checkPID(l *state.ProxyLock, box *dir.SharedDir, name stri
 	why := "no longer running"
 	if pid != l.PreviousPID() && pid != os.Getpid() && state.ProcessAlive(pid) {
 		why = "is another process"
-		if box.OpenedBy(pid) { // one of another HOSTEXEC_HOME, which has locks of its own
+		if requests.OpenedBy(pid) { // a proxy with another HOSTEXEC_HOME, and so with other locks
 			return &state.ProxyRunning{Command: name, PID: pid}
 		}
 	}
@@ -175,7 +174,7 @@ func (d *requestDirs) checkPID(l *state.ProxyLock, box *dir.SharedDir, name stri
 	return nil
 }
 
-// close lets go of the directories and of their locks.
+// close closes the directories and releases their locks.
 func (d *requestDirs) close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -48,7 +48,7 @@ func TestRenewReplacedBase(t *testing.T) {
 	if err := errors.Join(os.RemoveAll(ws+"/base/requests"), os.Rename(ws+"/base", ws+"/old"), os.Symlink("victim", ws+"/base")); err != nil {
 		t.Fatal(err)
 	}
-	if place.Dir.Named() {
+	if place.Dir.InPlace() {
 		t.Fatal("it counts as served")
 	}
 	if again, err := place.Renew(); err == nil {
@@ -75,7 +75,7 @@ func TestRenewReplacedBase(t *testing.T) {
 // Attack 227.
 func TestRenewLeavesNothing(t *testing.T) {
 	d, ws, place := proxying(t)
-	before := d.noted()
+	before := d.allNotes()
 	for i := range 5 {
 		at := ws + "/base/requests"
 		if err := os.Rename(at, at+string(rune('a'+i))); err != nil { // so that no inode comes again
@@ -96,7 +96,7 @@ func TestRenewLeavesNothing(t *testing.T) {
 	if err != nil || len(locks) != 1 {
 		t.Errorf("directories of locks: %v, %v, want 1", locks, err)
 	}
-	if after := d.noted(); !slices.Equal(before, after) {
+	if after := d.allNotes(); !slices.Equal(before, after) {
 		t.Errorf("notes: %q, before: %q", after, before)
 	}
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package directory is the mode of a watcher whose calls come as files in directories of this host. A container may
-// have such a directory mounted, but this package knows no containers.
+// Package directory is the mode of a watcher for calls that arrive as files in directories of this host. A container
+// may mount such a directory, but this package knows no containers.
 package directory
 
 import (
@@ -16,18 +16,18 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// Mode serves requests as files, from any process that can write them. The session has no container. It lasts
-// as long as docker hostexec proxy, and ends when that is told to end, or has exited.
+// Mode serves the requests of any process that can write their files. The session has no container, and ends with
+// docker hostexec proxy.
 type Mode struct {
-	s     *watch.Session
-	dirs  *requestDirs
-	files *files.Listener
-	asked chan struct{} // closed when the session must end after its calls
+	s      *watch.Session
+	dirs   *requestDirs
+	files  *files.Listener
+	ending chan struct{} // closed when the session must end after its calls
 }
 
 // Listen implements Mode. It takes the locks, creates the directories, and serves their requests.
 func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
-	m.s, m.asked = s, make(chan struct{})
+	m.s, m.ending = s, make(chan struct{})
 	s.Carriers.Decide(carrier.ByFiles, "it was asked for")
 	m.dirs = &requestDirs{record: s.Record, log: s.Log}
 	if err := m.dirs.hold(); err != nil {
@@ -55,15 +55,15 @@ func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 	if err != nil {
 		return nil, errors.Join(err, watch.CloseRequestDirs(places), m.dirs.close())
 	}
-	s.Life.Interrupt = m.askToEnd
+	s.Life.Interrupt = m.requestEnd
 	s.AtEnd(m.dirs.close)
 	return []net.Listener{m.files}, nil
 }
 
-// adapt has commands that were found in a part of PATH that the container of another session supplies be those that
-// the rest of it has.
+// adapt replaces each program in a directory of PATH that the container of another session can write by one in the rest
+// of PATH.
 func (m *Mode) adapt() {
-	others := mount.Written(nil)
+	others := mount.WritableTable(nil)
 	m.s.Others.AddTo(others)
 	m.dirs.note(m.s.Record.Adapt(others, m.s.Config.Environ)...)
 }
@@ -73,7 +73,7 @@ func (m *Mode) adapt() {
 func (m *Mode) refuse() error {
 	notifier := m.s.Calls.Questions.Notifier
 	if at, ok := watch.WritableNotifier(notifier, m.s.Calls.Dirs()); ok {
-		return fmt.Errorf("whoever makes requests can change %s, which notify.command names: move it elsewhere", at)
+		return fmt.Errorf("processes that make requests can change %s, which notify.command names: move it elsewhere", at)
 	}
 	return m.s.Others.CheckPrograms(watch.ProtectedFiles(m.s.Record, m.s.Config, notifier), m.s.Config.Environ)
 }
@@ -81,12 +81,12 @@ func (m *Mode) refuse() error {
 // Admit implements Mode.
 func (m *Mode) Admit(context.Context) bool { return true }
 
-// Follow implements Mode. It waits for calls in flight when the session is told to end, but not when its
-// launcher has exited.
+// Follow implements Mode. When a person ends the session, it waits for calls in flight, but not when the launcher has
+// exited.
 func (m *Mode) Follow(ctx context.Context, link *watch.LauncherLink) error {
-	defer m.files.Refuse() // before calls in flight are ended: they say why
+	defer m.files.Refuse() // before the end of calls in flight, which report the reason
 	defer m.dirs.unpublish()
-	notes := m.dirs.noted()
+	notes := m.dirs.allNotes()
 	for _, text := range notes {
 		m.s.Log.Warn(text)
 	}
@@ -100,15 +100,15 @@ func (m *Mode) Follow(ctx context.Context, link *watch.LauncherLink) error {
 		if line != "drain" {
 			return watch.ErrGone
 		}
-	case <-m.asked:
+	case <-m.ending:
 	case <-ctx.Done():
 		return watch.ErrGone
 	}
-	m.dirs.unpublish() // whoever looks for it finds it gone, and does not wait
+	m.dirs.unpublish() // so that new callers fail at once
 	m.s.Log.Info("draining", "grace", m.s.Record.Proxy.Grace)
 	grace, cancel := context.WithTimeout(ctx, m.s.Record.Proxy.Grace)
 	defer cancel()
-	// ends when run's end of the link is closed, or with grace.
+	// ends when the launcher's end of the link is closed, or with grace.
 	m.s.Go(func() {
 		select {
 		case <-link.Lines:
@@ -120,19 +120,19 @@ func (m *Mode) Follow(ctx context.Context, link *watch.LauncherLink) error {
 	return watch.ErrGone
 }
 
-// askToEnd has the session end when its calls have; a second time, at once.
-func (m *Mode) askToEnd(why error) {
+// requestEnd ends the session after its calls. A second call ends it at once.
+func (m *Mode) requestEnd(why error) {
 	select {
-	case <-m.asked:
+	case <-m.ending:
 		m.s.Life.Stop(why)
 	default:
 		m.files.Refuse()
-		close(m.asked)
+		close(m.ending)
 	}
 }
 
-// setState prepares a session without a container: every call runs in the directory where the proxy was
-// started. The directory of a caller belongs to an unknown container, and is ignored.
+// setState prepares the session. Every call runs in the directory where the proxy was started: the directory of a
+// caller belongs to an unknown container.
 func (m *Mode) setState() error {
 	mounts := watch.WritableByRequesters(m.s.Record.Session)
 	dirs, err := mount.NewTable(mounts, mount.Default{Source: m.s.Record.InvokedIn, Target: m.s.Record.InvokedIn, All: true})

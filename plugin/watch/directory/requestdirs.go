@@ -20,15 +20,15 @@ import (
 type requestDirs struct {
 	record *watch.Record
 	log    *slog.Logger
-	base   *dir.Base // below which the directories are, however long this lasts
+	base   *dir.Base // the directories are below it; open until close
 
 	mu    sync.Mutex                // guards the fields below
 	dirs  map[string]*dir.SharedDir // by command; nil when the clients have been removed
 	locks map[string]*state.ProxyLock
-	notes []string // findings before the start, for people
+	notes []string // for a person, at the start
 }
 
-// hold holds the directory below which the requests are, and notes which one it is.
+// hold opens the base directory, and stores its identity in the record.
 func (d *requestDirs) hold() error {
 	base, err := dir.OpenBase(d.record.Proxy.Base)
 	if err != nil {
@@ -42,39 +42,39 @@ func (d *requestDirs) hold() error {
 
 const pidSuffix = ".pid"
 
-// publish has clients call: it puts them into the directories.
+// publish writes the clients, so that callers can call.
 func (d *requestDirs) publish() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.publishLocked(d.record.Names())
 }
 
-// publishLocked puts the clients of commands into their directories, and a PID file beside each.
+// publishLocked writes the clients of commands, and a PID file beside each client.
 func (d *requestDirs) publishLocked(commands []string) error {
-	client, number := fs.FileMode(0o700), fs.FileMode(0o600)
+	clientMode, pidMode := fs.FileMode(0o700), fs.FileMode(0o600)
 	if d.record.Proxy.AnyUser {
-		client, number = 0o755, 0o644
+		clientMode, pidMode = 0o755, 0o644
 	}
 	for _, name := range commands {
-		box := d.dirs[name]
-		c := files.Client{Command: name, Dir: box.Path(), Pass: d.record.PassEnv}
-		if err := box.Put(name, c.Script(), client); err != nil {
+		requests := d.dirs[name]
+		c := files.Client{Command: name, Dir: requests.Path(), Pass: d.record.PassEnv}
+		if err := requests.Put(name, c.Script(), clientMode); err != nil {
 			return fmt.Errorf("write the client for %s: %w", name, err)
 		}
-		if err := box.Put(name+pidSuffix, []byte(strconv.Itoa(os.Getpid())+"\n"), number); err != nil {
+		if err := requests.Put(name+pidSuffix, []byte(strconv.Itoa(os.Getpid())+"\n"), pidMode); err != nil {
 			return fmt.Errorf("write the PID file of %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// unpublish removes the files that publishLocked has made.
+// unpublish removes the files that publishLocked has written.
 func (d *requestDirs) unpublish() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for name, box := range d.dirs {
-		box.Remove(name)
-		box.Remove(name + pidSuffix)
+	for name, requests := range d.dirs {
+		requests.Remove(name)
+		requests.Remove(name + pidSuffix)
 	}
 	d.dirs = nil // once: these names may belong to other files later
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package process is the mode of a watcher whose calls come from an agent that is a process of this host. The watcher
-// starts the agent, and ends with it.
+// Package process is the mode of a watcher for the calls of an agent that is a process of this host. The watcher starts
+// the agent, and ends with it.
 package process
 
 import (
@@ -27,7 +27,7 @@ func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 // Admit implements Mode.
 func (m *Mode) Admit(context.Context) bool { return true }
 
-// Follow implements Mode. It runs the agent that run asks for, and stays until it has ended.
+// Follow implements Mode. It runs the agent that the launcher asks for, and returns after the agent's end.
 func (m *Mode) Follow(ctx context.Context, link *watch.LauncherLink) error {
 	link.Ready()
 	var line string
@@ -60,8 +60,7 @@ func (m *Mode) Follow(ctx context.Context, link *watch.LauncherLink) error {
 	return m.s.Life.WaitKeptJobs(ctx, nil, watch.ErrOver)
 }
 
-// run runs p, whose calls are answered as a container's would be. Its directory is
-// the host's own, under the same name.
+// run runs p, whose calls are answered like a container's. p sees the host's directories under their own names.
 func (m *Mode) run(ctx context.Context, p watch.Process, link *watch.LauncherLink) (executor.Status, error) {
 	dirs, err := mount.NewTable([]mount.Point{{Target: p.Dir, Source: p.Dir, Bind: true}}, mount.Default{})
 	if err != nil {
@@ -106,7 +105,7 @@ func (m *Mode) endAgent(ctx context.Context, link *watch.LauncherLink, signals c
 			return
 		}
 	}
-	signals <- executor.Delivery{Signal: "TERM"} // the channel has room for it
+	signals <- executor.Delivery{Signal: "TERM"} // does not block: the channel has a buffer of one
 	select {
 	case <-m.s.Life.Agent.Deadline.Done():
 		cancel(watch.StopError{}) // no other request follows

@@ -17,8 +17,8 @@ func errUnknownList(cwd string, err error) error {
 	return &Problem{Reason: fmt.Sprintf("git lists the configuration of %s in an unknown way: %v", cwd, err)}
 }
 
-// host checks which repositories a command may enter from a repository that the host names.
-func (c *Check) host(ctx context.Context, line commandLine) error {
+// checkHost checks which repositories a command may enter from a repository that the host names.
+func (c *Check) checkHost(ctx context.Context, line commandLine) error {
 	list, err := c.ask(ctx, line, c.Dir, maxConfig, configList...)
 	if err != nil {
 		return &Problem{Reason: fmt.Sprintf("git cannot tell its configuration: %v", err)}

@@ -20,18 +20,18 @@ func Printable(s string) string {
 	return names.Plain(s)
 }
 
-// MarshalJSON encodes the record for programs. Show is applied to each text, because JSON cannot
+// MarshalJSON encodes the record for programs. Printable is applied to each text, because JSON cannot
 // encode bytes that are not UTF-8, and does not escape all control sequences of a terminal.
 func (e Entry) MarshalJSON() ([]byte, error) {
 	out := entryJSON{
 		Time: e.Time, Event: e.Kind, Project: e.Project, Branch: e.Branch, Session: e.Session, Container: e.Container, Agent: e.Agent,
 		Command: e.Command, Bytes: e.Bytes, SHA256: e.SHA256, Request: e.Request, Rule: e.Rule, Pattern: e.Pattern,
-		Path: e.Path, Dir: e.Dir, User: e.By, More: e.More, Reason: e.Reason, Signal: e.Signal,
+		Path: e.Path, Dir: e.Dir, User: e.By, Grant: e.Grant, Inputs: e.Inputs, Preview: e.Preview, More: e.More, Reason: e.Reason, Signal: e.Signal,
 		Chain: e.Chain, Seq: e.Seq, Prev: e.Prev, Hash: e.Hash,
 	}
 	for _, s := range []*string{
 		&out.Project, &out.Branch, &out.Session, &out.Container, &out.Agent, &out.Command, &out.Request, &out.Rule,
-		&out.Pattern, &out.Path, &out.Dir, &out.User, &out.Reason, &out.Signal, &out.Chain,
+		&out.Pattern, &out.Path, &out.Dir, &out.User, &out.Grant, &out.Inputs, &out.Preview, &out.Reason, &out.Signal, &out.Chain,
 	} {
 		*s = Printable(*s)
 	}
@@ -63,6 +63,9 @@ type entryJSON struct {
 	Path      string    `json:"path,omitempty"`
 	Dir       string    `json:"cwd,omitempty"`
 	User      string    `json:"user,omitempty"`
+	Grant     string    `json:"grant,omitempty"`
+	Inputs    string    `json:"inputs,omitempty"`
+	Preview   string    `json:"preview,omitempty"`
 	More      bool      `json:"more,omitempty"`
 	Reason    string    `json:"reason,omitempty"`
 	Signal    string    `json:"signal,omitempty"`

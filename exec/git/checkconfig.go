@@ -22,7 +22,7 @@ func (c *Check) checkConfig(at repository, line commandLine, cfg *config) error 
 		if !e.fromRepository() || c.allows(at, line, remotes, e) {
 			continue
 		}
-		if promising(pattern(e.key)) {
+		if fetchesLazily(pattern(e.key)) {
 			return &Problem{
 				Reason: fmt.Sprintf("%s sets %s, by which git %s fetches objects that are missing", e.file(at), quoted(e.key), quoted(line.verb)),
 				Fix:    `env: {set: {GIT_NO_LAZY_FETCH: "1"}}`,
@@ -91,7 +91,7 @@ func (c *Check) allows(at repository, line commandLine, remotes map[string]bool,
 		return true
 	}
 	section, subsection, _ := split(e.key)
-	if promising(pattern(e.key)) {
+	if fetchesLazily(pattern(e.key)) {
 		return network(line.verb) || osenv.Get(c.Env, "GIT_NO_LAZY_FETCH") == "1"
 	}
 	switch pattern(e.key) {

@@ -27,15 +27,15 @@ type Address struct {
 }
 
 // URL returns the page's address with the token.
-func (p Address) URL() string { return p.Origin + "/#token=" + p.Token }
+func (a Address) URL() string { return a.Origin + "/#token=" + a.Token }
 
-func (p Address) link(code string) string { return p.Origin + "/#code=" + code }
+func (a Address) link(code string) string { return a.Origin + "/#code=" + code }
 
 func lockFile(s *state.Store) string    { return filepath.Join(s.Home, "page.lock") }
 func addressFile(s *state.Store) string { return filepath.Join(s.Home, "page.json") }
 
-func (p Address) save(s *state.Store) error {
-	b, err := json.Marshal(p)
+func (a Address) save(s *state.Store) error {
+	b, err := json.Marshal(a)
 	if err == nil {
 		err = atomicwriter.WriteFile(addressFile(s), append(b, '\n'), 0o600)
 	}
@@ -60,7 +60,7 @@ func Find(ctx context.Context, s *state.Store) (Address, error) {
 			return Address{}, errNone
 		}
 		if p, err := load(s); err == nil {
-			if _, err := p.ask(ctx, http.MethodGet, "/token"); err == nil || errors.Is(err, errOlder) {
+			if _, err := p.request(ctx, http.MethodGet, "/token"); err == nil || errors.Is(err, errOlder) {
 				return p, nil
 			}
 		}
@@ -93,8 +93,8 @@ var errOlder = errors.New("the page is of an older version of hostexec, and open
 
 // File asks the page for a file that opens it once, within half a minute, and returns the file's URL. The
 // URL is safe in command lines, which every user of this host can read.
-func (p Address) File(ctx context.Context) (string, error) {
-	b, err := p.ask(ctx, http.MethodPost, "/code")
+func (a Address) File(ctx context.Context) (string, error) {
+	b, err := a.request(ctx, http.MethodPost, "/code")
 	var got struct{ File string }
 	if err == nil {
 		err = json.Unmarshal(b, &got)
@@ -105,14 +105,14 @@ func (p Address) File(ctx context.Context) (string, error) {
 	return got.File, err
 }
 
-// ask sends a request with the page's token.
-func (p Address) ask(ctx context.Context, method, path string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, method, p.Origin+path, nil)
+// request sends a request with the page's token.
+func (a Address) request(ctx context.Context, method, path string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, a.Origin+path, nil)
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set(tokenHeader, p.Token)
-	req.Header.Set("Origin", p.Origin)
+	req.Header.Set(tokenHeader, a.Token)
+	req.Header.Set("Origin", a.Origin)
 	// Uses no proxy of the environment: the token must not leave this host.
 	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := c.Do(req)

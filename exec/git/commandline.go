@@ -97,19 +97,19 @@ func (l commandLine) reach(cfg *config) reach {
 	}
 	switch l.verb {
 	case "branch", "grep", "ls-files":
-		if cfg.is("submodule.recurse") || slices.ContainsFunc(opts, abbreviates("--recurse-submodules")) {
+		if cfg.isTrue("submodule.recurse") || slices.ContainsFunc(opts, abbreviates("--recurse-submodules")) {
 			return anywhere // includes submodules of other commits
 		}
 	case "status", "diff", "diff-files", "diff-index", "diff-tree", "log", "reflog", "show":
 		// Git does not ignore a submodule that becomes a file, or was one.
-		if shows(l.verb, opts) && differs(cfg, opts) {
+		if showsDifferences(l.verb, opts) && showsSubmoduleContent(cfg, opts) {
 			return anywhere
 		}
-		if only(opts, "--ignore-submodules", "--ignore-submodules=all", "--ignore-submodules") {
+		if onlyValues(opts, "--ignore-submodules", "--ignore-submodules=all", "--ignore-submodules") {
 			return own
 		}
 	case "fetch", "push":
-		if only(opts, "--recurse-submodules", "--recurse-submodules=no", "--no-recurse-submodules") {
+		if onlyValues(opts, "--recurse-submodules", "--recurse-submodules=no", "--no-recurse-submodules") {
 			return own
 		}
 		return anywhere // includes submodules of the transferred commits
@@ -119,28 +119,28 @@ func (l commandLine) reach(cfg *config) reach {
 		}
 		return anywhere
 	}
-	if r == tracked && (differs(cfg, opts) || cfg.is("status.submodulesummary")) {
+	if r == tracked && (showsSubmoduleContent(cfg, opts) || cfg.isTrue("status.submodulesummary")) {
 		return anywhere
 	}
 	return r
 }
 
-// differs reports whether git shows more of a submodule's difference than the commits. Then git
+// showsSubmoduleContent reports whether git shows more of a submodule's difference than its commits. Git then
 // runs in submodules, also in those that are not in the index.
-func differs(cfg *config, opts []string) bool {
+func showsSubmoduleContent(cfg *config, opts []string) bool {
 	return cfg.diffsSubmodules() || slices.ContainsFunc(opts, abbreviates("--submodule"))
 }
 
-// shows reports whether verb shows differences.
-func shows(verb string, opts []string) bool {
+// showsDifferences reports whether verb shows differences.
+func showsDifferences(verb string, opts []string) bool {
 	return verb != "status" || slices.ContainsFunc(opts, func(o string) bool {
 		return abbreviates("--verbose")(o) || strings.HasPrefix(o, "-") && !strings.HasPrefix(o, "--") && strings.Contains(o, "v")
 	})
 }
 
-// only reports whether at least one of opts sets the option name, and all that do are in values.
-// Git accepts abbreviations of name.
-func only(opts []string, name string, values ...string) bool {
+// onlyValues reports whether opts set the option name, but only by values. Git accepts abbreviations of
+// name.
+func onlyValues(opts []string, name string, values ...string) bool {
 	there := false
 	for _, o := range opts {
 		switch {

@@ -20,9 +20,9 @@ import (
 // returns its complete texts.
 
 const (
-	maxListedFiles = 10       // inputs of a grant
-	maxListedText  = 256      // bytes per text of a list entry, except for arguments
-	maxListedAsk   = 16 << 10 // size of a question up to which a list does not cut it
+	maxListedFiles    = 10       // inputs of a grant
+	maxListedText     = 256      // bytes per text of a list entry, except for arguments
+	maxListedQuestion = 16 << 10 // size of a question up to which a list does not cut it
 )
 
 // Cut means that the texts of a list entry are cut. It holds the length of the command.
@@ -120,7 +120,7 @@ func listed(q approval.Question) Question {
 			n += len(text) + 1
 		}
 	}
-	if n <= maxListedAsk {
+	if n <= maxListedQuestion {
 		return shown(q)
 	}
 	q.Inputs, q.NoInputs, q.Diff, q.Preview = nil, "", "", nil
@@ -149,8 +149,8 @@ func (st Status) listed() Status {
 	return st
 }
 
-// serveWhole adds the paths for single entries to mux.
-func serveWhole(mux *http.ServeMux, s Session) {
+// serveComplete adds the paths for single entries to mux.
+func serveComplete(mux *http.ServeMux, s Session) {
 	mux.HandleFunc("GET /calls/{id}", func(w http.ResponseWriter, r *http.Request) {
 		all := s.Status().Running
 		replyOne(w, all, func(c Running) bool { return c.Request == r.PathValue("id") }, func(c Running) any {
@@ -176,10 +176,10 @@ func serveWhole(mux *http.ServeMux, s Session) {
 }
 
 // replyOne sends the complete entry that matches is, or the error none.
-func replyOne[T any](w http.ResponseWriter, all []T, is func(T) bool, show func(T) any, none error) {
-	i := slices.IndexFunc(all, is)
+func replyOne[T any](w http.ResponseWriter, all []T, matches func(T) bool, show func(T) any, notFound error) {
+	i := slices.IndexFunc(all, matches)
 	if i < 0 {
-		Reply(w, http.StatusNotFound, problem{none.Error()})
+		Reply(w, http.StatusNotFound, problem{notFound.Error()})
 		return
 	}
 	Reply(w, http.StatusOK, show(all[i]))
@@ -192,8 +192,8 @@ func (c *Client) Question(ctx context.Context, id string) (q Question, err error
 	return q, err
 }
 
-// Whole returns q with complete texts.
-func (c *Client) Whole(ctx context.Context, q Question) (Question, error) {
+// Complete returns q with complete texts.
+func (c *Client) Complete(ctx context.Context, q Question) (Question, error) {
 	if q.Cut == nil {
 		return q, nil
 	}

@@ -32,19 +32,19 @@ type outputCopier struct {
 	drained chan struct{} // closed when dst receives nothing more
 }
 
-func newPump(h *Host, src *os.File, dst io.Writer, tty bool) *outputCopier {
+func newOutputCopier(h *Host, src *os.File, dst io.Writer, tty bool) *outputCopier {
 	return &outputCopier{host: h, src: src, dst: dst, tty: tty, drained: make(chan struct{})}
 }
 
 func (p *outputCopier) start() {
 	p.host.mu.Lock()
-	p.host.activePumps[p] = true
+	p.host.activeCopiers[p] = true
 	p.host.mu.Unlock()
 	// ends when no process holds the other side; Host.Close ensures this and waits.
-	p.host.pumps.Go(p.run)
+	p.host.copiers.Go(p.run)
 }
 
-// finish tells the pump that the command has ended.
+// finish makes p copy only the output that was written until now, because the command has ended.
 func (p *outputCopier) finish() { p.src.SetReadDeadline(time.Unix(1, 0)) }
 
 func (p *outputCopier) run() {
@@ -57,7 +57,7 @@ func (p *outputCopier) run() {
 		close(p.drained)
 	}
 	p.host.mu.Lock()
-	delete(p.host.activePumps, p)
+	delete(p.host.activeCopiers, p)
 	p.host.mu.Unlock()
 	p.src.Close()
 }
@@ -79,22 +79,22 @@ func (p *outputCopier) copy(conn syscall.RawConn) bool {
 // drain copies the bytes that are available now. It gets their number first, because a process left
 // behind may write forever.
 func (p *outputCopier) drain(conn syscall.RawConn) bool {
-	there := ttyBacklog
+	available := ttyBacklog
 	if !p.tty {
-		conn.Control(func(fd uintptr) { there, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
+		conn.Control(func(fd uintptr) { available, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
 	}
 	once := func(read func(fd uintptr) bool) error {
 		return conn.Control(func(fd uintptr) { read(fd) })
 	}
-	for there > 0 {
-		n, err := p.move(once, min(there, chunk), true)
+	for available > 0 {
+		n, err := p.move(once, min(available, chunk), true)
 		if err == unix.EAGAIN {
 			return true
 		}
 		if err != nil || n == 0 {
 			return false
 		}
-		there -= n
+		available -= n
 	}
 	return true
 }
