@@ -93,7 +93,7 @@ var allowedImports = map[string]string{
 	"plugin/verb/doctor": "plugin/carrier plugin/carrier/socket plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
 		"plugin/launch plugin/sessions plugin/state plugin/watch exec/limit exec/policy exec/names",
 	"plugin/verb/job": "plugin/cli plugin/control plugin/sessions plugin/state exec/job exec/recording exec/names",
-	"plugin/verb/policy": "plugin/cli plugin/config plugin/control plugin/launch plugin/sessions plugin/state exec/audit " +
+	"plugin/verb/policy": "plugin/cli plugin/config plugin/control plugin/launch plugin/sessions plugin/state plugin/watch exec/audit " +
 		"exec/policy exec/names exec/osenv",
 	"plugin/verb/proxy": "plugin/carrier plugin/cli plugin/entry plugin/inject plugin/launch plugin/notify plugin/sessions plugin/state " +
 		"plugin/watch exec/mount exec/executor exec/policy exec/osenv exec/names",

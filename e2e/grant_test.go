@@ -124,7 +124,7 @@ func TestIntegrationGrantRevoked(t *testing.T) {
 }
 
 // TestIntegrationGrantOutlivesWatcher stops the watcher and resumes the session: grants stay valid,
-// and counted calls are not counted again.
+// and counted calls are not counted again. Meanwhile they are listed, and can be revoked.
 func TestIntegrationGrantOutlivesWatcher(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
@@ -132,8 +132,17 @@ func TestIntegrationGrantOutlivesWatcher(t *testing.T) {
 			c.asked(t, "stays", "--always")
 			c.asked(t, "counted", "--times", "3")
 			want(t, "second of three", c.Exec(t, "hsh", "-c", "echo counted").Out, "counted\n")
+			c.asked(t, "revoked", "--always")
 			h.Must(t, "hostexec", "stop", c.Session)
+			revoked := ""
+			for line := range strings.Lines(h.Must(t, "hostexec", "policy", "ls")) {
+				if strings.Contains(line, "echo revoked") {
+					revoked, _, _ = strings.Cut(line, " ")
+				}
+			}
+			want(t, "policy rm without a watcher", h.Must(t, "hostexec", "policy", "rm", revoked), revoked+"\n")
 			h.Must(t, "hostexec", "resume", c.Session)
+			want(t, "grants", len(c.grants(t)), 2)
 			want(t, "stdout unasked", c.Exec(t, "hsh", "-c", "echo stays").Out, "stays\n")
 			want(t, "third of three", c.Exec(t, "hsh", "-c", "echo counted").Out, "counted\n")
 			want(t, "grants", len(c.grants(t)), 1)

@@ -63,15 +63,15 @@ type Question struct {
 	Setup string
 }
 
-// Preview is the output of a command that ran before the question, with arguments that have it only show its effects. It is
-// the word of a program that the container may control, and approves nothing.
+// Preview is the output of the command that ran before the question, with arguments that make it only show its effects.
+// The container may control the program, so the output proves nothing.
 type Preview struct {
 	Added   []string // the arguments that the rule adds
 	Output  string   // the beginning, in lines of printable ASCII and tabs
 	Problem string   // why there is no output, or not all of it
 }
 
-// texts returns everything that a person is shown of p; nothing if p is nil.
+// texts returns all texts of p that a person is shown, or nil if p is nil.
 func (p *Preview) texts() []string {
 	if p == nil {
 		return nil
@@ -108,7 +108,7 @@ func digestOf(lists ...[]string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// identity returns q without the facts that its digest lacks and that may differ in an equal question.
+// identity returns q without the facts that may differ between questions with one digest.
 func (q Question) identity() Question {
 	q.Inputs, q.NoInputs, q.Diff, q.Preview = nil, "", "", nil
 	return q
@@ -137,8 +137,8 @@ type Answer struct {
 	Reason  string // for Denied and Refused
 	By      string // the user who decided, for Approved and Denied
 	Always  bool   // for Denied: the same is denied until the session ends
-	Grant   string // for Approved: what Grant.Summary says of the grant that the person made with the answer
-	Inputs  string // for Approved: it holds only if the inputs still have this digest; empty: whatever they are
+	Grant   string // for Approved: the Grant.Summary of the grant that the person made with the answer
+	Inputs  string // for Approved: the approval holds only if the inputs have this digest; empty: with any inputs
 }
 
 // DefaultReason is the reason of a denial without a reason.

@@ -20,7 +20,7 @@ func (q *Queue) Approve(id, digest string, shown []string, by string) error {
 	if !q.settle(e, shown, Answer{Outcome: Approved, By: by}) {
 		return ErrChanged
 	}
-	delete(q.denials, e.digest)
+	delete(q.recentDenials, e.digest)
 	return nil
 }
 
@@ -89,17 +89,17 @@ const (
 // recordDenial records a denial and removes expired ones. The map holds at most the denials of the last ten
 // minutes.
 func (q *Queue) recordDenial(digest string, now time.Time) {
-	for other, d := range q.denials {
+	for other, d := range q.recentDenials {
 		if now.After(d.until.Add(d.backoff)) {
-			delete(q.denials, other)
+			delete(q.recentDenials, other)
 		}
 	}
 	wait := minBackoff
-	if d, again := q.denials[digest]; again {
+	if d, again := q.recentDenials[digest]; again {
 		wait = min(2*d.backoff, maxBackoff)
 	}
-	if q.denials == nil {
-		q.denials = map[string]denial{}
+	if q.recentDenials == nil {
+		q.recentDenials = map[string]denial{}
 	}
-	q.denials[digest] = denial{until: now.Add(wait), backoff: wait}
+	q.recentDenials[digest] = denial{until: now.Add(wait), backoff: wait}
 }

@@ -72,8 +72,8 @@ func (s *denials) set(list []Denial) error {
 func (q *Queue) LoadDenials(file, session string) (err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.denied.file = file
-	q.denied.list, err = load("denial", file, func(k denialFile) (Denial, error) {
+	q.sessionDenials.file = file
+	q.sessionDenials.list, err = load("denial", file, func(k denialFile) (Denial, error) {
 		return Denial{k.Call.grant(), string(k.Reason)}, k.Call.check(session)
 	})
 	return err
@@ -87,12 +87,12 @@ func (q *Queue) DenyAlways(id, digest, reason, by string) error {
 	if err != nil {
 		return err
 	}
-	if len(q.denied.list) >= maxDenials {
-		return fmt.Errorf("%d denials of this session hold already: revoke some", len(q.denied.list))
+	if len(q.sessionDenials.list) >= maxDenials {
+		return fmt.Errorf("%d denials of this session hold already: revoke some", len(q.sessionDenials.list))
 	}
 	reason = cmp.Or(reason, DefaultReason)
 	d := Denial{Grant{ID: names.RandomHex(8), Question: e.Question.identity(), User: by, Made: time.Now(), Left: Unlimited, digest: e.digest}, reason}
-	if err := q.denied.set(append(slices.Clone(q.denied.list), d)); err != nil { // deny nothing if the denial cannot be stored
+	if err := q.sessionDenials.set(append(slices.Clone(q.sessionDenials.list), d)); err != nil { // deny nothing if the denial cannot be stored
 		return err
 	}
 	q.settle(e, e.requests(), Answer{Outcome: Denied, Reason: reason, By: by, Always: true})
@@ -103,31 +103,31 @@ func (q *Queue) DenyAlways(id, digest, reason, by string) error {
 func (q *Queue) DeniedAlways(ask Question) (Denial, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.denied.list) == 0 {
+	if len(q.sessionDenials.list) == 0 {
 		return Denial{}, false
 	}
-	return q.denied.of(ask.Digest())
+	return q.sessionDenials.of(ask.Digest())
 }
 
 // Denials returns the denials that hold for the session, oldest first.
 func (q *Queue) Denials() []Denial {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return slices.Clone(q.denied.list)
+	return slices.Clone(q.sessionDenials.list)
 }
 
 // RevokeDenial ends a denial: the next call asks again.
 func (q *Queue) RevokeDenial(id string) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	i := slices.IndexFunc(q.denied.list, func(d Denial) bool { return d.ID == id })
+	i := slices.IndexFunc(q.sessionDenials.list, func(d Denial) bool { return d.ID == id })
 	if i < 0 {
 		return ErrNoDenial
 	}
-	digest := q.denied.list[i].digest
-	if err := q.denied.set(slices.Delete(slices.Clone(q.denied.list), i, i+1)); err != nil {
+	digest := q.sessionDenials.list[i].digest
+	if err := q.sessionDenials.set(slices.Delete(slices.Clone(q.sessionDenials.list), i, i+1)); err != nil {
 		return err
 	}
-	delete(q.denials, digest) // the next call asks at once
+	delete(q.recentDenials, digest) // the next call asks at once
 	return nil
 }

@@ -17,7 +17,7 @@ const disconnectGrace = time.Minute
 // keepDisconnected keeps w in the queue after its caller has left. The caller holds mu.
 func (q *Queue) keepDisconnected(w *waiter) {
 	w.disconnected, w.deadline = true, time.Now().Add(disconnectGrace)
-	// ends after outlive; comeBack, keep and fetch stop the timer.
+	// ends after disconnectGrace; takeOver, storeAnswer and takeStoredAnswer stop the timer.
 	w.expiry = time.AfterFunc(disconnectGrace, func() { q.expire(w) })
 	q.change()
 }

@@ -59,7 +59,7 @@ func (c counts) asked(digest string) {
 	c[digest] = &Earlier{Asked: 1}
 }
 
-// drop removes one question, if possible one that nobody answered.
+// drop removes the counts of one question, if possible of one that nobody answered.
 func (c counts) drop() {
 	any := ""
 	for digest, e := range c {

@@ -23,7 +23,7 @@ type Grant struct {
 	Left     int       // remaining calls, or Unlimited
 	Variable *Variable // the argument that may differ; nil: none
 
-	Unchanged *inputs.Set // it holds only while these are the inputs; nil: whatever they are
+	Unchanged *inputs.Set // the grant is valid only for these inputs; nil: for any
 
 	digest string // of Question
 }
@@ -148,7 +148,7 @@ func (q *Queue) Grant(id, digest string, shown []string, by string, t Terms) err
 		return err
 	}
 	q.settle(e, callers, Answer{Outcome: Approved, By: by, Grant: summary, Inputs: g.Unchanged.Digest()})
-	delete(q.denials, e.digest)
+	delete(q.recentDenials, e.digest)
 	if g.Variable != nil {
 		q.settleCovered(now)
 	}

@@ -22,7 +22,7 @@ func (s *grants) add(g Grant, now time.Time) error {
 	if !g.valid(now) {
 		return nil
 	}
-	// A grant for changed files replaces the one for what they were.
+	// A grant for changed files replaces the grant for the same files before the change.
 	list := slices.DeleteFunc(s.valid(now), func(old Grant) bool {
 		return g.Unchanged != nil && old.Unchanged != nil && old.Unchanged.Call == g.Unchanged.Call
 	})

@@ -9,9 +9,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Group identifies the questions of several containers and directories that are equal in everything else: what runs, how
-// it runs, and everything that a person is told about it. These can be shown together. Each of them still needs an
-// answer of its own. It is empty if q can be shown only alone.
+// Group identifies questions that are equal except for their containers and directories: the same program runs in the
+// same way, and a person is shown the same about it. They can be shown together, but each needs an answer of its own.
+// Group returns "" if q can be shown only alone.
 func (q *Question) Group() string {
 	if q.Setup == "" {
 		return ""
@@ -23,7 +23,7 @@ func (q *Question) Group() string {
 	return digestOf([]string{q.Path, q.Rule, string(q.Grade), q.Setup, files, q.NoInputs, q.Diff}, q.Effects, q.Notes, q.Args, q.offered(), q.Preview.texts())
 }
 
-// offered describes which arguments may vary, as a person is told.
+// offered describes the arguments that may vary, as a person is shown them.
 func (q *Question) offered() (all []string) {
 	for _, o := range q.Offers {
 		if len(o.Forms) == 0 {

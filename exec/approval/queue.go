@@ -22,15 +22,15 @@ type Queue struct {
 	Always    bool          // questions wait even if nobody can be notified
 	Durable   bool          // a request stays for a while after its caller has left
 
-	mu        sync.Mutex // guards the fields below
-	questions []*question
-	answered  []*waiter         // answered waiters whose callers have left and may fetch the answer
-	denials   map[string]denial // recent ones, by digest
-	grants    grants
-	denied    denials // until the session ends
-	earlier   counts
-	watchers  int
-	changed   chan struct{} // closed at the next change; nil if nobody waits for it
+	mu             sync.Mutex // guards the fields below
+	questions      []*question
+	answered       []*waiter         // answered waiters whose callers have left and may fetch the answer
+	recentDenials  map[string]denial // by digest
+	grants         grants
+	sessionDenials denials // until the session ends
+	earlier        counts
+	watchers       int
+	changed        chan struct{} // closed at the next change; nil if nobody waits for it
 }
 
 // Load stores the grants in file, and reads those that an earlier queue stored there for session. After an error
@@ -57,7 +57,7 @@ type waiter struct {
 	deadline     time.Time
 	answer       chan Answer // capacity one
 	disconnected bool
-	expiry       *time.Timer // set if gone
+	expiry       *time.Timer // set if disconnected
 }
 
 func (w *waiter) isAny(requests []string) bool {
@@ -97,7 +97,7 @@ func (q *Queue) enter(ask Question, now time.Time) (*waiter, Answer) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	digest := ask.Digest()
-	if d, ok := q.denied.of(digest); ok {
+	if d, ok := q.sessionDenials.of(digest); ok {
 		return nil, d.Answer()
 	}
 	if a, ok := q.takeStoredAnswer(digest, now); ok {
@@ -108,7 +108,7 @@ func (q *Queue) enter(ask Question, now time.Time) (*waiter, Answer) {
 	if g, ok, _ := q.granted(&ask, digest, now); ok {
 		return nil, Answer{Outcome: Approved, By: g.By(), Inputs: g.Unchanged.Digest()}
 	}
-	if left := q.denials[digest].until.Sub(now); left > 0 {
+	if left := q.recentDenials[digest].until.Sub(now); left > 0 {
 		return nil, refused("the same was denied a moment ago: ask again in %s", left.Truncate(time.Second)+time.Second)
 	}
 	if !q.Notifies && q.unattended() {
@@ -123,9 +123,9 @@ func (q *Queue) Opens(ask Question) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	digest, now := ask.Digest(), time.Now()
-	_, denied := q.denied.of(digest)
+	_, denied := q.sessionDenials.of(digest)
 	known := func(w *waiter) bool { return w.digest == digest }
-	return !denied && !slices.ContainsFunc(q.answered, known) && !q.denials[digest].until.After(now) &&
+	return !denied && !slices.ContainsFunc(q.answered, known) && !q.recentDenials[digest].until.After(now) &&
 		(q.Notifies || !q.unattended()) && len(q.questions) < maxQuestions &&
 		!slices.ContainsFunc(q.questions, func(e *question) bool { return e.digest == digest })
 }

@@ -241,8 +241,8 @@ func TestBackOff(t *testing.T) {
 		}
 		time.Sleep(2 * maxBackoff)
 		q.recordDenial("other", time.Now())
-		if len(q.denials) != 1 {
-			t.Errorf("%d denials are remembered, want the last", len(q.denials))
+		if len(q.recentDenials) != 1 {
+			t.Errorf("%d denials are remembered, want the last", len(q.recentDenials))
 		}
 	})
 }

@@ -79,7 +79,7 @@ func (v Variable) checkWords() error {
 	return nil
 }
 
-// plain reports whether an argument that varies may be s at all. It is printable ASCII without spaces at its ends, and
+// plain reports whether s can be the value of a variable argument: printable ASCII without spaces at its ends, and
 // neither an option nor an assignment.
 func plain(s string) bool {
 	for _, b := range []byte(s) {
@@ -111,8 +111,8 @@ func isNumber(s string) bool {
 	return s != "" && len(s) <= maxDigits && strings.Trim(s, "0123456789") == "" && (s[0] != '0' || s == "0")
 }
 
-// PlainPath reports whether a path that varies may be written as s. It has no character that makes a name special for
-// some program, such as host:file, @file, *.c and ~, and leads to no .git.
+// PlainPath reports whether s can be the value of a variable path. It must have no character that makes a name special
+// for some program, such as host:file, @file, *.c and ~, and must not lead to a .git.
 func PlainPath(s string) bool {
 	if s == "" || len(s) > maxPath || !isAlnum(s[0]) && !strings.ContainsRune("./_", rune(s[0])) {
 		return false

@@ -62,7 +62,7 @@ func Narrow(forms []policy.Form, value string, below bool) (fit []policy.Form) {
 	return fit
 }
 
-// covers reports whether g is for the call that ask is about. digest is that of ask.
+// covers reports whether g approves the call of ask, whose digest is digest.
 func (g *Grant) covers(ask *Question, digest string) bool {
 	if g.Variable == nil {
 		return g.digest == digest && g.holdsFor(ask.Inputs)
@@ -95,7 +95,7 @@ func (g *Grant) sameExcept(ask *Question) bool {
 	return masked.Digest() == g.digest
 }
 
-// sameCall reports whether two calls are equal, or differ in one argument alone, which was before and is now.
+// sameCall reports whether two calls are equal, or differ in exactly one argument, which has changed from before to now.
 func sameCall(called, calledNow []string, before, now string) bool {
 	if len(called) != len(calledNow) {
 		return false
@@ -120,8 +120,8 @@ func (g *Grant) samePlace(ask *Question) bool {
 		(strings.Contains(ask.Args[n], "/") || !strings.Contains(g.Question.Args[n], "/"))
 }
 
-// PathsOf returns the arguments of ask that must be paths below its workspace for a grant to cover it. The caller looks
-// them up, which the queue does not do under its lock.
+// PathsOf returns the arguments of ask that must be paths below its workspace for a grant to cover it. The caller checks
+// them, because the queue opens no files under its lock.
 func (q *Queue) PathsOf(ask Question) (paths []int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -140,10 +140,10 @@ func (q *Queue) PathsOf(ask Question) (paths []int) {
 // granted uses a grant that covers ask. A recent denial of exactly this question is stronger than a grant that only
 // varies to it. The caller holds mu.
 func (q *Queue) granted(ask *Question, digest string, now time.Time) (Grant, bool, error) {
-	if _, ok := q.denied.of(digest); ok {
+	if _, ok := q.sessionDenials.of(digest); ok {
 		return Grant{}, false, nil
 	}
-	denied := q.denials[digest].until.After(now)
+	denied := q.recentDenials[digest].until.After(now)
 	return q.grants.use(func(g *Grant) bool { return g.covers(ask, digest) && !(denied && g.Variable != nil) }, now)
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // incompleteLineEnd ends an incomplete line. A writer leaves one if it is killed during a write, or if the disk
-// is full. The next writer appends torn, so that the incomplete record stays on a line of its own.
+// is full. The next writer ends it, so that the incomplete record stays on a line of its own.
 const incompleteLineEnd = " [torn]\n"
 
 // file is one log file to which any number of processes append. Each append holds a lock of the

@@ -20,7 +20,7 @@ func Printable(s string) string {
 	return names.Plain(s)
 }
 
-// MarshalJSON encodes the record for programs. Show is applied to each text, because JSON cannot
+// MarshalJSON encodes the record for programs. Printable is applied to each text, because JSON cannot
 // encode bytes that are not UTF-8, and does not escape all control sequences of a terminal.
 func (e Entry) MarshalJSON() ([]byte, error) {
 	out := entryJSON{

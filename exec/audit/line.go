@@ -116,7 +116,7 @@ const (
 	// replaced by its beginning, its length and its SHA-256.
 	maxArg = 1 << 10
 	// maxCommand is the maximum number of bytes of the command in the main record of a request.
-	// maxEcho is the maximum in the other records of the request. A longer command is replaced by
+	// maxRepeated is the maximum in the other records of the request. A longer command is replaced by
 	// its beginning, its length and its SHA-256, so that different commands have different records.
 	maxCommand, maxRepeated = 16 << 10, 1 << 10
 	// maxReason is the maximum number of bytes of a reason.

@@ -24,8 +24,8 @@ type Line struct {
 	Whole bool // the line has a line end, and is not too long for a record
 }
 
-// Incomplete reports whether the line is half of one, whose writer was killed or found the disk full. No
-// record is lost by it: nothing runs before its record is whole.
+// Incomplete reports whether the writer of the line was killed during the write, or found the disk full. No record is
+// lost by that, because no command runs before its record is complete.
 func (l Line) Incomplete() bool { return l.Whole && strings.HasSuffix(l.Text+"\n", incompleteLineEnd) }
 
 // Reader reads the lines of a log from its oldest file to its newest.
@@ -36,7 +36,7 @@ type Reader struct {
 	queue             []source // the first one is the current file
 	buf               *bufio.Reader
 	partialLine       []byte // the beginning of a line that has no end yet
-	long              bool   // bytes of that line were dropped after part
+	long              bool   // bytes of that line were dropped
 	n                 int    // lines of the current file read so far
 	since             time.Time
 }

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// clockSlack is how far the clock of the writers may have been set back. Records are in the order in which they
-// were written, which is the order of their times otherwise.
+// clockSlack is the maximum time by which the writers' clock may have been set back. Records are in the order of their
+// writes, which otherwise is the order of their times.
 const clockSlack = time.Hour
 
 // searchBlock is the unit of the search for a time, in bytes.
 const searchBlock = 64 << 10
 
-// maxSearch is how far a search looks for a line that is a record, in bytes.
+// maxSearch is the number of bytes in which a search looks for a record.
 const maxSearch = 2 * maxLine
 
 // SkipBefore makes Next skip all records that are older than since, most of them without reading them. It skips a
@@ -66,8 +66,8 @@ func (r *Reader) beginAt(at int64) error {
 	return nil
 }
 
-// firstAfter returns the beginning of a line before which all records are older than t. If all records of the log
-// are, it returns the last one, and reports false.
+// firstAfter returns the offset of a line such that all records before it are older than t. If all records of the log
+// are older, it returns the offset of the last record, and reports false.
 func firstAfter(log *io.SectionReader, t time.Time) (at int64, found bool, err error) {
 	blocks := int((log.Size() + searchBlock - 1) / searchBlock)
 	n := sort.Search(blocks, func(i int) bool {
@@ -105,7 +105,7 @@ var errNoRecord = errors.New("no record")
 func firstIn(log *io.SectionReader, from int64) (when time.Time, at int64, err error) {
 	at = max(0, from-1)
 	buf := bufio.NewReader(io.NewSectionReader(log, at, log.Size()-at))
-	inLine := from > 0 // the byte before from may belong to the line that from is in
+	inLine := from > 0 // from may be in the middle of a line
 	for at < from+maxSearch {
 		text, err := buf.ReadSlice('\n')
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) && len(text) == 0 {
@@ -120,7 +120,7 @@ func firstIn(log *io.SectionReader, from int64) (when time.Time, at int64, err e
 	return when, at, errNoRecord
 }
 
-// timeLen is the length of the part of a line that timeOf looks at.
+// timeLen is the length of the part of a line that timeOf reads.
 const timeLen = len("2026-01-31T12:00:00Z") + len(recordTag) + 2
 
 // timeOf returns the time of the record that line begins with.

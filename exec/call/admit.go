@@ -121,27 +121,35 @@ func (x *exchange) decide(ctx context.Context) (*authorizedCall, error) {
 	if lost != nil {
 		return deny(lost.Error(), workdirMismatch(sc, x.req, lost))
 	}
-	if err := sc.findProgram(&w.v); err != nil {
-		return deny(err.Error(), cannotRun(x.req, &w.v, err))
-	}
-	if err := w.operands(x.req); err != nil {
-		return deny(err.Error(), cannotRun(x.req, &w.v, err))
-	}
-	if err := x.capture(ctx, w); errors.Is(err, errRedecide) {
+	if err := x.prepare(ctx, w); errors.Is(err, errRedecide) {
 		w.close()
 		return nil, err
 	} else if err != nil {
 		return deny(err.Error(), cannotRun(x.req, &w.v, err))
 	}
+	return w, nil
+}
+
+// prepare finds the program, the operands, the input and the runner of w, and adds notes for a person.
+func (x *exchange) prepare(ctx context.Context, w *authorizedCall) error {
+	if err := w.state.findProgram(&w.v); err != nil {
+		return err
+	}
+	if err := w.operands(x.req); err != nil {
+		return err
+	}
+	if err := x.capture(ctx, w); err != nil {
+		return err
+	}
 	if x.req.shell != nil {
 		w.notes = append(w.notes, "in the shell "+x.req.shell.name+", where earlier commands may have changed what this one means")
 	}
-	w.notes = append(w.notes, passedValues(x.req.env, sc.PassEnv, w.v.Env)...)
+	w.notes = append(w.notes, passedValues(x.req.env, w.state.PassEnv, w.v.Env)...)
 	if err := w.findRunner(x.req, x.report()); err != nil {
-		return deny(err.Error(), cannotRun(x.req, &w.v, err))
+		return err
 	}
 	if w.v.Action == policy.Ask && x.req.shell == nil && !w.v.Place.Contained() && isGit(filepath.Base(w.v.Command.Path)) {
 		w.notes = append(w.notes, w.remotes(ctx, x.req)...)
 	}
-	return w, nil
+	return nil
 }

@@ -20,13 +20,13 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// reminderInterval is how often a waiting caller is reminded that a person has to answer.
+// reminderInterval is the interval of the reminders to a waiting caller that a person has to answer.
 const reminderInterval = time.Minute
 
 // maxShown is the maximum size in bytes of the texts of one request that a person is shown.
 const maxShown = 64 << 10
 
-// size returns how much text args are to a reader. An empty argument is a line, too.
+// size returns the amount of text in args for a reader. An empty argument is a line, too.
 func size(args []string) (n int) {
 	for _, arg := range args {
 		n += len(arg) + 1

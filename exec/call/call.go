@@ -137,7 +137,7 @@ func (s *Server) now() *SessionState {
 	return s.state.Load()
 }
 
-// Calls returns how many commands have been started.
+// Calls returns the number of commands that were started.
 func (s *Server) Calls() int { return int(s.calls.Load()) }
 
 var (

@@ -17,7 +17,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// preview is how many bytes of a captured stdin a person is shown.
+// preview is the number of bytes of a captured stdin that a person is shown.
 const preview = 2 << 10
 
 // capture reads the caller's whole stdin before the command runs, if the verdict demands it. The command
@@ -55,8 +55,8 @@ func excerpt(b []byte) string {
 	return strconv.QuoteToASCII(string(b[:preview])) + "..."
 }
 
-// captured has the shim send its stdin, and returns it; never nil. A terminal is not read, because its user
-// does not expect that input is wanted.
+// captured makes the shim send its stdin, and returns it; never nil. A terminal is not read, because its user
+// does not expect to be asked for input.
 func (p *peer) captured(ctx context.Context, req *request, most int64) ([]byte, error) {
 	none := req.fds[0] == wire.FDNull || req.fds[0] == wire.FDTTY
 	req.drop(0)

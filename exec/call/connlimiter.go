@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// requestTimeout is how long a caller may take to send its request. A shim sends it at once, but on
+	// requestTimeout is the time limit for a caller to send its request. A shim sends it at once, but on
 	// a busy machine seconds may pass between two of its system calls.
 	requestTimeout = 10 * time.Second
-	// maxNew is how many connections may be without a request, and maxSlow how many of them for longer
+	// maxNew is the maximum number of connections without a request, and maxSlow of those that are older
 	// than slowAfter. Beyond that the oldest is dropped. The request of an honest shim arrives with
 	// the connection or soon after, so ten thousand silent connections do not hinder it.
 	maxSlow   = 64

@@ -12,7 +12,7 @@ import (
 
 var errCredit = errors.New("more bytes than were granted")
 
-// credit is how many bytes of output the shim still takes.
+// credit is the number of bytes of output that the shim still accepts.
 type credit struct {
 	mu     sync.Mutex // guards the fields below
 	more   sync.Cond

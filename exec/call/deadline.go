@@ -26,8 +26,8 @@ const (
 // errCallerLeft withdraws a question whose caller does not wait any longer.
 var errCallerLeft = fmt.Errorf("its caller waits no longer for an answer: %w", approval.ErrWithdrawn)
 
-// setDeadline notes how much time the caller gives the call. It counts from now, and includes the time in
-// which a person is asked.
+// setDeadline sets the deadline of the call from the caller's time limit. The time counts from now, and
+// includes the time in which a person is asked.
 func (r *request) setDeadline() error {
 	if text := osenv.Get(r.env, approvalTimeoutVar); text != "" {
 		d, err := ParseTimeout(text)
@@ -88,7 +88,7 @@ func (r *request) within(ctx context.Context, p *peer) (context.Context, context
 	return ctx, func() { stop(); cancel() }
 }
 
-// answerDelay is how long after its deadline a caller waits for its command to end.
+// answerDelay is the time after its deadline for which a caller waits for the end of its command.
 const answerDelay = time.Second
 
 // answerInTime answers the caller answerDelay after its deadline. Its command may take longer to end, because it gets

@@ -95,7 +95,8 @@ func TestGranted(t *testing.T) {
 	if !c.Started || c.Exit.Code != 0 {
 		t.Errorf("the granted call: %+v", c.Exit)
 	}
-	if lines := calltest.Audited(t, log, grant.ID); len(lines) != 1 || !strings.Contains(lines[0], "HOSTEXEC APPROVE ") {
+	lines := calltest.Audited(t, log, grant.ID) // in the records of who made it, and of who used it
+	if len(lines) != 2 || !strings.Contains(lines[0], `user="ann" grant="`+grant.ID+` for this number of calls: 2"`) || !strings.Contains(lines[1], `user="grant `+grant.ID+`"`) {
 		t.Errorf("the log says %q", lines)
 	}
 	if n := len(calltest.Audited(t, log, "HOSTEXEC REQUEST")); n != 1 {

@@ -54,7 +54,7 @@ type Failure struct {
 	Hint    string // the next step for the caller
 }
 
-// exit returns the code that the shim exits with.
+// exit returns the exit code of the shim.
 func (e Failure) exit() byte { return cmp.Or(e.Code, exitKinds[e.Status].code) }
 
 // Text returns e for people: one line.

@@ -111,7 +111,7 @@ func (x *exchange) decideGit(ctx context.Context) (*authorizedCall, error) {
 	return w, nil
 }
 
-// prepareGit finds what w needs to run, and says what a person should know about it.
+// prepareGit prepares w to run, and sets the notes for a person.
 func (w *authorizedCall) prepareGit(req *request) (err error) {
 	w.v.Place, w.v.Profile, w.v.Record = policy.Place{}, policy.Profile{Whole: true}, false
 	if err := w.state.findProgram(&w.v); err != nil {
@@ -150,8 +150,8 @@ func gitRefusal(req *request, v *policy.Verdict) Failure {
 	return f
 }
 
-// findRemote finds the remote that the container means. A person is asked about a remote that the host does not know. The
-// failure says why there is none.
+// findRemote finds the remote that the container names. A person is asked about a remote that the host does not know. The
+// failure has the reason why there is none.
 func (x *exchange) findRemote(ctx context.Context, sc *SessionState) (*Failure, error) {
 	g := x.req.git
 	switch v := sc.Policy.Decide(policy.Request{Args: []string{policy.GitPush, "fetch", "any"}}); {

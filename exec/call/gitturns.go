@@ -22,7 +22,7 @@ type gitTurns struct {
 	freed    chan struct{} // closed when another command leaves, or nil
 }
 
-// turnTimeout is how long a command waits for others. A container can make those run for ever.
+// turnTimeout limits the time for which a command waits for others, which a container can make run for ever.
 const turnTimeout = 5 * time.Second
 
 var errGitBusy = errors.New("another git command of this session runs, and one of the two may change the index or the configuration: try again when it has ended")

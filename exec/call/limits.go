@@ -14,7 +14,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// slotWait is how long a call waits for the end of another one if the session has reached its limit. A
+// slotWait is the time for which a call waits for the end of another one if the session has reached its limit. A
 // caller may return with its next call before the server has released its last one.
 const slotWait = time.Second
 
@@ -93,7 +93,7 @@ func refusedByLimit(sc *SessionState, over *limit.Error) *authorizedCall {
 	return &authorizedCall{state: sc, v: policy.Verdict{Rule: over.Key()}}
 }
 
-// firstRead is how much of a request is reserved and read before the rest is.
+// firstRead is the number of bytes of a request that are reserved and read before the rest.
 const firstRead = 16 << 10
 
 // readCounted reads a request of n bytes. It reserves memory before it allocates, and reserves the rest at

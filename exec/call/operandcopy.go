@@ -79,7 +79,7 @@ func (c *copies) settle() {
 	}
 }
 
-// maxSame is how many copies of the same content can exist at a time.
+// maxSame is the maximum number of copies of the same content at a time.
 const maxSame = 16
 
 // snapshot copies f, and returns the path of the copy below the directory of copies, and its SHA-256. The

@@ -11,8 +11,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// checkFD refuses all: descriptors cross between a container and its host only where
-// both run on one kernel.
+// checkFD refuses all descriptors: a container can pass one to the host only if both have the same kernel.
 func checkFD(int, int, wire.FD) error {
 	return errors.New("passing descriptors is not supported on " + runtime.GOOS)
 }

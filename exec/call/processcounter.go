@@ -22,9 +22,9 @@ type processCounter struct {
 }
 
 const (
-	// countInterval is the pause between two counts, and busyCountInterval if there are many processes.
+	// countInterval is the pause between two counts, and busyCountInterval that with many processes.
 	countInterval, busyCountInterval = time.Second, 100 * time.Millisecond
-	// countPauseFactor is how much longer than a count the pause after it is.
+	// countPauseFactor is the minimum ratio of a pause to the duration of the count before it.
 	countPauseFactor = 10
 )
 
@@ -40,7 +40,7 @@ func (t *processCounter) start(s *Server) {
 	}
 }
 
-// end stops counting, and returns when nothing is counted any more.
+// end stops counting, and returns after the last count.
 func (t *processCounter) end() {
 	t.mu.Lock()
 	if t.stop != nil {

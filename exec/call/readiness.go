@@ -82,7 +82,7 @@ func describeEnd(info job.Info) string {
 	return text
 }
 
-// maxTail is how many bytes of a job's last output are shown.
+// maxTail is the number of bytes of a job's last output that are shown.
 const maxTail = 4 << 10
 
 // tail returns the last lines that a job wrote, to either stream.

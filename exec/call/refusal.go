@@ -83,7 +83,7 @@ func nearest(p *policy.Policy, req *request) string {
 // hostVerbs are verbs of the host that people also type in a container.
 var hostVerbs = strings.Fields("approve attach audit deny detach doctor inspect pending policy resume start status stop trust")
 
-// meant returns what a person may have meant by the command typed, or "". words are what can be called here.
+// meant returns the command that a person may have meant by typed, or "". words are the commands that can be called.
 func meant(typed string, words []string) string {
 	if typed == "help" || typed == "version" {
 		return "hostexec --" + typed
@@ -176,7 +176,8 @@ func keepDenied(req *request, v *policy.Verdict) Failure {
 
 var errKeepDenied = errors.New("no rule allows this job to outlive its container")
 
-// jobRefused reports why there is no job: the limit of jobs, or a full disk. Other errors stay on the host.
+// jobRefused answers a request for which no job can be created: the limit of jobs, or a full disk. Other errors
+// stay on the host.
 func jobRefused(err error) string {
 	if errors.Is(err, job.ErrFull) {
 		return err.Error()

@@ -128,7 +128,7 @@ func (w *authorizedCall) remotes(ctx context.Context, req *request) []string {
 	return check.Remotes(ctx)
 }
 
-// gitCheck returns what asks git about the repository that v is about to read.
+// gitCheck returns the check of the repository that v is about to read.
 func (w *authorizedCall) gitCheck(req *request, v *policy.Verdict) git.Check {
 	env := environ(w.state.Environ, req.env, w.state.PassEnv, v.Env, w.cwd.Path())
 	return git.Check{
@@ -139,7 +139,7 @@ func (w *authorizedCall) gitCheck(req *request, v *policy.Verdict) git.Check {
 	}
 }
 
-// maxGitStderr is how much of git's stderr is shown.
+// maxGitStderr is the number of bytes of git's stderr that are shown.
 const maxGitStderr = 200
 
 // quiet runs a command for hostexec itself, with /dev/null as stdin.

@@ -32,7 +32,7 @@ type request struct {
 	git             *gitCall      // if it is of policy.GitPush
 	deadline        time.Time     // set by the caller; zero: none
 	limit           time.Duration // from the start to the deadline
-	approvalTimeout time.Duration // how long the caller waits for a person; 0: as long as the queue
+	approvalTimeout time.Duration // the time for which the caller waits for a person; 0: the queue's
 	timeout         string        // --timeout, as it was typed
 	detached        bool          // it continues without its caller
 	keep            bool          // and without its container

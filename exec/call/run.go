@@ -49,12 +49,7 @@ func (x *exchange) run(ctx context.Context, streams executor.Streams, w *authori
 	started := streams.Started
 	streams.Started = func(pid int) {
 		ran = true
-		w.env = nil
-		x.server.running.set(x.req.running(w.cwd.Path(), pid), kill)
-		if !w.v.KeepProcesses {
-			x.server.left.add(x.req.ID, x.server.running.list)
-		}
-		w.cwd.Close() // the command stands in it now
+		x.noteStarted(w, pid, kill)
 		started(pid)
 	}
 	st, err = w.runner.Run(ctx, w.command(x.req), streams)
@@ -67,6 +62,16 @@ func (x *exchange) run(ctx context.Context, streams executor.Streams, w *authori
 		st.Code, st.Signal = 128+int(syscall.SIGTERM), "TERM"
 	}
 	return st, ran, err
+}
+
+// noteStarted registers the process pid of w, and releases what only its start needed.
+func (x *exchange) noteStarted(w *authorizedCall, pid int, kill context.CancelCauseFunc) {
+	w.env = nil
+	x.server.running.set(x.req.running(w.cwd.Path(), pid), kill)
+	if !w.v.KeepProcesses {
+		x.server.left.add(x.req.ID, x.server.running.list)
+	}
+	w.cwd.Close() // it is the command's working directory now
 }
 
 // limitStreams removes from s what the profile of w does not allow, and adds the recording. The counter

@@ -17,7 +17,7 @@ var (
 	errPlaced       = errors.New("where=container is not for shells with state: hostexec session create --in CONTAINER makes one in a container")
 )
 
-// findRunner finds what runs w, and builds its environment. A container gets no environment of the host
+// findRunner finds the runner of w, and builds its environment. A container gets no environment of the host
 // except what the policy passes: it has its own PATH and HOME, and must not see secrets of the host. report gets texts
 // if that takes long.
 func (w *authorizedCall) findRunner(req *request, report func(string)) error {

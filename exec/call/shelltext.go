@@ -73,21 +73,14 @@ func (x *exchange) runText(ctx context.Context, o ShellRequest) error {
 	if in, err := x.enter(within, limit.Calls); !in {
 		return err
 	}
-	c := shell.Command{Text: o.Text, Env: o.Env, Dir: o.Dir}
-	if o.Dir != "" && path.IsAbs(o.Dir) && sh.In() == "" {
-		c.Dir = resolveDir(x.server.now(), o.Dir)
-	}
-	x.req.Args = append([]string{policy.Shell}, sh.Options().Args(c)...)
-	x.req.shell = &shellCall{o.Name, sh, x.req.fds[2] == wire.FDTTY}
-	for i := range x.req.fds {
-		x.req.drop(i) // a shell gets none of the caller's descriptors
-	}
+	x.setText(sh, o)
 	w, err := x.admit(within)
 	if w == nil {
 		return err
 	}
 	defer w.close()
-	if c, err = sh.Options().ParseArgs(w.v.Args[1:]); err != nil { // a rule has replaced the arguments
+	c, err := sh.Options().ParseArgs(w.v.Args[1:])
+	if err != nil { // a rule has replaced the arguments
 		return errors.Join(x.deny(ctx, w, err.Error()), x.peer.end(cannotRun(x.req, &w.v, err)))
 	}
 	c.ID, c.Exact = x.req.ID, path.IsAbs(c.Dir) && sh.In() == ""
@@ -108,6 +101,19 @@ func (x *exchange) runText(ctx context.Context, o ShellRequest) error {
 	return x.peer.exit(e)
 }
 
+// setText makes the request one for the text o in the shell sh, as the policy sees it.
+func (x *exchange) setText(sh *shell.Shell, o ShellRequest) {
+	c := shell.Command{Text: o.Text, Env: o.Env, Dir: o.Dir}
+	if path.IsAbs(o.Dir) && sh.In() == "" {
+		c.Dir = resolveDir(x.server.now(), o.Dir)
+	}
+	x.req.Args = append([]string{policy.Shell}, sh.Options().Args(c)...)
+	x.req.shell = &shellCall{o.Name, sh, x.req.fds[2] == wire.FDTTY}
+	for i := range x.req.fds {
+		x.req.drop(i) // a shell gets none of the caller's descriptors
+	}
+}
+
 // shellRun is a text for a shell that may run.
 type shellRun struct {
 	x     *exchange
@@ -118,7 +124,7 @@ type shellRun struct {
 	since time.Time
 }
 
-// run runs the text, shows its output in the form that the caller wants, and returns how the call ends.
+// run runs the text, shows its output in the form that the caller wants, and returns the end of the call.
 func (r *shellRun) run(ctx context.Context) wire.Exit {
 	ctx, kill := context.WithCancelCause(ctx)
 	defer kill(nil)
@@ -185,8 +191,8 @@ func (r *shellRun) running(pid int, kill context.CancelCauseFunc) {
 	r.x.server.running.set(r.x.req.running(r.w.place(r.x.req), pid), kill)
 }
 
-// exit returns how a call ends, from the end of its command, and the reason if the command did not
-// end by itself.
+// exit returns the end of a call for the end of its command, and the reason if the command did not end by
+// itself.
 func (r *shellRun) exit(code int, err error) (e wire.Exit, why string) {
 	var by *interrupted
 	switch {

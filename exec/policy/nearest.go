@@ -9,7 +9,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// Forms are the arguments of a command by what becomes of them, in the notation of Rule.CallShape.
+// Forms are the arguments of a command, grouped by action, in the notation of Rule.CallShape.
 type Forms struct {
 	Allowed, Asked, Denied []string
 }
@@ -19,8 +19,8 @@ const (
 	NoArguments  = "(no arguments)" // the form of a command without arguments
 )
 
-// Forms returns what becomes of calls of the command called name. A rule that allows, but would ask because the command
-// may run code of the container, is among those that ask. Patterns of the two lists are not included.
+// Forms returns the forms of calls of the command called name. A rule that allows, but would ask because the command may
+// run code of the container, is among those that ask. Patterns of the two lists are not included.
 func (p *Policy) Forms(name string) Forms {
 	f := Forms{[]string{}, []string{}, []string{}}
 	if p.Broken != "" {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Child is a started process and the tree that grows from it. It must be reaped.
+// Child is a started process and its process tree. It must be reaped.
 type Child struct {
 	Pid int // the process's, and its group's
 
@@ -69,7 +69,7 @@ func (c *Child) await() {
 	}
 }
 
-// Done is closed when the process is dead. Its pid names nothing else before Reap.
+// Done is closed when the process is dead. No other process gets its pid before Reap.
 func (c *Child) Done() <-chan struct{} { return c.done }
 
 // Stopped receives when the process was stopped by a signal.
@@ -103,8 +103,8 @@ func (c *Child) signal(sig syscall.Signal, pid int) error {
 	return unix.Kill(pid, sig)
 }
 
-// End ends the process and all that descends from it: TERM, KILL after grace. It
-// returns when nothing of the tree is left but c's own remains.
+// End ends the process and all its descendants: TERM, and KILL after grace. It returns when they are dead.
+// c still has to be reaped.
 func (c *Child) End(grace time.Duration) error {
 	if c.monitor != nil {
 		c.monitor.release() // it leaves when the command has
@@ -136,8 +136,7 @@ func (c *Child) tree() snapshot {
 	})
 }
 
-// Reap waits for the process to die and returns how it did. From then on its pid may
-// name another one.
+// Reap waits for the process to die and returns its status. From then on, another process may get its pid.
 func (c *Child) Reap() syscall.WaitStatus {
 	<-c.done
 	if c.monitor != nil {

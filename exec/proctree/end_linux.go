@@ -11,7 +11,7 @@ import (
 )
 
 // treeEnding ends all processes that look finds, until look finds none. It repeats snapshots and signals,
-// because a tree can grow between them.
+// because a tree can grow meanwhile.
 type treeEnding struct {
 	find  func() snapshot
 	group int // a process group of theirs that cannot be reused, or 0

@@ -41,7 +41,7 @@ func (k Keeper) keep(args, env []string, extra []*os.File) int {
 		}
 	}
 	regular := exitedZero(w.session)
-	// Orphans first: while the watcher is not reaped its pid names nothing else.
+	// Orphans first: no other process gets the watcher's pid before it is reaped.
 	gone := reapAll(w.session)
 	e := treeEnding{find: func() snapshot {
 		return newChildLister().snapshot(func(pid int, _ *Child) bool { return !(regular && hasVariable(pid, leaveMarker+"=")) })
@@ -102,7 +102,7 @@ func parentPipe() (fd int, err error) {
 	return pipe[0], nil
 }
 
-// descriptor is f.Fd(), which would make f blocking, here and at whoever shares it.
+// descriptor returns the descriptor of f. f.Fd() would make it blocking, also in processes that share it.
 func descriptor(f *os.File) (fd uintptr) {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -116,8 +116,8 @@ func descriptor(f *os.File) (fd uintptr) {
 // status.
 func reapAll(watcher int) <-chan syscall.WaitStatus {
 	gone := make(chan syscall.WaitStatus, 1)
-	// ends when this process has no child, or with it: whoever may not be signalled is
-	// not waited for.
+	// ends when this process has no child, or with this process, which does not wait for children that it may
+	// not signal.
 	go func() {
 		for {
 			ch, ok := waitid(unix.P_ALL, 0, unix.WEXITED|unix.WNOWAIT)

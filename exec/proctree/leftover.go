@@ -28,6 +28,6 @@ func EndLeft(id string, grace time.Duration) (bool, error) { return endLeft(id, 
 // nothing and returns an error.
 func EndLost(session string, grace time.Duration) (bool, error) { return endLost(session, grace) }
 
-// HasLeftovers reports whether anything lives of a process that was started with the marker id and
-// has been reaped.
+// HasLeftovers reports whether processes are left of a command that was started with the marker id and has
+// been reaped.
 func HasLeftovers(id string) bool { return hasLeftovers(id) }

@@ -62,7 +62,7 @@ func hasLeftovers(id string) bool {
 	return len(s.alive) > 0
 }
 
-// maxCommandLine is how many bytes of a process's command line are shown.
+// maxCommandLine is the number of bytes of a process's command line that are shown.
 const maxCommandLine = 4 << 10
 
 // commandLine returns the command line of a process, or a text in its place. Kernel threads, and processes that
@@ -73,8 +73,7 @@ func commandLine(pid int) []string {
 	return strings.Split(text, "\x00")
 }
 
-// since is when m was started, and not before: the kernel counts hundredths of a second from
-// when it was.
+// since returns the time of m's start, or a moment later, because the kernel reports hundredths of a second.
 func (m proc) since() time.Time {
 	var now unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {

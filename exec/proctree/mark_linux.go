@@ -36,8 +36,8 @@ func newMark(n uint64) (mark, error) {
 	return mark(top - 1 - n%(top/2)), nil
 }
 
-// inherited calls fork while this process has the limit that is m. The caller holds children.mu, so that no other
-// child inherits it.
+// inherited calls fork while this process has the limit m. The caller holds children.mu, so that no other child
+// inherits it.
 func (m mark) inherited(fork func() error) error {
 	if m == 0 {
 		return fork()

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// controlFD is where the monitor finds its end of the socket pair to the watcher.
+// controlFD is the monitor's descriptor of the socket pair to the watcher.
 const controlFD = 3
 
 // The messages of the monitor are a letter and a number, one packet each. The watcher sends none: its end of
@@ -29,8 +29,8 @@ const msgLen = 5
 // command led the session itself, its process group would be orphaned and ^Z could not stop it, and its end
 // would send HUP to its background processes.
 func monitor(path string, args []string) error {
-	// The monitor must survive the signals that end or stop the command, to report what they did. It
-	// handles them and does not ignore them, so that the command gets the default action.
+	// The monitor must survive the signals that end or stop the command, to report the result. It handles
+	// them, and does not ignore them, so that the command gets the default actions.
 	signal.Notify(noSignals, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2,
 		unix.SIGALRM, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGCONT)
 	pid, err := forkExec(path, args, &syscall.ProcAttr{

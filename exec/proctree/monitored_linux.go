@@ -117,8 +117,8 @@ func (c *Child) listen() {
 	}
 }
 
-// release lets the monitor reap the command and leave, as soon as it has ended. No
-// signal is sent to the command's group after.
+// release lets the monitor reap the command and exit, as soon as the command has ended. No signal is sent to
+// the command's group afterwards.
 func (l *monitorLink) release() {
 	conn, err := l.conn.SyscallConn()
 	if err != nil {

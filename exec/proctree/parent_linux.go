@@ -71,8 +71,8 @@ func NewParent() (*Parent, error) {
 	return p, nil
 }
 
-// Start starts a process. The error wraps the system's own. When ctx ends before the program is
-// executed, all of it is ended, and the error is ctx's cause.
+// Start starts a process. The error wraps the error of the system. If ctx ends before the program is
+// executed, Start ends the process, and the error is ctx's cause.
 func (p *Parent) Start(ctx context.Context, s Start) (*Child, error) {
 	sp, err := p.spawner(s.NewPrivs)
 	if s.Confine != nil {

@@ -23,18 +23,18 @@ const MonitorName = "hostexec-monitor"
 // KeeperName is the argv[0] of a session's keeper, the ancestor of all other processes of the session.
 const KeeperName = "hostexec-keeper"
 
-// Marker names the variable that ties a process to the request which started it,
-// whoever its parent has become.
+// Marker is the variable that connects a process with the request that started it, also after the process
+// has got another parent.
 const Marker = "HOSTEXEC_REQUEST_ID"
 
 // SessionMarker is the variable that connects a process with the session whose watcher started it.
 const SessionMarker = "HOSTEXEC_SESSION"
 
-// leaveMarker names the variable by which those are known that stay when all else ends,
-// once the request that started them is answered.
+// leaveMarker is the variable of processes that survive the end of the session, once the request that started
+// them has ended.
 const leaveMarker = "HOSTEXEC_LEAVE"
 
-// DefaultGrace is how long a tree has between TERM and KILL.
+// DefaultGrace is the default time between TERM and KILL.
 const DefaultGrace = 5 * time.Second
 
 // Keeper is the parent process of a watcher. It outlives the watcher, to end the processes that the watcher
@@ -60,9 +60,8 @@ func Monitor(args []string) int { return runAs(args) }
 // BecomeSubreaper makes this process the parent of descendants that lose theirs.
 func BecomeSubreaper() error { return becomeSubreaper() }
 
-// DefaultSignals makes commands start with default signals although this process was
-// started with some of them ignored (as by nohup, or & in a script). They still do
-// nothing to this process.
+// DefaultSignals makes commands start with default signal actions, although this process was started with
+// some signals ignored, as by nohup, or by & in a script. This process still ignores them.
 func DefaultSignals() { defaultSignals() }
 
 // Tree returns the live processes of request id: those that a Parent started, and all their descendants, also

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// children are the processes that a Parent forked and that were not reaped. They are
-// the process's, as its children are.
+// children are the processes that Parents forked and that were not reaped. There is one list for this process,
+// because its children belong to the process too.
 var children struct {
 	mu     sync.Mutex // guards the fields below; held while forking and reaping
 	byPID  map[int]*Child

@@ -20,7 +20,7 @@ const (
 	asCommand    = "command"    // it becomes the command
 )
 
-// dirFD is where this program, started again, finds the command's directory, if it has one.
+// dirFD is the descriptor of the command's directory, if it has one, in this program, started again.
 const dirFD = controlFD + 1
 
 // runAs is the main function of this program, started again.
@@ -106,7 +106,7 @@ func (c *Child) giveUp(link *monitorLink) {
 	c.reapLeader()
 }
 
-// become makes this process the command, or returns why not.
+// become makes this process the command, or returns the reason why it cannot.
 func become(path string, args []string) error {
 	return execute(path, args, func(path string, args []string) error { return syscall.Exec(path, args, os.Environ()) })
 }

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// answering is how long a file system may take to show that a program can be executed at once.
+// answering is the time in which a file system has to show that a program can be executed at once.
 const answering = 200 * time.Millisecond
 
 // lookups limits the lookups of programs that run at a time: each holds a thread until the file system answers,

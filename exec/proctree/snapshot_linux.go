@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// proc is a process of a tree. Pid and start time together name it for ever.
+// proc is a process of a tree. Pid and start time together identify it for ever.
 type proc struct {
 	pid   int
 	start uint64

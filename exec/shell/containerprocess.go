@@ -17,7 +17,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// Container is where a shell lives that is not on this host.
+// Container is a container for a shell.
 type Container interface {
 	// Name is the container's name, for messages.
 	Name() string
@@ -61,7 +61,7 @@ type containerProcess struct {
 	ending   bool
 }
 
-// startTimeout is how long a container may take to have the program run.
+// startTimeout is the time limit for the start of the program in a container.
 const startTimeout = time.Minute
 
 // startRemote starts the program in the shell's container, or in the sandbox of b.

@@ -11,11 +11,11 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// polling is the interval at which files are looked for without a notification. The file system may have no
+// polling is the interval of checks for files without a notification. The file system may have no
 // notifications, or the system no watch left.
 const polling = 50 * time.Millisecond
 
-// dirWatcher rings for a command when a file of its has been renamed into dir.
+// dirWatcher notifies a command when one of its files was renamed into dir.
 type dirWatcher struct {
 	dir    string
 	events *fsnotify.Watcher // nil if the system has no watch left

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// least is the free space in bytes below which a disk counts as full: a write may have failed although a little
-// is left.
+// least is the free space in bytes below which a disk counts as full, because a write can fail although a little
+// space is left.
 const least = 64 << 10
 
 // full returns the error of a writer to f's disk if that has no space left, or nil. A file system that

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Exec runs c in the shell itself, one command at a time, so that its changes stay. It returns the status that
-// bash has of it. When ctx ends, all processes that c started end, the shell keeps its state, and the error is
+// Exec runs c in the shell itself, one command at a time, so that its changes stay. It returns the status of c
+// in bash. When ctx ends, all processes that c started end, the shell keeps its state, and the error is
 // the cause of ctx. If the shell itself has ended, the error is a TerminatedError.
 func (s *Shell) Exec(ctx context.Context, b StartConfig, c Command, o Output) (int, error) {
 	if err := s.takeTurn(ctx, o); err != nil {
@@ -28,13 +28,13 @@ func (s *Shell) Exec(ctx context.Context, b StartConfig, c Command, o Output) (i
 	return p.exec(ctx, b, c, o)
 }
 
-// busyNotice is how long a command waits for its turn before the caller is notified.
+// busyNotice is the time after which a caller is notified that its command waits for its turn.
 const busyNotice = 2 * time.Second
 
 // Busy means that a command waits for its turn in the shell of that name.
 func Busy(name string) string { return "shell " + name + " is busy: waiting for its turn" }
 
-// takeTurn waits until no other command has the shell to itself.
+// takeTurn waits until no other command uses the shell exclusively.
 func (s *Shell) takeTurn(ctx context.Context, o Output) error {
 	late := time.NewTimer(busyNotice)
 	defer late.Stop()
@@ -76,7 +76,7 @@ func (c Command) within(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithTimeoutCause(ctx, c.Timeout, cmp.Or(c.TimeoutErr, error(&TimeoutError{c.Timeout})))
 }
 
-// unless is err when there is no other error that explains it.
+// unless returns err, unless another error explains it.
 func unless(other, err error) error {
 	if other != nil {
 		return nil

@@ -58,10 +58,10 @@ func (f *files) write(script, text string) error {
 	return nil
 }
 
-// wakeups receives when there may be news of the command.
+// wakeups returns a channel that receives when files of the command may have changed.
 func (f *files) wakeups() <-chan struct{} { return f.changes }
 
-// exited returns how the command has ended, once it has.
+// exited returns the exit code of the command, once it has ended.
 func (f *files) exited() (int, bool) { return f.number(f.done + ".exit") }
 
 // pid returns the pid of the copy that runs the command, once it is known.

@@ -67,7 +67,7 @@ type runRequest struct {
 	ByHost        bool
 }
 
-// runResult is how a command has ended.
+// runResult is the result of a command.
 type runResult struct {
 	How  string // one of the constants below
 	Code int
@@ -89,7 +89,7 @@ type frame struct {
 	payload []byte
 }
 
-// errInvalid means that a side has sent something that the protocol does not have.
+// errInvalid means that a side has sent an invalid frame.
 var errInvalid = errors.New("the program in the container sends invalid data")
 
 // appendFrame appends a frame to b.

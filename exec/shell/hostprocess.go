@@ -114,7 +114,7 @@ func (p *hostProcess) writeLine(line string) error {
 	return nil
 }
 
-// waitDeath waits for the end of a bash that reads no more lines, and returns how it ended.
+// waitDeath waits for the end of a bash that reads no more lines, and returns its result.
 func (p *hostProcess) waitDeath() error {
 	<-p.dead
 	return &TerminatedError{p.code}

@@ -53,7 +53,7 @@ type run struct {
 	subtree proctree.Subtree
 }
 
-// wait returns how the command ended: as soon as its file is there, or its shell is not.
+// wait returns the result of the command, as soon as its exit file exists or its shell is dead.
 func (r *run) wait(ctx context.Context) (int, error) {
 	tick := time.NewTicker(polling)
 	defer tick.Stop()
@@ -123,7 +123,7 @@ func (r *run) giveUp(grace time.Duration) (code int, ok bool) {
 	return 0, false
 }
 
-// waitFor is wait, for no longer than d.
+// waitFor is wait with the time limit d.
 func (r *run) waitFor(d time.Duration) (int, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()

@@ -26,10 +26,10 @@ type installed struct {
 // remove has the program's file removed. At the end of the connection, whatever ends it, that is done too.
 func (i *installed) remove() { i.stdio.Close() }
 
-// maxInstallLine is how long a line of the script may be.
+// maxInstallLine is the maximum length of a line of the script.
 const maxInstallLine = 1024
 
-// errNoExec means that the user can write nowhere where programs run.
+// errNoExec means that the user can write no directory from which programs run.
 var errNoExec = errors.New("noexec")
 
 // install puts the program into a container, through the bash that a shell needs anyway. A copy by the engine
@@ -95,7 +95,7 @@ func installArgs(id string, size int64, root bool) []string {
 	return append(args, dirs...)
 }
 
-// installedPath reads where the program will be.
+// installedPath reads the future path of the program.
 func installedPath(in *bufio.Reader) (string, error) {
 	at, err := installLine(in, "at")
 	if err == nil && !path.IsAbs(at) {

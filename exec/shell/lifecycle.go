@@ -13,7 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/sandbox"
 )
 
-// Shell is one shell. When its process dies the next command starts another.
+// Shell is one shell. If its process dies, the next command starts another one.
 type Shell struct {
 	pool    *Pool
 	name    string
@@ -125,8 +125,8 @@ const giveUp = syscall.Signal(63)
 
 var args = []string{"bash", "--norc", "--noediting", "+o", "history", "+H", "+m", "-i"}
 
-// kill ends the shell and all that it runs, except for processes that a dead bash has left on this
-// host. It does not wait.
+// kill ends the shell and all its processes, except those that a dead bash has left on this host. It does not
+// wait.
 func (s *Shell) kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +152,7 @@ func (s *Shell) waitStarted() {
 	defer s.starting.Unlock()
 }
 
-// end is kill, and waits until nothing is left at all.
+// end is kill, and waits until no process is left.
 func (s *Shell) end() {
 	s.kill()
 	s.starting.Lock()
@@ -166,7 +166,7 @@ func (s *Shell) end() {
 	}
 }
 
-// Place is where the shell stands: a directory, of a container if it is in one.
+// Place returns the current directory of the shell, and its container if it is in one.
 func (i Info) Place() string {
 	if i.In == "" {
 		return i.Dir
@@ -195,7 +195,7 @@ func (s *Shell) In() string {
 	return s.options.In.Name()
 }
 
-// At returns the directory that the shell stands in, or where it will start.
+// At returns the current directory of the shell, or the one in which it will start.
 func (s *Shell) At() string {
 	if dir := s.stands(); dir != "" {
 		return dir
@@ -211,7 +211,7 @@ func (s *Shell) At() string {
 	return "/"
 }
 
-// stands returns the directory of the shell's process, or "".
+// stands returns the current directory of the shell's process, or "".
 func (s *Shell) stands() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

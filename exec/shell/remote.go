@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// remote is where the program of a containerProcess runs: a container, or a sandbox on this host.
+// remote is the place of the program of a containerProcess: a container, or a sandbox on this host.
 type remote interface {
-	// place is where that is, for messages.
+	// place describes the place, for messages.
 	place() string
-	// refused is the error that there can be no shell, and why.
+	// refused returns the error for a place that can have no shell, with the reason.
 	refused(why string) error
 	// connect starts the program, which serves the session id. The caller calls release once the program runs.
 	connect(ctx context.Context, id string) (stdio io.ReadWriteCloser, release func(), err error)

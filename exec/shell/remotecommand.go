@@ -92,7 +92,7 @@ func (p *containerProcess) forget(r *remoteCommand) {
 	delete(p.commands, r.number)
 }
 
-// wait returns how the command has ended, and calls begun when it has started.
+// wait returns the result of the command, and calls begun when it has started.
 func (r *remoteCommand) wait(ctx context.Context, begun func(pid int)) (int, error) {
 	started := r.started
 	for {
@@ -115,7 +115,7 @@ func (r *remoteCommand) wait(ctx context.Context, begun func(pid int)) (int, err
 	}
 }
 
-// cancel has the program end the command. A program that does not do so in time is given up.
+// cancel makes the program end the command. It gives up a program that does not do so in time.
 func (r *remoteCommand) cancel(ctx context.Context) (int, error) {
 	pool := r.process.pool
 	grace := pool.graceFor(ctx)

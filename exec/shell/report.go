@@ -60,7 +60,7 @@ func (e *Events) Started(request string, pid int) {
 	e.to.Encode(event{Type: "start", Request: request, PID: pid, Command: e.Command, Timestamp: &at})
 }
 
-// Ended reports that it has ended, and why if it did not end by itself.
+// Ended reports the end of the command, and the reason if it did not end by itself.
 func (e *Events) Ended(code int, why string) {
 	at, took := time.Now().UTC(), time.Since(e.Since).Seconds()
 	e.to.Encode(event{Type: "complete", ExitCode: &code, Error: why, Duration: &took, Timestamp: &at})
@@ -89,7 +89,7 @@ func (w *eventWriter) Write(b []byte) (int, error) {
 	return len(b), w.e.to.Encode(event{Type: w.typ, Data: string(all[:n])})
 }
 
-// wholeRunes is how much of b is not the beginning of a rune that ends elsewhere.
+// wholeRunes returns the length of b without an incomplete rune at its end.
 func wholeRunes(b []byte) int {
 	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
 		if c := b[len(b)-i]; utf8.RuneStart(c) {
@@ -164,7 +164,7 @@ func (o *Object) Close() error {
 	return nil
 }
 
-// Ended reports the command's output, how it ended, and why if it did not end by itself.
+// Ended reports the command's output, its result, and the reason if it did not end by itself.
 func (o *Object) Ended(code int, why string) {
 	w := bufio.NewWriterSize(o.To, 32<<10)
 	defer w.Flush()

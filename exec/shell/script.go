@@ -163,7 +163,7 @@ func (n scriptNames) fork() string {
 	return late + "{ \\builtin eval \"$(<" + quote(n.script) + ")\"; \\builtin unset -v TMOUT PROMPT_COMMAND; }" + quiet
 }
 
-// again is the line after, for a shell that may have lost it, unless that was too late.
+// again is the line after, for a shell that may have lost that line, unless bash has read it already.
 func (c Command) again(n scriptNames) string {
 	return "[[ -e " + quote(n.script) + " ]] && " + c.after(n)
 }

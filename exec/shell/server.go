@@ -228,7 +228,7 @@ func (s *server) sendState(p process) {
 	}
 }
 
-// stopCommands lets no command wait for the host any more.
+// stopCommands makes all commands stop waiting for the host.
 func (s *server) stopCommands() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

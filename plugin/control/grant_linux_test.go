@@ -5,11 +5,16 @@ package control
 import (
 	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 func TestGrants(t *testing.T) {
@@ -60,6 +65,73 @@ func TestGrants(t *testing.T) {
 	}
 	if _, ok, _ := s.queue.Granted(approval.Question{Args: []string{"git", "push\x1b[2J", "xx"}, Cwd: "/w\x1b", Session: "s"}); ok {
 		t.Error("what was revoked is granted")
+	}
+}
+
+// TestStored lists and revokes the answers of a session without a watcher, and leaves those of another one alone.
+func TestStored(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "s")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(state.LockFile(dir), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, c := serve(t)
+	defer s.queue.AddWatcher()()
+	if err := errors.Join(s.queue.Load(state.GrantsFile(dir), "s"), s.queue.LoadDenials(state.DenialsFile(dir), "s")); err != nil {
+		t.Fatal(err)
+	}
+	for i, settle := range []func(q Question) error{
+		func(q Question) error { return c.Grant(t.Context(), q, approval.Terms{Always: true}) },
+		func(q Question) error { return c.DenyAlways(t.Context(), q, "no") },
+	} {
+		changed, answer := s.queue.Changed(), make(chan approval.Answer, 1)
+		// ends with the answer, or with the test's context.
+		go func() {
+			answer <- s.queue.Ask(t.Context(), approval.Question{ID: "01", Args: []string{"git", strings.Repeat("x", i)}, Path: "/git", Rule: "r", Session: "s"})
+		}()
+		<-changed
+		all, err := c.Pending(t.Context())
+		if err != nil || len(all) != 1 {
+			t.Fatalf("Pending = %v, %v", all, err)
+		}
+		if err := settle(all[0]); err != nil {
+			t.Fatal(err)
+		}
+		<-answer
+	}
+	lock := flock.New(state.LockFile(dir))
+	if err := lock.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []Effect{EffectGrant, EffectDenial} {
+		stored, err := ReadStored(dir)
+		if err != nil || len(stored.Answers(e)) != 1 {
+			t.Fatalf("ReadStored: %v, %+v", err, stored)
+		}
+		if err := RevokeStored(dir, e, stored.Answers(e)[0].ID); err == nil {
+			t.Errorf("a %s of a session with a watcher is revoked", e)
+		}
+	}
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []Effect{EffectGrant, EffectDenial} {
+		stored, err := ReadStored(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := stored.Answers(e)[0].ID
+		if err := RevokeStored(dir, e, id); err != nil {
+			t.Error(err)
+		}
+		if err := RevokeStored(dir, e, id); !errors.Is(err, e.None()) {
+			t.Errorf("revoked again: %v, want %v", err, e.None())
+		}
+		if stored, err = ReadStored(dir); err != nil || len(stored.Answers(e)) != 0 {
+			t.Errorf("after it was revoked: %v, %+v", err, stored)
+		}
 	}
 }
 
