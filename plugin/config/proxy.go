@@ -130,3 +130,16 @@ func setPath(c *state.Command, path string) error {
 	c.Path = filepath.Clean(path)
 	return nil
 }
+
+// PolicyCommands converts a session's commands for package policy.
+func PolicyCommands(commands []state.Command) (all []policy.Command) {
+	for _, c := range commands {
+		action, _ := policy.ParseAction(c.Action) // an unknown action is Deny
+		cmd := policy.Command{Name: c.Name, Action: action, Explicit: c.Explicit, Path: c.Path, Keep: c.Keep}
+		if c.Where != nil {
+			cmd.Placed, cmd.Place = true, policy.Place(*c.Where)
+		}
+		all = append(all, cmd)
+	}
+	return all
+}

@@ -18,6 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/sandbox"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/http"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
+	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
@@ -115,7 +116,7 @@ func (l *Launch) printCommands() {
 		return
 	}
 	onHost := slices.DeleteFunc(slices.Clone(commands), l.Plan.Elsewhere)
-	rules := l.Plan.Config.Policy(watch.PolicyCommands(onHost))
+	rules := l.Plan.Config.Policy(config.PolicyCommands(onHost))
 	if allowed := Allowed(onHost); len(allowed) > 0 {
 		l.printGitSetup(allowed)
 		l.printHostCommands(rules, allowed)

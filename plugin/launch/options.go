@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
@@ -244,4 +245,9 @@ func (p *Plan) LoadConfig() (*config.Config, error) {
 		return nil, cli.Hint(fmt.Errorf("read the configuration: %w", c.Err), "docker hostexec policy check")
 	}
 	return c, nil
+}
+
+// Policy returns the policy for the plan's commands.
+func (p *Plan) Policy() *policy.Policy {
+	return p.Config.Policy(config.PolicyCommands(p.Record.Commands))
 }

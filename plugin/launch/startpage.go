@@ -8,7 +8,6 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/page"
 	"github.com/docker-hostexec/hostexec/plugin/state"
-	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
 // StartPage starts the page in the background if a call of the session may ask, and there is a desktop. The
@@ -16,7 +15,7 @@ import (
 // the page.
 func StartPage(store *state.Store, rec state.Session, c *config.Config) {
 	shown := c.Notify.Desktop == nil || *c.Notify.Desktop
-	if !shown || !page.Desktop() || !c.Policy(watch.PolicyCommands(rec.Commands)).Asks() || control.StartedByCall() {
+	if !shown || !page.Desktop() || !c.Policy(config.PolicyCommands(rec.Commands)).Asks() || control.StartedByCall() {
 		return
 	}
 	_ = dir.CloexecAll() // the page must not keep descriptors that a shell has left open

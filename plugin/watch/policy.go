@@ -33,7 +33,7 @@ func (c *Calls) configure(f *config.Config) *policy.Policy {
 	c.Server.Jobs.Adjust(job.Limits(f.Jobs))
 	c.Server.Limits.Adjust(f.Limits.Limits)
 	c.Server.AdjustRefusals(f.Limits.Refusals)
-	p := f.Policy(PolicyCommands(c.record.Proxied()))
+	p := f.Policy(config.PolicyCommands(c.record.Proxied()))
 	if c.record.Shell != nil {
 		p.ShellContainers = c.record.Shell.In
 	}

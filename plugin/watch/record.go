@@ -14,7 +14,6 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
-	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -95,19 +94,6 @@ func (r *Record) Adapt(owner *mount.Table, environ []string) (notes []string) {
 		}
 	})
 	return notes
-}
-
-// PolicyCommands converts a session's commands for package policy.
-func PolicyCommands(commands []state.Command) (all []policy.Command) {
-	for _, c := range commands {
-		action, _ := policy.ParseAction(c.Action) // an unknown action is Deny
-		cmd := policy.Command{Name: c.Name, Action: action, Explicit: c.Explicit, Path: c.Path, Keep: c.Keep}
-		if c.Where != nil {
-			cmd.Placed, cmd.Place = true, policy.Place(*c.Where)
-		}
-		all = append(all, cmd)
-	}
-	return all
 }
 
 // OwnWorkspace returns the workspace in the state directory that hostexec has created for an agent in a container. It

@@ -19,7 +19,6 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
-	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
 const policyExplainLong = `Show how a request would be decided, by which rule, and why the other rules do not match
@@ -77,13 +76,13 @@ func policyOf(dockerCLI command.Cli, session string) (*policy.Policy, error) {
 		return nil, err
 	}
 	c := config.Load(config.Source{Store: store.Home, Project: rec.InvokedIn, Workspace: rec.Workspace})
-	return c.Policy(watch.PolicyCommands(rec.Commands)), nil
+	return c.Policy(config.PolicyCommands(rec.Commands)), nil
 }
 
 // inDirectory returns the policy of a run without --proxy.
 func inDirectory(c *config.Config) (*policy.Policy, error) {
 	commands, err := launch.DefaultProxies(c)
-	all := watch.PolicyCommands(commands)
+	all := config.PolicyCommands(commands)
 	for i := range all {
 		all[i].Where = c.Proxies[i].Where
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/state"
-	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
 const policyLsLong = `List the rules, patterns and default proxies of the current directory, and all grants and denials
@@ -107,7 +106,7 @@ func policyRows(c *config.Config) (rows []*policyRow) {
 		add("manual_approve", policy.Ask, names.Escaped(e.Source), e.Where)
 	}
 	commands, _ := launch.DefaultProxies(c) // an invalid one is shown as written
-	in := c.Policy(watch.PolicyCommands(commands))
+	in := c.Policy(config.PolicyCommands(commands))
 	for _, e := range c.Proxies {
 		cmd, err := config.ParseProxy(e.Value)
 		if err != nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
-	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
 // pastLog is the audit log with the sessions that it is about, and their policies by the current configuration. Its
@@ -84,7 +83,7 @@ func (l *pastLog) session(e audit.Entry) *past {
 		return p
 	}
 	if rec, err := l.store.Load(e.Session); err == nil {
-		p = &past{project: rec.InvokedIn, workspace: rec.Workspace, commands: watch.PolicyCommands(rec.Commands), known: true}
+		p = &past{project: rec.InvokedIn, workspace: rec.Workspace, commands: config.PolicyCommands(rec.Commands), known: true}
 	} else if l.src.Project != "" && config.ProjectName(l.src.Project) == config.ProjectName("/"+e.Project) {
 		p = &past{project: l.src.Project, workspace: l.src.Workspace}
 	} else {

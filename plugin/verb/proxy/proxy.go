@@ -309,7 +309,7 @@ func announceProxy(dockerCLI command.Cli, opts proxyOptions, p *launch.Plan, war
 	if dockerCLI.Err().IsTerminal() {
 		cli.Say(dockerCLI.Err(), "commands run in %s, from whatever directory the container calls them", p.Record.InvokedIn)
 		from := p.Record.InvokedIn + ", which a container may have been given"
-		for _, text := range watch.HostCode(p.Config.Policy(watch.PolicyCommands(p.Record.Commands)), p.Record.Commands, from, policy.Grades...) {
+		for _, text := range watch.HostCode(p.Policy(), p.Record.Commands, from, policy.Grades...) {
 			cli.Say(dockerCLI.Err(), "%s", text)
 		}
 	}
