@@ -3,6 +3,7 @@
 package audit
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -44,11 +45,8 @@ func kindFields(b *strings.Builder, r Record, redact []*regexp.Regexp) {
 			field(b, "preview", r.Preview)
 		}
 	case AutoApprove:
-		if r.Pattern == "" {
-			r.Pattern = r.Rule
-		}
 		field(b, "rule", r.Rule)
-		text(b, "pattern", r.Pattern)
+		text(b, "pattern", cmp.Or(r.Pattern, r.Rule))
 	case Approve:
 		field(b, "rule", r.Rule)
 		text(b, "user", hide(r.By, redact)) // a grant whose argument varies has the command
