@@ -26,6 +26,9 @@ func (s *Sandbox) Close() error { return nil }
 // Confine fails.
 func (s *Sandbox) Confine() (*Metadata, error) { return nil, Supported() }
 
+// PermitTerminal fails.
+func (s *Sandbox) PermitTerminal(int) error { return Supported() }
+
 // Metadata has nothing to do on this system.
 type Metadata struct{}
 
