@@ -18,6 +18,15 @@ var decideTimeout = 10 * time.Second
 // errFull means that the host cannot start the relay in the container.
 const errFull = wire.Error("no process can be started in the container: has it reached its limit, --pids-limit?")
 
+// errNoSpace means that the relay cannot create its socket in the container.
+const errNoSpace = wire.Error("no file can be created in /run/hostexec of the container: its disk is full")
+
+// noSpace reports whether the file system of dir has no space or no inode left for the relay.
+func noSpace(dir string) bool {
+	var fs syscall.Statfs_t
+	return syscall.Statfs(dir, &fs) == nil && (fs.Blocks > 0 && fs.Bavail == 0 || fs.Files > 0 && fs.Ffree == 0)
+}
+
 // cgroups is the mount point of the container's control groups. It is a variable so that tests can replace it.
 var cgroups = "/sys/fs/cgroup"
 
@@ -55,10 +64,7 @@ func (c *call) dial(dir string) (sock int, relayed bool, err error) {
 			if sock, e := connect(dir + "/relay/socket"); e == nil {
 				return sock, true, nil
 			} else if waited > decideTimeout {
-				if full() { // in an attached container, the host cannot write another word
-					e = errFull
-				}
-				return -1, false, e
+				return -1, false, relayFailure(dir, e)
 			}
 		}
 		if how == "full" && waited > decideTimeout {
@@ -75,7 +81,22 @@ func (c *call) dial(dir string) (sock int, relayed bool, err error) {
 	if err != nil && how != "files" {
 		sock, err = connect(dir + "/socket") // the host may have decided since
 	}
+	if err != nil && !knownCarrier(how) {
+		err = errCarrier
+	}
 	return sock, false, err
+}
+
+// relayFailure returns the reason why no relay has come, or err. In an attached container, the host cannot write another
+// word into the carrier file.
+func relayFailure(dir string, err error) error {
+	if full() {
+		return errFull
+	}
+	if noSpace(dir + "/relay") {
+		return errNoSpace
+	}
+	return err
 }
 
 func connect(path string) (int, error) {
@@ -94,6 +115,18 @@ func connect(path string) (int, error) {
 		}
 	}
 }
+
+// knownCarrier reports whether how is a word of the host (plugin/carrier), or empty.
+func knownCarrier(how string) bool {
+	switch how {
+	case "", "undecided", "full", "socket", "relay", "files", "gone":
+		return true
+	}
+	return false
+}
+
+// errCarrier means that the carrier file has a word of another version.
+const errCarrier = wire.Error("unknown word in /run/hostexec/carrier")
 
 // readWord reads a file with one word of the host. It returns "" if there is none.
 func readWord(file string) string {

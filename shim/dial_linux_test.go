@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/docker-hostexec/hostexec/exec/dir/dirtest"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -74,6 +75,50 @@ func TestFullAttached(t *testing.T) {
 	}
 }
 
+// TestFullContainer calls in an attached container whose relay has ended and cannot create its socket again.
+func TestFullContainer(t *testing.T) {
+	if !dirtest.OwnMounts(t) {
+		return
+	}
+	for name, options := range map[string]string{"no space": "size=4k", "no inodes": "nr_inodes=1"} {
+		t.Run(name, func(t *testing.T) {
+			s := &fakeHost{t: t, dir: t.TempDir()}
+			s.decide("relay")
+			relay := filepath.Join(s.dir, "relay")
+			if err := os.Mkdir(relay, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			dirtest.Mount(t, "none", relay, "tmpfs", 0, options)
+			if name == "no space" {
+				if err := os.WriteFile(filepath.Join(relay, "full"), make([]byte, 4096), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c := s.command("make")
+			c.Env = append(c.Env, "TEST_PATIENCE=20ms", "TEST_CGROUPS="+t.TempDir())
+			c.Stderr = &c.stderr
+			c.start().wantExit(wire.CodeFailed)
+			if got := c.stderr.String(); !strings.Contains(got, "its disk is full") || strings.Contains(got, "resume") {
+				t.Errorf("stderr = %q, want the full disk, and no hint to resume", got)
+			}
+		})
+	}
+}
+
+// TestUnknownCarrier reads a word that only another version of the host writes.
+func TestUnknownCarrier(t *testing.T) {
+	s := &fakeHost{t: t, dir: t.TempDir()}
+	s.decide("pigeon")
+	c := s.command("make")
+	c.Stderr = &c.stderr
+	c.start().wantExit(wire.CodeFailed)
+	want := "hostexec: the host side was not understood: unknown word in /run/hostexec/carrier\n" +
+		"hostexec: hint: start the container again, so that both sides are of one version\n"
+	if got := c.stderr.String(); got != want {
+		t.Errorf("stderr = %q, want %q", got, want)
+	}
+}
+
 func TestNoHost(t *testing.T) {
 	tests := []struct {
 		name, carrier, patience string
@@ -84,7 +129,6 @@ func TestNoHost(t *testing.T) {
 		{"nobody listens", "socket", "", true, "connection refused"},
 		{"never decided", "undecided", "20ms", true, "connection refused"},
 		{"a relay that is not there", "relay", "", true, "no such file or directory"},
-		{"nonsense", "pigeon", "", true, "connection refused"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -76,8 +76,13 @@ func variable(env []string, name string) string {
 
 // unanswered ends a call that could not connect to the host.
 func (c *call) unanswered(err error) int {
-	if err == errFull {
+	switch err {
+	case errFull:
 		return c.fail(wire.CodeFailed, err.Error(), "have some of its processes end, or on the host: docker update --pids-limit N <container>")
+	case errNoSpace:
+		return c.fail(wire.CodeFailed, err.Error(), "remove files of the container; calls work again a few seconds later")
+	case errCarrier:
+		return c.hostLost(err)
 	}
 	return c.fail(wire.CodeFailed, "hostexec is not running on the host for this container: "+err.Error(), resumeHint)
 }
