@@ -104,10 +104,14 @@ test-whole: $(OVERLAY)
 	$(GO) test -run 'TestLeak|TestKilled' ./exec/shell ./exec/audit
 	$(GO) test -overlay $(OVERLAY) -run 'Signal|Nohup' ./shim
 
-# Numbers in frames must also fit an int of 32 bits: on amd64, the tests of frames and of flow control run as 386.
+# Numbers in frames must also fit an int of 32 bits: on amd64, the tests of frames and of flow control run as 386. Not
+# every amd64 kernel runs such programs. The tests are only compiled then.
+test-32: export GOARCH = 386
 test-32:
-	@test "$$($(GO) env GOHOSTOS GOHOSTARCH | xargs)" != 'linux amd64' || GOARCH=386 $(GO) test ./shim/wire
-	@test "$$($(GO) env GOHOSTOS GOHOSTARCH | xargs)" != 'linux amd64' || GOARCH=386 $(GO) test -run 'Credit|Input|Relay' ./exec/call ./plugin/carrier/relay
+	@test "$$($(GO) env GOHOSTOS GOHOSTARCH | xargs)" = 'linux amd64' || exit 0; \
+	$(GO) vet ./shim/wire ./exec/call ./plugin/carrier/relay && $(GO) test -c -o bin/wire-386.test ./shim/wire || exit; \
+	bin/wire-386.test -test.run '^$$' >/dev/null || { echo 'make: this kernel runs no 386 programs: test-32 only compiles'; exit 0; }; \
+	$(GO) test ./shim/wire && $(GO) test -run 'Credit|Input|Relay' ./exec/call ./plugin/carrier/relay
 
 test-integration e2e: build engine tools compose package
 	@$(MAKE) --no-print-directory -j2 -O $(HALVES)
