@@ -87,7 +87,7 @@ func TestSpoolPassesOn(t *testing.T) {
 	r.Limits = new(limit.Session)
 	r.Limits.Adjust(limit.Limits{limit.Spool: 16 << 20})
 	s := r.shell(t, "a")
-	got := r.text(t, s, "for i in {1..40}; do head -c 2000000 /dev/zero; sleep 0.06; done")
+	got := r.text(t, s, "for i in {1..40}; do head -c 2000000 /dev/zero; until (($(stat -Lc %b /proc/$$/fd/1) < 8192)); do sleep 0.01; done; done")
 	if len(got.out) != 80000000 {
 		t.Errorf("%d bytes, want 80000000", len(got.out))
 	}
