@@ -11,7 +11,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/docker/cli/cli/command"
@@ -85,7 +84,7 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, sweep []fu
 	all := sessions.States(ctx, dockerCLI, store, recs)
 	errs := []error{sessions.SweepLost(store), inject.Sweep(store.Home), sessions.SweepAgents(ctx, dockerCLI, store, all), sweepEngines(ctx, dockerCLI, store, all), store.Proxies().Sweep()}
 	if answered { // otherwise an unknown container may mount such a directory
-		errs = append(errs, sweepRecordless(store, recs, dockerCLI.Out()))
+		errs = append(errs, sweepRecordless(store, recs, removalsOf(dockerCLI)))
 	}
 	var gone []string
 	for _, s := range all {
@@ -93,7 +92,7 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, sweep []fu
 			gone = append(gone, s.ID)
 		}
 	}
-	errs = append(errs, removeAll(store, gone, dockerCLI.Out()))
+	errs = append(errs, removalsOf(dockerCLI).remove(store, gone))
 	errs = append(errs, pruneMirrors(store, dockerCLI.Out()))
 	for _, f := range sweep {
 		errs = append(errs, f(store))
@@ -113,7 +112,7 @@ func pruneMirrors(store *state.Store, out io.Writer) error {
 // sweepRecordless removes directories without a record, which are left if a process is killed while it creates or
 // removes a session. It keeps the directories of recs. IDs of services are used again by the process that holds
 // the lock.
-func sweepRecordless(store *state.Store, recs []state.Session, out io.Writer) error {
+func sweepRecordless(store *state.Store, recs []state.Session, r removals) error {
 	lock := flock.New(store.ServicesLock(), flock.SetPermissions(0o600))
 	if ok, err := lock.TryLock(); err != nil || !ok {
 		return err // a dev container's session is starting: the next prune removes the directories
@@ -122,33 +121,7 @@ func sweepRecordless(store *state.Store, recs []state.Session, out io.Writer) er
 	ids := slices.DeleteFunc(store.Recordless(sessions.MinAge), func(id string) bool {
 		return sessions.Contains(recs, id) // its container mounts the directory
 	})
-	return removeAll(store, ids, out)
-}
-
-// maxRemovals is the number of directories that are removed at the same time: removal mostly waits for the disk.
-const maxRemovals = 4
-
-// removeAll removes the directories of sessions, and prints each ID after its removal.
-func removeAll(store *state.Store, ids []string, out io.Writer) error {
-	var wg sync.WaitGroup
-	var mu sync.Mutex // guards out and errs
-	var errs []error
-	slots := make(chan struct{}, maxRemovals)
-	for _, id := range ids {
-		slots <- struct{}{}
-		// ends when the directory is removed; removeAll waits for it.
-		wg.Go(func() {
-			defer func() { <-slots }()
-			err := store.Remove(id)
-			mu.Lock()
-			defer mu.Unlock()
-			if errs = append(errs, err); err == nil {
-				fmt.Fprintln(out, id)
-			}
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return r.remove(store, ids)
 }
 
 // sweepEngines removes commands' containers and volumes without a watcher. It asks the engines of all

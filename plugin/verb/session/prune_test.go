@@ -3,6 +3,7 @@
 package session
 
 import (
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -20,10 +21,10 @@ func TestPruneLeavesRebuilt(t *testing.T) {
 	}
 	gone, unreadable := sessionstest.Unreadable(t, store)
 	var out strings.Builder
-	if err := sweepRecordless(store, []state.Session{gone, unreadable}, &out); err != nil || out.String() != "" {
+	if err := sweepRecordless(store, []state.Session{gone, unreadable}, removals{&out, io.Discard}); err != nil || out.String() != "" {
 		t.Errorf("prune removes %q, %v", out.String(), err)
 	}
-	if err := sweepRecordless(store, nil, &out); err != nil || out.String() != gone.ID+"\n" {
+	if err := sweepRecordless(store, nil, removals{&out, io.Discard}); err != nil || out.String() != gone.ID+"\n" {
 		t.Errorf("without a container prune removes %q, %v", out.String(), err)
 	}
 }
@@ -44,5 +45,21 @@ func TestPruneWithoutEngine(t *testing.T) {
 	}
 	if _, err := os.Stat(store.Dir(gone.ID)); err != nil || out.String() != "" {
 		t.Errorf("prune removes %q: %v", out.String(), err)
+	}
+}
+
+// TestRemovalsProgress: the counter names each removal, and is erased at the end.
+func TestRemovalsProgress(t *testing.T) {
+	store, err := state.OpenAt(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := []string{state.NewID(), state.NewID()}
+	var out, progress strings.Builder
+	if err := (removals{&out, &progress}).remove(store, ids); err != nil || strings.Count(out.String(), "\n") != 2 {
+		t.Errorf("removes %q: %v", out.String(), err)
+	}
+	if got, want := progress.String(), "\rremoved 1 of 2 sessions\rremoved 2 of 2 sessions\r\033[K"; got != want {
+		t.Errorf("progress %q, want %q", got, want)
 	}
 }
