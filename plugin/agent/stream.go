@@ -18,10 +18,9 @@ func demux(stdout, stderr io.Writer, frames io.Reader) error {
 	return err
 }
 
-// droppingWriter copies bytes to a reader that may stop reading. As long as the reader makes progress, it gets
-// all bytes, and writers wait for it. After a time without progress, writers do not wait any more. Bytes
-// that do not fit into the buffer are dropped, and the reader later gets their number. An agent therefore
-// continues if nobody reads its stderr.
+// droppingWriter copies bytes to a reader that may stop reading. While the reader makes progress, writers wait for it,
+// and it gets all bytes. After stallTimeout without progress, bytes that do not fit into the buffer are dropped, and
+// the reader later gets their number. So an agent continues if nobody reads its stderr.
 type droppingWriter struct {
 	dst          io.Writer
 	stallTimeout time.Duration // time limit without progress
@@ -67,9 +66,9 @@ func (s *droppingWriter) Write(p []byte) (int, error) {
 }
 
 func (s *droppingWriter) put(b []byte) {
-	note := s.note(b)
+	data := s.withNotice(b)
 	select {
-	case s.queue <- note:
+	case s.queue <- data:
 		s.stalled, s.dropped = false, 0
 		return
 	default:
@@ -78,7 +77,7 @@ func (s *droppingWriter) put(b []byte) {
 		t := time.NewTimer(s.stallTimeout)
 		defer t.Stop()
 		select {
-		case s.queue <- note:
+		case s.queue <- data:
 			return
 		case <-t.C:
 			s.stalled = true
@@ -87,8 +86,8 @@ func (s *droppingWriter) put(b []byte) {
 	s.dropped += len(b)
 }
 
-// note puts a message before b if bytes were dropped.
-func (s *droppingWriter) note(b []byte) []byte {
+// withNotice puts a message before b if bytes were dropped.
+func (s *droppingWriter) withNotice(b []byte) []byte {
 	if s.dropped == 0 {
 		return b
 	}
