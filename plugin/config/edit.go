@@ -76,8 +76,8 @@ func ruleOf(argv []string, do policy.Action) string {
 // ErrNoRule means that the file has no rule with the given title.
 var ErrNoRule = errors.New("there is no rule")
 
-// Remove removes the rule with the title COMMAND/ID from file. It removes a command too if nothing is left
-// of it.
+// Remove removes the rule with the title COMMAND/ID from file. It also removes a command that
+// is then empty.
 func Remove(file, title string) error {
 	name, id, ok := strings.Cut(title, "/")
 	if !ok {
@@ -184,7 +184,7 @@ func replace(file string, text []byte) error {
 		return fmt.Errorf("not written, for %s would have %d bytes, and at most %d are allowed", file, len(text), maxFile)
 	}
 	if real, err := filepath.EvalSymlinks(file); err == nil {
-		file = real // for users who keep the file elsewhere
+		file = real // keeps the link of users who store the file elsewhere
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
@@ -216,10 +216,10 @@ func child(n *yaml.Node, key string, kind yaml.Kind) (*yaml.Node, error) {
 		c = &yaml.Node{Kind: kind}
 		n.Style = 0
 		n.Content = append(n.Content, plainNode(key), c)
-	case null(c):
+	case isNull(c):
 		*c = yaml.Node{Kind: kind, HeadComment: c.HeadComment, LineComment: c.LineComment, FootComment: c.FootComment}
 	case c.Kind != kind:
-		return nil, fmt.Errorf("line %d: %s is not what it should be: docker hostexec policy check", c.Line, key)
+		return nil, fmt.Errorf("line %d: %s has the wrong type: docker hostexec policy check", c.Line, key)
 	}
 	return c, nil
 }

@@ -11,7 +11,7 @@ import (
 
 // element reads one element of a rule's argv.
 func (d *document) element(n *yaml.Node) (e policy.Element) {
-	if n.Kind == yaml.ScalarNode && !null(n) {
+	if n.Kind == yaml.ScalarNode && !isNull(n) {
 		return policy.Element{Kind: policy.Word, Words: []string{n.Value}}
 	}
 	if n.Kind != yaml.MappingNode {
@@ -66,7 +66,7 @@ func (d *document) countKeys(e *policy.Element) map[string]func(*yaml.Node) {
 
 // readPattern reads an element that is a pattern. The keys in more are allowed besides the pattern's own.
 func (d *document) readPattern(n *yaml.Node, key string, e *policy.Element, more map[string]func(*yaml.Node)) {
-	source, wide, bad := "", false, len(d.problems)
+	source, wide, before := "", false, len(d.problems)
 	known := map[string]func(*yaml.Node){
 		key:       scalar(d.reader, key, &source, text),
 		"unicode": scalar(d.reader, "unicode", &wide, parseBool),
@@ -75,7 +75,7 @@ func (d *document) readPattern(n *yaml.Node, key string, e *policy.Element, more
 		known[k] = f
 	}
 	d.fields(n, key, known)
-	if len(d.problems) > bad {
+	if len(d.problems) > before {
 		return
 	}
 	var err error

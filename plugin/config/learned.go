@@ -23,8 +23,7 @@ type Change struct {
 	Added         []policy.Learned
 }
 
-// AddLearned returns the change that adds rules to the approved calls in file. Rules that are there already are left
-// out.
+// AddLearned returns the change that adds rules to the approved calls in file. It omits rules that exist already.
 func AddLearned(file string, rules []policy.Learned) (c Change, err error) {
 	c.File = file
 	if c.Before, err = readText(file); err != nil {
@@ -45,7 +44,7 @@ func AddLearned(file string, rules []policy.Learned) (c Change, err error) {
 		return nil
 	})
 	if len(c.Added) == 0 {
-		c.After = c.Before // without a change, nor one of its format
+		c.After = c.Before // also keeps the format
 	}
 	if err != nil {
 		return c, err
@@ -168,7 +167,7 @@ func elementNode(e policy.Element) *yaml.Node {
 	case policy.Re:
 		n.Content = []*yaml.Node{plainNode("re"), quotedNode(e.Token.Source)}
 	}
-	return n // an empty one cannot be read
+	return n // Change.check rejects an empty element
 }
 
 func words(all []string, node func(string) *yaml.Node) *yaml.Node {

@@ -82,7 +82,7 @@ func (c *Config) proxy(more Proxy, d *document) {
 	case d.role != workspace:
 		c.Proxies[i] = more
 	case c.Proxies[i].Value != more.Value:
-		p := policy.Problem{Where: more.Where, Text: "proxies: " + more.Value + ": not used, for the host says " + c.Proxies[i].Value}
+		p := policy.Problem{Where: more.Where, Text: "proxies: " + more.Value + ": not used, because the host's configuration has " + c.Proxies[i].Value}
 		c.warnings, c.Warnings = append(c.warnings, p), append(c.Warnings, p.String())
 	}
 }
