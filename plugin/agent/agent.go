@@ -13,6 +13,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -74,7 +75,7 @@ type Host struct {
 // New makes a Spec. It reads only the values that the mode uses. It warns of unset variables by name only,
 // because values are secrets.
 func New(c config.Agent, o Overrides, h Host) (s Spec, warnings []string, err error) {
-	mode := firstNonEmpty(o.Mode, c.Mode, string(InProcess))
+	mode := cmp.Or(o.Mode, c.Mode, string(InProcess))
 	if s.Mode = Mode(mode); s.Mode != InProcess && s.Mode != InContainer {
 		return s, nil, invalid("docker hostexec agent --mode container, or agent.mode: process", "invalid agent.mode: %s (must be '%s' or '%s')", names.Escaped(mode), InProcess, InContainer)
 	}
@@ -92,7 +93,7 @@ func New(c config.Agent, o Overrides, h Host) (s Spec, warnings []string, err er
 			return s, nil, err
 		}
 	}
-	s.Name = firstNonEmpty(c.Name, s.defaultName())
+	s.Name = cmp.Or(c.Name, s.defaultName())
 	return s, warnings, nil
 }
 
@@ -126,11 +127,11 @@ func environment(vars []config.Variable, lookup func(string) (string, bool)) (en
 // newContainer reads the agent.container section.
 func newContainer(settings map[string]string, image string, h Host) (c Container, err error) {
 	c = Container{
-		Image:      firstNonEmpty(image, settings["image"]),
+		Image:      cmp.Or(image, settings["image"]),
 		DockerHost: settings["docker_host"],
-		Network:    firstNonEmpty(settings["network_mode"], "bridge"),
+		Network:    cmp.Or(settings["network_mode"], "bridge"),
 		Base:       h.Workspaces,
-		Path:       path.Clean(firstNonEmpty(settings["workspace_container_path"], "/workspace")),
+		Path:       path.Clean(cmp.Or(settings["workspace_container_path"], "/workspace")),
 		Startup:    10 * time.Second,
 	}
 	if c.Image == "" {
@@ -178,14 +179,4 @@ func seconds(s string) (time.Duration, error) {
 		err = strconv.ErrRange
 	}
 	return time.Duration(n * float64(time.Second)), err
-}
-
-// firstNonEmpty returns the first non-empty word, or "".
-func firstNonEmpty(words ...string) string {
-	for _, w := range words {
-		if w != "" {
-			return w
-		}
-	}
-	return ""
 }

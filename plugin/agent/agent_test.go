@@ -92,16 +92,16 @@ func TestTranslate(t *testing.T) {
 	s := Spec{Args: []string{"a", "b"}, Env: []string{"K=v"}, Container: Container{Image: "i", Network: "bridge", Memory: 1 << 20, CPUs: 5e8, Path: "/workspace"}}
 	config, host := translate(&s, Extra{Workspace: "/host/ws", Binds: []string{"/a:/b"}})
 	for name, ok := range map[string]bool{
-		"the whole command":     reflect.DeepEqual([]string(config.Entrypoint), []string{"a"}) && reflect.DeepEqual([]string(config.Cmd), []string{"b"}),
-		"no terminal":            !config.Tty,
-		"stdin that ends once":   config.OpenStdin && config.StdinOnce && config.AttachStdin && config.AttachStdout && config.AttachStderr,
-		"environment":            reflect.DeepEqual(config.Env, []string{"K=v"}),
-		"directory":              config.WorkingDir == "/workspace",
-		"limits":                 host.Memory == 1<<20 && host.NanoCPUs == 5e8 && host.NetworkMode == "bridge",
+		"the whole command":         reflect.DeepEqual([]string(config.Entrypoint), []string{"a"}) && reflect.DeepEqual([]string(config.Cmd), []string{"b"}),
+		"no terminal":               !config.Tty,
+		"stdin that ends once":      config.OpenStdin && config.StdinOnce && config.AttachStdin && config.AttachStdout && config.AttachStderr,
+		"environment":               reflect.DeepEqual(config.Env, []string{"K=v"}),
+		"directory":                 config.WorkingDir == "/workspace",
+		"limits":                    host.Memory == 1<<20 && host.NanoCPUs == 5e8 && host.NetworkMode == "bridge",
 		"not removed by the engine": !host.AutoRemove,
-		"no log":                 host.LogConfig.Type == "none",
-		"the workspace":          len(host.Mounts) == 1 && host.Mounts[0].Source == "/host/ws" && host.Mounts[0].Target == "/workspace" && !host.Mounts[0].ReadOnly,
-		"binds":                  reflect.DeepEqual(host.Binds, []string{"/a:/b"}),
+		"no log":                    host.LogConfig.Type == "none",
+		"the workspace":             len(host.Mounts) == 1 && host.Mounts[0].Source == "/host/ws" && host.Mounts[0].Target == "/workspace" && !host.Mounts[0].ReadOnly,
+		"binds":                     reflect.DeepEqual(host.Binds, []string{"/a:/b"}),
 	} {
 		if !ok {
 			t.Errorf("%s: %+v\n%+v", name, config, host)

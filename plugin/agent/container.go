@@ -277,7 +277,7 @@ func (p *runningContainer) drain(ctx context.Context, stopped bool) {
 	}
 	select {
 	case <-p.outputDone:
-	case <-time.After(defaultStallTimeout):
+	case <-time.After(stallTimeout):
 	}
 }
 

@@ -67,7 +67,7 @@ func (c *ContainerAgent) copyStdout(p *runningContainer) {
 func (c *ContainerAgent) copyStderr(p *runningContainer) {
 	lines := c.tail.stream()
 	defer lines.flush()
-	s := newDroppingWriter(c.Stderr, defaultStallTimeout)
+	s := newDroppingWriter(c.Stderr)
 	defer s.close()
 	c.logStreamError("stderr", demux(io.Discard, io.MultiWriter(lines, s), p.attached[1].Reader))
 }

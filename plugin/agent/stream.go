@@ -22,23 +22,22 @@ func demux(stdout, stderr io.Writer, frames io.Reader) error {
 // and it gets all bytes. After stallTimeout without progress, bytes that do not fit into the buffer are dropped, and
 // the reader later gets their number. So an agent continues if nobody reads its stderr.
 type droppingWriter struct {
-	dst          io.Writer
-	stallTimeout time.Duration // time limit without progress
-	queue        chan []byte
-	done         chan struct{}
-	taken        atomic.Int64 // number of chunks that the reader has taken
-	stalled      bool         // used by the writer only, like dropped
-	dropped      int
+	dst     io.Writer
+	queue   chan []byte
+	done    chan struct{}
+	taken   atomic.Int64 // number of chunks that the reader has taken
+	stalled bool         // used by the writer only, like dropped
+	dropped int
 }
 
 const (
-	chunk               = 8 << 10 // bytes; small, so that a slow reader shows progress
-	chunks              = 256     // at most 2 MiB are buffered
-	defaultStallTimeout = 2 * time.Second
+	chunk        = 8 << 10 // bytes; small, so that a slow reader shows progress
+	chunks       = 256     // at most 2 MiB are buffered
+	stallTimeout = 2 * time.Second
 )
 
-func newDroppingWriter(dst io.Writer, patient time.Duration) *droppingWriter {
-	s := &droppingWriter{dst: dst, stallTimeout: patient, queue: make(chan []byte, chunks), done: make(chan struct{})}
+func newDroppingWriter(dst io.Writer) *droppingWriter {
+	s := &droppingWriter{dst: dst, queue: make(chan []byte, chunks), done: make(chan struct{})}
 	// Ends after close when the reader has taken all chunks, or with the process.
 	go s.run()
 	return s
@@ -74,7 +73,7 @@ func (s *droppingWriter) put(b []byte) {
 	default:
 	}
 	if !s.stalled {
-		t := time.NewTimer(s.stallTimeout)
+		t := time.NewTimer(stallTimeout)
 		defer t.Stop()
 		select {
 		case s.queue <- data:
@@ -97,7 +96,7 @@ func (s *droppingWriter) withNotice(b []byte) []byte {
 // close returns when the reader has taken all chunks, or has made no progress for a while.
 func (s *droppingWriter) close() {
 	close(s.queue)
-	tick := time.NewTicker(s.stallTimeout)
+	tick := time.NewTicker(stallTimeout)
 	defer tick.Stop()
 	for before := s.taken.Load(); ; {
 		select {

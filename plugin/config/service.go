@@ -8,7 +8,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
-	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
 // Service holds the options of docker hostexec with for the containers of one compose service. The values are those of
@@ -61,8 +60,7 @@ func (c *Config) service(name string, more Service, d *document) {
 		c.Services = map[string]Service{}
 	}
 	if old, there := c.Services[name]; there && d.role == workspace {
-		p := policy.Problem{Where: more.Where, Text: fmt.Sprintf("services: %s: not used, because %s defines it", names.Quoted(name), old.Where)}
-		c.warnings, c.Warnings = append(c.warnings, p), append(c.Warnings, p.String())
+		c.warn(more.Where, fmt.Sprintf("services: %s: not used, because %s defines it", names.Quoted(name), old.Where))
 		return
 	}
 	c.Services[name] = more
