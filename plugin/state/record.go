@@ -28,7 +28,7 @@ const maxRecord = 16 << 20
 
 var idForm = names.Form{Chars: "0-9a-f", Min: 12, Max: 12}
 
-// Save writes rec atomically: a reader sees the old record or the new one. Changed reports a new time then.
+// Save writes rec atomically: a reader sees the old record or the new one. Then Changed returns a new time.
 func (s *Store) Save(rec *Session) error {
 	b, err := json.MarshalIndent(rec, "", "  ")
 	if err == nil {
@@ -46,7 +46,7 @@ func (s *Store) Save(rec *Session) error {
 	return nil
 }
 
-// noteChange has Changed report a new time.
+// noteChange makes Changed return a new time.
 func (s *Store) noteChange() error {
 	root, err := os.OpenRoot(s.Home)
 	if err != nil {
