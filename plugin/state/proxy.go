@@ -84,11 +84,15 @@ func lockFileCurrent(l *flock.Flock) bool {
 	return err == nil && nerr == nil && os.SameFile(held, named)
 }
 
+func (p Proxies) lockFiles() []string {
+	files, _ := filepath.Glob(filepath.Join(p.dir, "*", "*"+lockSuffix)) // the pattern is valid
+	return files
+}
+
 // Sweep removes the locks that no process holds.
 func (p Proxies) Sweep() error {
 	var errs []error
-	locks, _ := filepath.Glob(filepath.Join(p.dir, "*", "*"+lockSuffix)) // the pattern is valid
-	for _, path := range locks {
+	for _, path := range p.lockFiles() {
 		l := ExistingLock(path)
 		if free, err := l.TryLock(); err == nil && free && lockFileCurrent(l) {
 			errs = append(errs, os.Remove(path))
@@ -110,11 +114,8 @@ const lockSuffix = ".lock"
 
 func (l *ProxyLock) readPID() int {
 	b, err := os.ReadFile(l.f.Path())
-	if err != nil {
-		return 0
-	}
-	n, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	if err != nil {
+	n, numErr := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil || numErr != nil {
 		return 0
 	}
 	return n
@@ -151,8 +152,7 @@ func (l *ProxyLock) Release() error {
 // Killed returns the commands whose proxies were killed. The next proxy of the same directory cleans up
 // after them.
 func (p Proxies) Killed() (commands []string) {
-	locks, _ := filepath.Glob(filepath.Join(p.dir, "*", "*"+lockSuffix)) // the pattern is valid
-	for _, path := range locks {
+	for _, path := range p.lockFiles() {
 		l := &ProxyLock{f: ExistingLock(path)}
 		if free, err := l.f.TryRLock(); err == nil && free && l.readPID() != 0 {
 			commands = append(commands, strings.TrimSuffix(filepath.Base(path), lockSuffix))

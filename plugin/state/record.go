@@ -130,15 +130,12 @@ func readPlain(path string) ([]byte, error) {
 
 // openPlain opens a regular file of at most maxRecord bytes.
 func openPlain(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|openFlags, 0)
+	f, err := dir.OpenPlain(path)
 	if err != nil {
 		return nil, err
 	}
 	fi, err := f.Stat()
-	switch {
-	case err == nil && !fi.Mode().IsRegular():
-		err = errors.New("not a regular file")
-	case err == nil && fi.Size() > maxRecord:
+	if err == nil && fi.Size() > maxRecord {
 		err = fmt.Errorf("more than %d MiB", maxRecord>>20)
 	}
 	if err != nil {
