@@ -20,11 +20,13 @@ import (
 // missingImage means that the image does not exist. Images are not pulled for calls.
 type missingImage struct{ image, host string }
 
-func (m missingImage) Error() string { return "the engine" + at(m.host) + " has no image " + m.image }
+func (m missingImage) Error() string {
+	return "the engine" + atHost(m.host) + " has no image " + m.image
+}
 
 // Hint returns what to do about it.
 func (m missingImage) Hint() string {
-	return docker(m.host) + " pull " + m.image + " on the host: none is pulled for a call"
+	return dockerCommand(m.host) + " pull " + m.image + " on the host: images are not pulled for calls"
 }
 
 // badImage means that the name is not valid for an image.
@@ -34,19 +36,19 @@ func (b badImage) Error() string { return strconv.Quote(b.image) + " cannot be t
 
 // Hint returns what to do about it.
 func (b badImage) Hint() string {
-	return docker(b.host) + " image ls on the host shows the images there are"
+	return dockerCommand(b.host) + " image ls on the host lists the images"
 }
 
 // missingNetwork means that the network does not exist.
 type missingNetwork struct{ network, host string }
 
 func (m missingNetwork) Error() string {
-	return "the engine" + at(m.host) + " has no network " + m.network
+	return "the engine" + atHost(m.host) + " has no network " + m.network
 }
 
 // Hint returns what to do about it.
 func (m missingNetwork) Hint() string {
-	return docker(m.host) + " network ls on the host shows those there are"
+	return dockerCommand(m.host) + " network ls on the host lists the networks"
 }
 
 // unresponsiveEngine means that the engine does not answer.
@@ -56,33 +58,35 @@ type unresponsiveEngine struct {
 }
 
 func (s unresponsiveEngine) Error() string {
-	return "the engine" + at(s.host) + " does not answer: " + s.err.Error()
+	return "the engine" + atHost(s.host) + " does not answer: " + s.err.Error()
 }
 
 func (s unresponsiveEngine) Unwrap() error { return s.err }
 
 // Hint returns what to do about it.
-func (s unresponsiveEngine) Hint() string { return docker(s.host) + " info on the host tells more" }
+func (s unresponsiveEngine) Hint() string {
+	return dockerCommand(s.host) + " info on the host shows the details"
+}
 
 // remoteEngine means that the engine does not see this host's files.
 type remoteEngine struct{ host string }
 
 func (a remoteEngine) Error() string {
-	return "the engine" + at(a.host) + " does not see this host's directories"
+	return "the engine" + atHost(a.host) + " does not see this host's directories"
 }
 
 // Hint returns what to do about it.
 func (a remoteEngine) Hint() string { return sameHost }
 
 // sameHost is the hint for engines that do not share this host's files or sockets.
-const sameHost = "a command's container is made by an engine on the same host, unix:///var/run/docker.sock say: name it by docker_host, or change where"
+const sameHost = "choose an engine on this host, such as docker_host=unix:///var/run/docker.sock, or change where"
 
 // unreachableSocket means that the engine sees this host's files, but sockets do not work across (a virtual
 // machine).
 type unreachableSocket struct{ host string }
 
 func (u unreachableSocket) Error() string {
-	return "no socket of this host crosses into containers of the engine" + at(u.host)
+	return "sockets of this host do not work in containers of the engine" + atHost(u.host)
 }
 
 // Hint returns what to do about it.
@@ -97,15 +101,15 @@ func endedEarly(code int64, p Spec) error {
 	return fmt.Errorf("the container ended with %d before its command began", code)
 }
 
-func at(host string) string {
+func atHost(host string) string {
 	if host == "" {
 		return ""
 	}
 	return " at " + host
 }
 
-// docker returns the docker command line for the engine at host.
-func docker(host string) string {
+// dockerCommand returns the docker command line for the engine at host.
+func dockerCommand(host string) string {
 	if host == "" {
 		return "docker"
 	}
