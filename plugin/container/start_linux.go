@@ -25,7 +25,7 @@ func (r *Runner) Start(ctx context.Context, c executor.Command, files [3]int, si
 	})
 	api, err := r.containers.Engine(r.spec.Host)
 	if err != nil {
-		return nil, unresponsiveEngine{r.spec.Host, err}
+		return nil, unresponsive(r.spec.Host, err)
 	}
 	if err := r.containers.running.acquire(ctx); err != nil {
 		return nil, err
