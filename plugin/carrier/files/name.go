@@ -8,9 +8,9 @@ import (
 
 // split splits the name of a file of the protocol: an id of 1 to 64 letters, digits, - and _, a dot, and the file's
 // kind.
-func split(name string) (id, what string, ok bool) {
-	id, what, ok = strings.Cut(name, ".")
-	if !ok || id == "" || len(id) > 64 || !known[what] {
+func split(name string) (id, kind string, ok bool) {
+	id, kind, ok = strings.Cut(name, ".")
+	if !ok || id == "" || len(id) > 64 || !kinds[kind] {
 		return "", "", false
 	}
 	for _, c := range []byte(id) {
@@ -18,11 +18,11 @@ func split(name string) (id, what string, ok bool) {
 			return "", "", false
 		}
 	}
-	return id, what, true
+	return id, kind, true
 }
 
-// known has the kinds of files of a call.
-var known = map[string]bool{
+// kinds has the kinds of files of a call.
+var kinds = map[string]bool{
 	"req": true, "req.tmp": true, "cmd": true, "stdin": true, "eof": true, "alive": true, "cancel": true,
 	"stdout": true, "stderr": true, "exit": true, "exit.tmp": true, "status": true, "beat": true, "bell": true,
 	"fallback": true,
