@@ -72,8 +72,7 @@ func (c *call) serve(l *Listener) {
 	exec := c.req.exec.Append(nil)
 	size := len(exec)
 	l.load.addQueued(size)
-	var sent sync.Once
-	noteSent := func() { sent.Do(func() { l.load.addQueued(-size) }) }
+	noteSent := sync.OnceFunc(func() { l.load.addQueued(-size) })
 	defer noteSent()
 	if len(exec) > wire.MaxExec { // its encoding is longer than the file if it has many empty arguments
 		c.req.refuse(wire.CodeFailed, "the request has more than %d bytes", wire.MaxExec)
@@ -90,19 +89,24 @@ func (c *call) serve(l *Listener) {
 		c.finish(carrier.Failed("the proxy is shutting down"))
 		return
 	}
+	c.finish(c.run(exec, noteSent))
+}
+
+// run sends the request to the host, and returns the end of the call. It calls sent when the request is sent.
+func (c *call) run(exec []byte, sent func()) wire.Exit {
 	ended := make(chan struct{})
 	var watching sync.WaitGroup
 	// ends when ended is closed.
 	watching.Go(func() {
 		_ = c.frames.Send(wire.KindExec, exec) // follow returns the error
-		noteSent()
+		sent()
 		exec = nil
 		c.watchCaller(ended)
 	})
 	end := c.follow()
 	close(ended)
 	watching.Wait()
-	c.finish(end)
+	return end
 }
 
 func (c *call) connect() (host net.Conn, done func()) {

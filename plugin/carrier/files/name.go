@@ -4,19 +4,18 @@ package files
 
 import (
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
+
+var idForm = names.Form{Chars: "A-Za-z0-9_-", Min: 1, Max: 64}
 
 // split splits the name of a file of the protocol: an id of 1 to 64 letters, digits, - and _, a dot, and the file's
 // kind.
 func split(name string) (id, kind string, ok bool) {
 	id, kind, ok = strings.Cut(name, ".")
-	if !ok || id == "" || len(id) > 64 || !kinds[kind] {
+	if !ok || !idForm.Matches(id) || !kinds[kind] {
 		return "", "", false
-	}
-	for _, c := range []byte(id) {
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_') {
-			return "", "", false
-		}
 	}
 	return id, kind, true
 }

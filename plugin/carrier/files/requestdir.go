@@ -72,9 +72,7 @@ func (p *servedDir) finish(c *call, last func()) {
 		p.heartbeatCalls--
 		p.heartbeatEnded = time.Now()
 	}
-	if p.retired && len(p.inFlight) == 0 {
-		_ = p.Dir.Close() // no data can be lost
-	}
+	p.closeIdleLocked()
 }
 
 func (p *servedDir) call(id string) *call {
@@ -109,7 +107,11 @@ func (p *servedDir) retire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.retired = true
-	if len(p.inFlight) == 0 {
+	p.closeIdleLocked()
+}
+
+func (p *servedDir) closeIdleLocked() {
+	if p.retired && len(p.inFlight) == 0 {
 		_ = p.Dir.Close() // no data can be lost
 	}
 }
