@@ -26,8 +26,8 @@ func notifyHangup(ctx context.Context, conn net.Conn, gone func()) {
 	gone()
 }
 
-// withHangup returns a context that is done when the other end of conn is closed: net/http no longer notices
-// that if a byte follows the request. The caller must call stop.
+// withHangup returns a context that is done when the other end of conn is closed. net/http does not notice that if
+// a byte follows the request. The caller must call stop.
 func withHangup(ctx context.Context, conn net.Conn) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
