@@ -118,7 +118,7 @@ func checkRemoteRefused(t *testing.T, r Result, why string) {
 	want(t, "code of a command in a container there", r.Code, 125)
 	want(t, "what it wrote", r.Out, "")
 	wantText(t, r.Err, why)
-	wantText(t, r.Err, "unix:///var/run/docker.sock say: name it by docker_host, or change where")
+	wantText(t, r.Err, "such as docker_host=unix:///var/run/docker.sock, or change where")
 }
 
 // TestIntegrationFUSE uses an engine that sees this host's directories through a FUSE file system, like a
@@ -139,7 +139,7 @@ func TestIntegrationFUSE(t *testing.T) {
 		want(t, when+": status", carrier+": "+why, "relay: no socket of this host crosses into the container")
 	}
 	c := run("--proxy", "there=/bin/sh,where=container:"+engineRef)
-	checkRemoteRefused(t, c.Exec(t, "there", "-c", "echo ran"), "no socket of this host crosses into containers of the engine")
+	checkRemoteRefused(t, c.Exec(t, "there", "-c", "echo ran"), "sockets of this host do not work in containers of the engine")
 	c = run("--carrier", "socket")
 	if r := c.Exec(t, "hsh", "-c", "echo never"); r.Code != 125 || !strings.Contains(r.Err, "hostexec is not running on the host") {
 		t.Errorf("by a socket that does not cross: %v", r)

@@ -112,7 +112,7 @@ func TestIntegrationSHA256(t *testing.T) {
 		h.Write(t, h.Home, "prog", "#!/bin/sh\necho evil!!\n", 0o755) // of the same size
 		refused("ruled")
 		refused("whole")
-		if r := h.Docker(t, "hostexec", "policy", "check"); r.Code != 1 || !strings.Contains(r.Out, "sha256 is that of another program") {
+		if r := h.Docker(t, "hostexec", "policy", "check"); r.Code != 1 || !strings.Contains(r.Out, "its sha256 differs from the configured one") {
 			t.Errorf("policy check: %v", r)
 		}
 	})

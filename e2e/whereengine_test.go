@@ -72,7 +72,7 @@ func engineUnavailable(t *testing.T, c *Container, host string) {
 	for name, texts := range map[string][]string{
 		"nowhere": {"the engine at unix:///nonexistent/docker.sock does not answer", "docker --host unix:///nonexistent/docker.sock info on the host"},
 		"lost":    {"the engine at " + host + " has no image " + image(t, "full"), "docker --host " + host + " pull " + image(t, "full") + " on the host"},
-		"here":    {"the engine has no image " + engineRef, "docker pull " + engineRef + " on the host: none is pulled"},
+		"here":    {"the engine has no image " + engineRef, "docker pull " + engineRef + " on the host: images are not pulled"},
 	} {
 		r := c.Exec(t, name, "-c", "echo out")
 		want(t, name+": code", r.Code, 125)

@@ -63,7 +63,7 @@ func TestIntegrationWhereIsolated(t *testing.T) {
 			r = c.Exec(t, "lost")
 			want(t, "an image that is not there", r.Code, 125)
 			wantText(t, r.Err, "the engine has no image hostexec-e2e/lost")
-			wantText(t, r.Err, "docker pull hostexec-e2e/lost on the host: none is pulled for a call")
+			wantText(t, r.Err, "docker pull hostexec-e2e/lost on the host: images are not pulled for calls")
 			c.wantNoCallContainer(t)
 		})
 	}

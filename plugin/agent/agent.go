@@ -13,6 +13,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -58,8 +59,8 @@ type Container struct {
 	Startup    time.Duration
 }
 
-// Given holds the command line's values, which override the configuration. Empty means not given.
-type Given struct {
+// Overrides holds the values of the command line, which replace those of the configuration unless empty.
+type Overrides struct {
 	Mode  string
 	Args  []string
 	Image string
@@ -73,12 +74,12 @@ type Host struct {
 
 // New makes a Spec. It reads only the values that the mode uses. It warns of unset variables by name only,
 // because values are secrets.
-func New(c config.Agent, g Given, h Host) (s Spec, warnings []string, err error) {
-	mode := firstNonEmpty(g.Mode, c.Mode, string(InProcess))
+func New(c config.Agent, o Overrides, h Host) (s Spec, warnings []string, err error) {
+	mode := cmp.Or(o.Mode, c.Mode, string(InProcess))
 	if s.Mode = Mode(mode); s.Mode != InProcess && s.Mode != InContainer {
 		return s, nil, invalid("docker hostexec agent --mode container, or agent.mode: process", "invalid agent.mode: %s (must be '%s' or '%s')", names.Escaped(mode), InProcess, InContainer)
 	}
-	if s.Args = g.Args; len(s.Args) == 0 && c.Command != "" {
+	if s.Args = o.Args; len(s.Args) == 0 && c.Command != "" {
 		s.Args = append([]string{c.Command}, c.Args...)
 	}
 	if s.Mode == InProcess && len(s.Args) == 0 {
@@ -88,11 +89,11 @@ func New(c config.Agent, g Given, h Host) (s Spec, warnings []string, err error)
 		return s, nil, err
 	}
 	if s.Mode == InContainer {
-		if s.Container, err = newContainer(c.Container, g.Image, h); err != nil {
+		if s.Container, err = newContainer(c.Container, o.Image, h); err != nil {
 			return s, nil, err
 		}
 	}
-	s.Name = firstNonEmpty(c.Name, s.defaultName())
+	s.Name = cmp.Or(c.Name, s.defaultName())
 	return s, warnings, nil
 }
 
@@ -109,7 +110,7 @@ func (s *Spec) defaultName() string {
 func environment(vars []config.Variable, lookup func(string) (string, bool)) (env, warnings []string, err error) {
 	for _, v := range vars {
 		if v.Name == "" || strings.ContainsAny(v.Name, "=\x00") {
-			return nil, nil, invalid("agent.env has lines such as NAME: value", "agent.env: %s is not the name of a variable", names.Escaped(v.Name))
+			return nil, nil, invalid("write a line of agent.env as NAME: value", "agent.env: %s is not the name of a variable", names.Escaped(v.Name))
 		}
 		value, unset := config.Expand(v.Value, lookup)
 		if strings.ContainsRune(value, 0) {
@@ -126,11 +127,11 @@ func environment(vars []config.Variable, lookup func(string) (string, bool)) (en
 // newContainer reads the agent.container section.
 func newContainer(settings map[string]string, image string, h Host) (c Container, err error) {
 	c = Container{
-		Image:      firstNonEmpty(image, settings["image"]),
+		Image:      cmp.Or(image, settings["image"]),
 		DockerHost: settings["docker_host"],
-		Network:    firstNonEmpty(settings["network_mode"], "bridge"),
+		Network:    cmp.Or(settings["network_mode"], "bridge"),
 		Base:       h.Workspaces,
-		Path:       path.Clean(firstNonEmpty(settings["workspace_container_path"], "/workspace")),
+		Path:       path.Clean(cmp.Or(settings["workspace_container_path"], "/workspace")),
 		Startup:    10 * time.Second,
 	}
 	if c.Image == "" {
@@ -178,14 +179,4 @@ func seconds(s string) (time.Duration, error) {
 		err = strconv.ErrRange
 	}
 	return time.Duration(n * float64(time.Second)), err
-}
-
-// firstNonEmpty returns the first non-empty word, or "".
-func firstNonEmpty(words ...string) string {
-	for _, w := range words {
-		if w != "" {
-			return w
-		}
-	}
-	return ""
 }

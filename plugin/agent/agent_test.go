@@ -20,31 +20,31 @@ func env(vars map[string]string) func(string) (string, bool) {
 var host = Host{Lookup: env(map[string]string{"KEY": "secret", "XDG_STATE_HOME": "/xdg"}), Workspaces: "/state/workspaces"}
 
 func TestNew(t *testing.T) {
-	boxed := Container{Image: "i:1", Network: "bridge", Base: "/state/workspaces", Path: "/workspace", Startup: 10 * time.Second}
-	limited := boxed
+	defaults := Container{Image: "i:1", Network: "bridge", Base: "/state/workspaces", Path: "/workspace", Startup: 10 * time.Second}
+	limited := defaults
 	limited.Memory, limited.CPUs, limited.Keep, limited.Startup = 512<<20, 1e9, true, 3*time.Second
 	limited.Base, limited.DockerHost, limited.Network, limited.Path = "/xdg/spaces", "unix:///s", "none", "/w"
 	nonsense := map[string]string{"memory_limit": "lots", "cpu_limit": "?", "startup_timeout_seconds": "-1", "auto_remove": "perhaps"}
 	for _, tt := range []struct {
 		name string
 		in   config.Agent
-		g    Given
+		o    Overrides
 		want Spec
 	}{
-		{"unset is a process", config.Agent{Command: "npx", Args: []string{"-y", "a"}}, Given{}, Spec{Name: "npx", Mode: InProcess, Args: []string{"npx", "-y", "a"}}},
-		{"a process looks at no container", config.Agent{Command: "a", Container: nonsense}, Given{}, Spec{Name: "a", Mode: InProcess, Args: []string{"a"}}},
-		{"typed words go first", config.Agent{Mode: "container", Command: "a", Args: []string{"b"}}, Given{Mode: "process", Args: []string{"/x/c"}}, Spec{Name: "c", Mode: InProcess, Args: []string{"/x/c"}}},
-		{"a container's defaults", config.Agent{Mode: "container", Container: map[string]string{"image": "i:1"}}, Given{}, Spec{Name: "i", Mode: InContainer, Container: boxed}},
-		{"and what was typed", config.Agent{Name: "me"}, Given{Mode: "container", Image: "i:1"}, Spec{Name: "me", Mode: InContainer, Container: boxed}},
-		{"all of a container", config.Agent{Mode: "container", Command: "a", Container: map[string]string{
+		{"unset is a process", config.Agent{Command: "npx", Args: []string{"-y", "a"}}, Overrides{}, Spec{Name: "npx", Mode: InProcess, Args: []string{"npx", "-y", "a"}}},
+		{"a process ignores the container section", config.Agent{Command: "a", Container: nonsense}, Overrides{}, Spec{Name: "a", Mode: InProcess, Args: []string{"a"}}},
+		{"the command line takes precedence", config.Agent{Mode: "container", Command: "a", Args: []string{"b"}}, Overrides{Mode: "process", Args: []string{"/x/c"}}, Spec{Name: "c", Mode: InProcess, Args: []string{"/x/c"}}},
+		{"a container's defaults", config.Agent{Mode: "container", Container: map[string]string{"image": "i:1"}}, Overrides{}, Spec{Name: "i", Mode: InContainer, Container: defaults}},
+		{"a container from the command line", config.Agent{Name: "me"}, Overrides{Mode: "container", Image: "i:1"}, Spec{Name: "me", Mode: InContainer, Container: defaults}},
+		{"all settings of a container", config.Agent{Mode: "container", Command: "a", Container: map[string]string{
 			"image": "i:1", "docker_host": "unix:///s", "network_mode": "none", "memory_limit": "512m", "cpu_limit": "1.0",
 			"workspace_host_base": "$XDG_STATE_HOME/spaces", "workspace_container_path": "/w/", "auto_remove": "false", "startup_timeout_seconds": "3",
-		}}, Given{}, Spec{Name: "a", Mode: InContainer, Args: []string{"a"}, Container: limited}},
-		{"variables", config.Agent{Command: "a", Env: []config.Variable{{Name: "Api_Key", Value: "${KEY}"}, {Name: "B", Value: "$KEY$$"}}}, Given{},
+		}}, Overrides{}, Spec{Name: "a", Mode: InContainer, Args: []string{"a"}, Container: limited}},
+		{"variables", config.Agent{Command: "a", Env: []config.Variable{{Name: "Api_Key", Value: "${KEY}"}, {Name: "B", Value: "$KEY$$"}}}, Overrides{},
 			Spec{Name: "a", Mode: InProcess, Args: []string{"a"}, Env: []string{"Api_Key=secret", "B=$KEY$"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, warnings, err := New(tt.in, tt.g, host)
+			got, warnings, err := New(tt.in, tt.o, host)
 			if err != nil || len(warnings) > 0 || !reflect.DeepEqual(got, tt.want) {
 				t.Errorf("New = %+v, %q, %v\nwant %+v", got, warnings, err, tt.want)
 			}
@@ -53,7 +53,7 @@ func TestNew(t *testing.T) {
 }
 
 func TestNewRefuses(t *testing.T) {
-	box := func(key, value string) config.Agent {
+	inContainer := func(key, value string) config.Agent {
 		return config.Agent{Mode: "container", Container: map[string]string{"image": "i", key: value}}
 	}
 	for _, tt := range []struct {
@@ -64,15 +64,15 @@ func TestNewRefuses(t *testing.T) {
 		{config.Agent{Mode: "a\x1b"}, `invalid agent.mode: a\x1b (must be 'process' or 'container')`},
 		{config.Agent{}, "no agent: agent.command is not set"},
 		{config.Agent{Mode: "container"}, "agent.container.image is required in container mode"},
-		{box("memory_limit", "lots"), "agent.container.memory_limit: lots is not understood"},
-		{box("cpu_limit", "NaN"), "agent.container.cpu_limit: NaN is not understood"},
-		{box("startup_timeout_seconds", "0"), "agent.container.startup_timeout_seconds: 0 is not understood"},
-		{box("auto_remove", "perhaps"), "agent.container.auto_remove: perhaps is not understood"},
-		{box("workspace_container_path", "w"), "agent.container.workspace_container_path: w is not an absolute path below /"},
-		{box("workspace_host_base", "$XDG_NONE_HOME/x"), `agent.container.workspace_host_base: $XDG_NONE_HOME/x: XDG_NONE_HOME is not set`},
+		{inContainer("memory_limit", "lots"), "agent.container.memory_limit: lots is not understood"},
+		{inContainer("cpu_limit", "NaN"), "agent.container.cpu_limit: NaN is not understood"},
+		{inContainer("startup_timeout_seconds", "0"), "agent.container.startup_timeout_seconds: 0 is not understood"},
+		{inContainer("auto_remove", "perhaps"), "agent.container.auto_remove: perhaps is not understood"},
+		{inContainer("workspace_container_path", "w"), "agent.container.workspace_container_path: w is not an absolute path below /"},
+		{inContainer("workspace_host_base", "$XDG_NONE_HOME/x"), `agent.container.workspace_host_base: $XDG_NONE_HOME/x: XDG_NONE_HOME is not set`},
 		{config.Agent{Command: "a", Env: []config.Variable{{Name: "A=B"}}}, "agent.env: A=B is not the name of a variable"},
 	} {
-		_, _, err := New(tt.in, Given{}, host)
+		_, _, err := New(tt.in, Overrides{}, host)
 		var e *Error
 		if !errors.As(err, &e) || e.Type != InvalidConfig || e.Message != tt.want || e.Hint == "" {
 			t.Errorf("New(%+v): %v, want %q and a hint", tt.in, err, tt.want)
@@ -82,7 +82,7 @@ func TestNewRefuses(t *testing.T) {
 
 // TestNewWarns checks that a warning has the variable's name but not the value, which may be a secret.
 func TestNewWarns(t *testing.T) {
-	_, warnings, err := New(config.Agent{Command: "a", Env: []config.Variable{{Name: "A", Value: "x${NONE}secret"}}}, Given{}, host)
+	_, warnings, err := New(config.Agent{Command: "a", Env: []config.Variable{{Name: "A", Value: "x${NONE}secret"}}}, Overrides{}, host)
 	if err != nil || len(warnings) != 1 || warnings[0] != "agent.env: A: NONE is not set; an empty value is used" {
 		t.Errorf("warnings = %q, %v", warnings, err)
 	}
@@ -92,16 +92,16 @@ func TestTranslate(t *testing.T) {
 	s := Spec{Args: []string{"a", "b"}, Env: []string{"K=v"}, Container: Container{Image: "i", Network: "bridge", Memory: 1 << 20, CPUs: 5e8, Path: "/workspace"}}
 	config, host := translate(&s, Extra{Workspace: "/host/ws", Binds: []string{"/a:/b"}})
 	for name, ok := range map[string]bool{
-		"the command, whole":     reflect.DeepEqual([]string(config.Entrypoint), []string{"a"}) && reflect.DeepEqual([]string(config.Cmd), []string{"b"}),
-		"no terminal":            !config.Tty,
-		"stdin that ends once":   config.OpenStdin && config.StdinOnce && config.AttachStdin && config.AttachStdout && config.AttachStderr,
-		"environment":            reflect.DeepEqual(config.Env, []string{"K=v"}),
-		"directory":              config.WorkingDir == "/workspace",
-		"limits":                 host.Memory == 1<<20 && host.NanoCPUs == 5e8 && host.NetworkMode == "bridge",
-		"the engine removes not": !host.AutoRemove,
-		"no log":                 host.LogConfig.Type == "none",
-		"the workspace":          len(host.Mounts) == 1 && host.Mounts[0].Source == "/host/ws" && host.Mounts[0].Target == "/workspace" && !host.Mounts[0].ReadOnly,
-		"binds":                  reflect.DeepEqual(host.Binds, []string{"/a:/b"}),
+		"the whole command":         reflect.DeepEqual([]string(config.Entrypoint), []string{"a"}) && reflect.DeepEqual([]string(config.Cmd), []string{"b"}),
+		"no terminal":               !config.Tty,
+		"stdin that ends once":      config.OpenStdin && config.StdinOnce && config.AttachStdin && config.AttachStdout && config.AttachStderr,
+		"environment":               reflect.DeepEqual(config.Env, []string{"K=v"}),
+		"directory":                 config.WorkingDir == "/workspace",
+		"limits":                    host.Memory == 1<<20 && host.NanoCPUs == 5e8 && host.NetworkMode == "bridge",
+		"not removed by the engine": !host.AutoRemove,
+		"no log":                    host.LogConfig.Type == "none",
+		"the workspace":             len(host.Mounts) == 1 && host.Mounts[0].Source == "/host/ws" && host.Mounts[0].Target == "/workspace" && !host.Mounts[0].ReadOnly,
+		"binds":                     reflect.DeepEqual(host.Binds, []string{"/a:/b"}),
 	} {
 		if !ok {
 			t.Errorf("%s: %+v\n%+v", name, config, host)
@@ -135,12 +135,12 @@ func TestErrorJSON(t *testing.T) {
 // TestErrorHints checks that each error names the next step.
 func TestErrorHints(t *testing.T) {
 	c := Container{Startup: time.Second}
-	_, _, none := New(config.Agent{}, Given{}, host)
-	_, _, image := New(config.Agent{Mode: "container"}, Given{}, host)
+	_, _, none := New(config.Agent{}, Overrides{}, host)
+	_, _, image := New(config.Agent{Mode: "container"}, Overrides{}, host)
 	for _, err := range []error{unavailable(nil), imageNotFound("x", nil), attachFailed(errors.New("why")), startupTimeout(&c, nil), notFound("x", nil), none, image} {
 		var e *Error
 		if !errors.As(err, &e) || e.Hint == "" && !strings.Contains(e.Message, "Check: docker ps") {
-			t.Errorf("%v: nothing is said of what to do", err)
+			t.Errorf("%v: no hint", err)
 		}
 	}
 }

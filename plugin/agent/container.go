@@ -19,7 +19,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// ContainerAgent is one agent in a container. Set all exported fields before Run. Most of its fields are its options.
+// ContainerAgent is one agent in a container. Set all exported fields before Run.
 type ContainerAgent struct {
 	API       Engine
 	Spec      Spec
@@ -46,8 +46,8 @@ type ContainerAgent struct {
 const cleanupTimeout = time.Minute
 
 var (
-	errStartup = errors.New("the time for it was over")
-	errWatcher = errors.New("the session's watcher has gone, and the agent with it: docker hostexec logs may tell why")
+	errStartup = errors.New("the startup timeout expired")
+	errWatcher = errors.New("the session's watcher has ended, so the agent was stopped: for the reason, see docker hostexec logs")
 )
 
 // Run runs the agent to its end and returns its exit code. If ctx ends, it stops the agent. A nonzero code
@@ -125,13 +125,13 @@ func (c *ContainerAgent) begin(ctx context.Context) (_ *runningContainer, err er
 // attach opens one connection for stdout and one for stderr, because on one connection a slow reader of
 // one stream would block the other. A terminal has only one stream.
 func (c *ContainerAgent) attach(ctx context.Context, p *runningContainer) error {
-	ways := []container.AttachOptions{{Stream: true, Stdin: true, Stdout: true}, {Stream: true, Stderr: true}}
+	options := []container.AttachOptions{{Stream: true, Stdin: true, Stdout: true}, {Stream: true, Stderr: true}}
 	if c.Extra.TTY {
-		ways = ways[:1]
+		options = options[:1]
 	}
-	for _, way := range ways {
+	for _, opts := range options {
 		conn, err := callcontainer.Attach(ctx, func(ctx context.Context) (types.HijackedResponse, error) {
-			return c.API.ContainerAttach(ctx, c.id, way)
+			return c.API.ContainerAttach(ctx, c.id, opts)
 		})
 		if err != nil {
 			return err
@@ -141,9 +141,8 @@ func (c *ContainerAgent) attach(ctx context.Context, p *runningContainer) error 
 	return nil
 }
 
-// monitor starts to wait for the container's end before the container starts, so that an immediate exit is
-// not missed. The end of starting cancels only the request itself, if the engine has not sent headers by
-// then.
+// monitor waits for the container's end. It is called before the container starts, so that an immediate exit is not
+// missed. The end of starting cancels only the request, and only until the engine has sent its headers.
 func (c *ContainerAgent) monitor(starting context.Context, p *runningContainer) {
 	var ctx context.Context
 	ctx, p.cancel = context.WithCancel(context.Background())
@@ -151,7 +150,7 @@ func (c *ContainerAgent) monitor(starting context.Context, p *runningContainer) 
 	exit := make(chan int, 1)
 	done, failed := c.API.ContainerWait(ctx, c.id, container.WaitConditionNextExit)
 	p.exit = exit
-	// Ends with the container, or when forget is called.
+	// Ends with the container, or when p is closed.
 	go func() { exit <- c.await(ctx, done, failed) }()
 }
 
@@ -163,36 +162,36 @@ func (c *ContainerAgent) await(ctx context.Context, done <-chan container.WaitRe
 			if end.StatusCode >= 0 {
 				return int(end.StatusCode)
 			}
-			// The code -1 would be exit code 255: it says nothing about the container.
+			// The code -1 is an error of the request, not exit code 255.
 			c.Log("wait for container %.12s: %v", c.id, end.Error)
 		case err := <-failed:
 			if errdefs.IsNotFound(err) {
-				return removed
+				return exitKilled
 			}
 		}
-		if code, ended := c.look(ctx); ended {
+		if code, ended := c.exitCode(ctx); ended {
 			return code
 		}
 		done, failed = c.API.ContainerWait(ctx, c.id, container.WaitConditionNotRunning)
 	}
 }
 
-// removed is the exit code of a container that was removed before the engine reported its own.
-const removed = 128 + 9
+// exitKilled is the exit code of a container that was removed before the engine reported its own.
+const exitKilled = 128 + 9
 
-// look returns the exit code of a container that has ended, when its state is final. A container that was not
-// started yet does not run either, but has no exit code.
-func (c *ContainerAgent) look(ctx context.Context) (code int, ended bool) {
+// exitCode waits until the container runs or has ended, and returns its exit code if it has ended. A container that
+// was not started yet has no exit code.
+func (c *ContainerAgent) exitCode(ctx context.Context) (code int, ended bool) {
 	for {
 		select {
 		case <-ctx.Done():
-			return removed, true
+			return exitKilled, true
 		case <-time.After(time.Second):
 		}
 		got, err := c.API.ContainerInspect(ctx, c.id)
 		switch {
 		case errdefs.IsNotFound(err):
-			return removed, true
+			return exitKilled, true
 		case err != nil || got.State.Status == container.StateCreated:
 		case got.State.Running || got.State.ExitCode < 0:
 			return 0, false
@@ -223,7 +222,7 @@ func (c *ContainerAgent) follow(ctx context.Context, p *runningContainer) (code 
 	case err = <-p.clientFailed:
 		code = c.stop(p)
 	case <-c.WatcherEnded():
-		if stopped = c.runs(); stopped {
+		if stopped = c.running(); stopped {
 			err = errWatcher
 		}
 		code = c.stop(p)
@@ -239,9 +238,9 @@ func (c *ContainerAgent) follow(ctx context.Context, p *runningContainer) (code 
 	return code, err
 }
 
-// runs reports whether the container is running. It is needed because the watcher ends as soon as a
+// running reports whether the container is running. It is needed because the watcher ends as soon as a
 // container is removed, perhaps before the exit code arrives.
-func (c *ContainerAgent) runs() bool {
+func (c *ContainerAgent) running() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
 	defer cancel()
 	got, err := c.API.ContainerInspect(ctx, c.id)
@@ -262,7 +261,7 @@ func (c *ContainerAgent) stop(p *runningContainer) int {
 	case code := <-p.exit:
 		return code
 	case <-ctx.Done():
-		return 128 + 9
+		return exitKilled
 	}
 }
 
@@ -278,7 +277,7 @@ func (p *runningContainer) drain(ctx context.Context, stopped bool) {
 	}
 	select {
 	case <-p.outputDone:
-	case <-time.After(defaultStallTimeout):
+	case <-time.After(stallTimeout):
 	}
 }
 

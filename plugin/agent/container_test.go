@@ -11,14 +11,14 @@ import (
 	"github.com/docker/docker/api/types/container"
 )
 
-// waited fakes an engine that is asked a second time for the exit code.
-type waited struct {
+// fakeEngine fakes an engine that answers a second request for the exit code.
+type fakeEngine struct {
 	Engine
 	code   int64
 	states *[]container.State // one after the other; the last stays
 }
 
-func (e waited) ContainerInspect(context.Context, string) (container.InspectResponse, error) {
+func (e fakeEngine) ContainerInspect(context.Context, string) (container.InspectResponse, error) {
 	state := (*e.states)[0]
 	if len(*e.states) > 1 {
 		*e.states = (*e.states)[1:]
@@ -26,7 +26,7 @@ func (e waited) ContainerInspect(context.Context, string) (container.InspectResp
 	return container.InspectResponse{ContainerJSONBase: &container.ContainerJSONBase{State: &state}}, nil
 }
 
-func (e waited) ContainerWait(context.Context, string, container.WaitCondition) (<-chan container.WaitResponse, <-chan error) {
+func (e fakeEngine) ContainerWait(context.Context, string, container.WaitCondition) (<-chan container.WaitResponse, <-chan error) {
 	done := make(chan container.WaitResponse, 1)
 	done <- container.WaitResponse{StatusCode: e.code}
 	return done, nil
@@ -44,12 +44,12 @@ func TestAwait(t *testing.T) {
 		want   int
 	}{
 		{"an exit code", container.WaitResponse{StatusCode: 255}, nil, 255},
-		{"a code with what went wrong at its end", container.WaitResponse{StatusCode: 3, Error: &container.WaitExitError{Message: "why"}}, nil, 3},
+		{"an exit code with an error message", container.WaitResponse{StatusCode: 3, Error: &container.WaitExitError{Message: "why"}}, nil, 3},
 		{"no code", container.WaitResponse{StatusCode: -1, Error: &container.WaitExitError{Message: "context canceled"}}, []container.State{running}, 7},
-		{"no code, and no reason", container.WaitResponse{StatusCode: -1}, []container.State{running}, 7},
-		{"no code, and it has ended", container.WaitResponse{StatusCode: -1}, []container.State{exited}, 5},
-		{"an engine that went away", errors.New("EOF"), []container.State{running}, 7},
-		{"an engine that went away before the start", errors.New("EOF"), []container.State{created, created, exited}, 5},
+		{"no code and no message", container.WaitResponse{StatusCode: -1}, []container.State{running}, 7},
+		{"no code, but the container has ended", container.WaitResponse{StatusCode: -1}, []container.State{exited}, 5},
+		{"lost connection to the engine", errors.New("EOF"), []container.State{running}, 7},
+		{"lost connection before the start", errors.New("EOF"), []container.State{created, created, exited}, 5},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			done, failed := make(chan container.WaitResponse, 1), make(chan error, 1)
@@ -59,7 +59,7 @@ func TestAwait(t *testing.T) {
 			case error:
 				failed <- first
 			}
-			c := &ContainerAgent{API: waited{code: 7, states: &tt.states}, Log: func(string, ...any) {}}
+			c := &ContainerAgent{API: fakeEngine{code: 7, states: &tt.states}, Log: func(string, ...any) {}}
 			if got := c.await(t.Context(), done, failed); got != tt.want {
 				t.Errorf("%s: await = %d, want %d", tt.name, got, tt.want)
 			}

@@ -60,20 +60,20 @@ func imageNotFound(image string, cause error) error {
 	return &Error{
 		Type:    ImageNotFound,
 		Message: fmt.Sprintf("Docker image '%s' not found. Build it with: docker build -t %s .", image, image),
-		Hint:    "docker hostexec agent --pull gets it from a registry",
+		Hint:    "pull it from a registry: docker hostexec agent --pull",
 		Cause:   cause,
 	}
 }
 
 func attachFailed(cause error) error {
-	return &Error{Type: AttachFailed, Message: fmt.Sprintf("Failed to attach to container stdio: %v", cause), Hint: "docker ps tells whether the engine is well", Cause: cause}
+	return &Error{Type: AttachFailed, Message: fmt.Sprintf("Failed to attach to container stdio: %v", cause), Hint: "check the engine: docker ps", Cause: cause}
 }
 
 func startupTimeout(c *Container, cause error) error {
 	return &Error{
 		Type:    StartupTimeout,
 		Message: fmt.Sprintf("Container did not start within %s", c.Startup),
-		Hint:    "agent.container.startup_timeout_seconds gives it longer",
+		Hint:    "allow more time with agent.container.startup_timeout_seconds",
 		Cause:   cause,
 	}
 }

@@ -17,11 +17,11 @@ import (
 const maxSocket = 107
 
 // Environ returns the environment of an agent on this host. It consists of base and add, with the shims'
-// directory first in PATH, and HOSTEXEC_DIR, where the shims find the host. It returns an error if the
-// path of share cannot work.
+// directory first in PATH, and HOSTEXEC_DIR, where the shims find the host. It returns an error if
+// share cannot hold a socket, or cannot be in PATH.
 func Environ(base, add []string, share string) ([]string, error) {
 	if sock := filepath.Join(share, "socket"); len(sock) > maxSocket || strings.Contains(share, ":") {
-		return nil, &Error{Type: Failed, Message: fmt.Sprintf("%s is no path from which an agent could call commands: it is too long for a socket, or has a colon", sock), Hint: "set HOSTEXEC_HOME to a short directory of yours"}
+		return nil, &Error{Type: Failed, Message: fmt.Sprintf("%s is too long for a socket, or has a colon: an agent could not call commands", sock), Hint: "set HOSTEXEC_HOME to a shorter path"}
 	}
 	env := Set(base, add)
 	bin := filepath.Join(share, "bin")
@@ -48,7 +48,7 @@ func (s *Spec) Program(base []string) (string, error) {
 		}
 		return filepath.Abs(path)
 	}
-	err := fmt.Errorf("none of the directories of PATH has it")
+	err := fmt.Errorf("no directory of PATH contains it")
 	for dir := range osenv.Dirs(osenv.Get(Set(base, s.Env), "PATH")) {
 		path, lerr := exec.LookPath(filepath.Join(dir, name))
 		if lerr == nil {
@@ -62,5 +62,5 @@ func (s *Spec) Program(base []string) (string, error) {
 }
 
 func notFound(name string, cause error) error {
-	return &Error{Type: CommandNotFound, Message: fmt.Sprintf("agent command '%s' not found in PATH", names.Escaped(name)), Hint: "install it on this host, or name its place in agent.command", Cause: cause}
+	return &Error{Type: CommandNotFound, Message: fmt.Sprintf("agent command '%s' not found in PATH", names.Escaped(name)), Hint: "install it on this host, or write its path in agent.command", Cause: cause}
 }

@@ -11,13 +11,13 @@ import (
 // pump copies the data between client and agent, and keeps the agent's last lines.
 func (c *ContainerAgent) pump(p *runningContainer) {
 	// Ends with the client's stdin, or with the process: a read from stdin may block forever.
-	go c.feed(p)
+	go c.copyStdin(p)
 	var wg sync.WaitGroup
 	// These end with the container, whose connections they read. A slow reader of stdout delays stdout
 	// only.
-	wg.Go(func() { c.takeStdout(p) })
+	wg.Go(func() { c.copyStdout(p) })
 	if len(p.attached) > 1 {
-		wg.Go(func() { c.takeStderr(p) })
+		wg.Go(func() { c.copyStderr(p) })
 	}
 	// Ends with those two.
 	go func() {
@@ -26,7 +26,7 @@ func (c *ContainerAgent) pump(p *runningContainer) {
 	}()
 }
 
-func (c *ContainerAgent) feed(p *runningContainer) {
+func (c *ContainerAgent) copyStdin(p *runningContainer) {
 	to := p.attached[0]
 	_, err := to.Conn.Write(c.Handshake)
 	if err == nil {
@@ -45,7 +45,7 @@ func (c *ContainerAgent) feed(p *runningContainer) {
 	}
 }
 
-func (c *ContainerAgent) takeStdout(p *runningContainer) {
+func (c *ContainerAgent) copyStdout(p *runningContainer) {
 	lines := c.tail.stream()
 	defer lines.flush()
 	frames := p.attached[0].Reader
@@ -61,20 +61,20 @@ func (c *ContainerAgent) takeStdout(p *runningContainer) {
 		p.clientFailed <- fmt.Errorf("the client takes no more output: %w", client.err)
 		return
 	}
-	c.noteEnd("stdout", err)
+	c.logStreamError("stdout", err)
 }
 
-func (c *ContainerAgent) takeStderr(p *runningContainer) {
+func (c *ContainerAgent) copyStderr(p *runningContainer) {
 	lines := c.tail.stream()
 	defer lines.flush()
-	s := newDroppingWriter(c.Stderr, defaultStallTimeout)
+	s := newDroppingWriter(c.Stderr)
 	defer s.close()
-	c.noteEnd("stderr", demux(io.Discard, io.MultiWriter(lines, s), p.attached[1].Reader))
+	c.logStreamError("stderr", demux(io.Discard, io.MultiWriter(lines, s), p.attached[1].Reader))
 }
 
-// noteEnd logs an error at the end of a stream. It is not a failure: only the container's exit code
+// logStreamError logs an error at the end of a stream. It is not a failure: only the container's exit code
 // counts.
-func (c *ContainerAgent) noteEnd(name string, err error) {
+func (c *ContainerAgent) logStreamError(name string, err error) {
 	if err != nil {
 		c.Log("%s: %v", name, err)
 	}

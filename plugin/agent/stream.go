@@ -18,28 +18,26 @@ func demux(stdout, stderr io.Writer, frames io.Reader) error {
 	return err
 }
 
-// droppingWriter copies bytes to a reader that may stop reading. As long as the reader makes progress, it gets
-// all bytes, and writers wait for it. After a time without progress, writers do not wait any more. Bytes
-// that do not fit into the buffer are dropped, and the reader later gets their number. An agent therefore
-// continues if nobody reads its stderr.
+// droppingWriter copies bytes to a reader that may stop reading. While the reader makes progress, writers wait for it,
+// and it gets all bytes. After stallTimeout without progress, bytes that do not fit into the buffer are dropped, and
+// the reader later gets their number. So an agent continues if nobody reads its stderr.
 type droppingWriter struct {
-	dst          io.Writer
-	stallTimeout time.Duration // time limit without progress
-	queue        chan []byte
-	done         chan struct{}
-	taken        atomic.Int64 // number of chunks that the reader has taken
-	stalled      bool         // used by the writer only, like dropped
-	dropped      int
+	dst     io.Writer
+	queue   chan []byte
+	done    chan struct{}
+	taken   atomic.Int64 // number of chunks that the reader has taken
+	stalled bool         // used by the writer only, like dropped
+	dropped int
 }
 
 const (
-	chunk               = 8 << 10 // bytes; small, so that a slow reader shows progress
-	chunks              = 256     // at most 2 MiB are buffered
-	defaultStallTimeout = 2 * time.Second
+	chunk        = 8 << 10 // bytes; small, so that a slow reader shows progress
+	chunks       = 256     // at most 2 MiB are buffered
+	stallTimeout = 2 * time.Second
 )
 
-func newDroppingWriter(dst io.Writer, patient time.Duration) *droppingWriter {
-	s := &droppingWriter{dst: dst, stallTimeout: patient, queue: make(chan []byte, chunks), done: make(chan struct{})}
+func newDroppingWriter(dst io.Writer) *droppingWriter {
+	s := &droppingWriter{dst: dst, queue: make(chan []byte, chunks), done: make(chan struct{})}
 	// Ends after close when the reader has taken all chunks, or with the process.
 	go s.run()
 	return s
@@ -67,18 +65,18 @@ func (s *droppingWriter) Write(p []byte) (int, error) {
 }
 
 func (s *droppingWriter) put(b []byte) {
-	note := s.note(b)
+	data := s.withNotice(b)
 	select {
-	case s.queue <- note:
+	case s.queue <- data:
 		s.stalled, s.dropped = false, 0
 		return
 	default:
 	}
 	if !s.stalled {
-		t := time.NewTimer(s.stallTimeout)
+		t := time.NewTimer(stallTimeout)
 		defer t.Stop()
 		select {
-		case s.queue <- note:
+		case s.queue <- data:
 			return
 		case <-t.C:
 			s.stalled = true
@@ -87,8 +85,8 @@ func (s *droppingWriter) put(b []byte) {
 	s.dropped += len(b)
 }
 
-// note puts a message before b if bytes were dropped.
-func (s *droppingWriter) note(b []byte) []byte {
+// withNotice puts a message before b if bytes were dropped.
+func (s *droppingWriter) withNotice(b []byte) []byte {
 	if s.dropped == 0 {
 		return b
 	}
@@ -98,7 +96,7 @@ func (s *droppingWriter) note(b []byte) []byte {
 // close returns when the reader has taken all chunks, or has made no progress for a while.
 func (s *droppingWriter) close() {
 	close(s.queue)
-	tick := time.NewTicker(s.stallTimeout)
+	tick := time.NewTicker(stallTimeout)
 	defer tick.Stop()
 	for before := s.taken.Load(); ; {
 		select {

@@ -61,7 +61,7 @@ func TestDemux(t *testing.T) {
 func TestSlowClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
-		s := newDroppingWriter(w, defaultStallTimeout)
+		s := newDroppingWriter(w)
 		sent := bytes.Repeat([]byte("0123456789abcdef"), chunks*chunk/8) // twice the buffer size
 		got := make(chan []byte, 1)
 		// Ends when the pipe is closed, below.
@@ -69,7 +69,7 @@ func TestSlowClient(t *testing.T) {
 			var all []byte
 			buf := make([]byte, chunk)
 			for {
-				time.Sleep(defaultStallTimeout / 2)
+				time.Sleep(stallTimeout / 2)
 				n, err := io.ReadFull(r, buf)
 				all = append(all, buf[:n]...)
 				if err != nil {
@@ -92,14 +92,14 @@ func TestSlowClient(t *testing.T) {
 func TestStalledClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
-		s := newDroppingWriter(w, defaultStallTimeout)
+		s := newDroppingWriter(w)
 		start := time.Now()
 		one := bytes.Repeat([]byte{'a'}, chunk)
 		for range 4 * chunks {
 			s.Write(one)
 		}
-		if took := time.Since(start); took != defaultStallTimeout {
-			t.Errorf("writing took %s, want %s", took, defaultStallTimeout)
+		if took := time.Since(start); took != stallTimeout {
+			t.Errorf("writing took %s, want %s", took, stallTimeout)
 		}
 		// Ends when the pipe is closed, below.
 		all := make(chan string, 1)
@@ -124,12 +124,12 @@ func TestStalledClient(t *testing.T) {
 func TestUnreadOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
-		s := newDroppingWriter(w, defaultStallTimeout)
+		s := newDroppingWriter(w)
 		s.Write([]byte("x"))
 		start := time.Now()
 		s.close()
-		if took := time.Since(start); took != defaultStallTimeout {
-			t.Errorf("close took %s, want %s", took, defaultStallTimeout)
+		if took := time.Since(start); took != stallTimeout {
+			t.Errorf("close took %s, want %s", took, stallTimeout)
 		}
 		r.Close()
 	})

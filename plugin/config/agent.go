@@ -85,7 +85,7 @@ func (a *Agent) readEnv(r *reader, n *yaml.Node) {
 	a.Env = nil
 	r.each(n, "env", func(key, value *yaml.Node) {
 		v := Variable{Name: key.Value}
-		if !null(value) { // NAME: without a value sets it to the empty string
+		if !isNull(value) { // NAME: without a value sets it to the empty string
 			scalar(r, key.Value, &v.Value, text)(value)
 		}
 		a.Env = append(a.Env, v)
@@ -126,7 +126,7 @@ func (r *reader) fieldsWithWarnings(n *yaml.Node, what string, known map[string]
 			read(value)
 			return
 		}
-		r.warn(key, false, "unknown key %s in %s is passed over: there are %s", names.Quoted(key.Value), what, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+		r.warn(key, false, "unknown key %s in %s is ignored: there are %s", names.Quoted(key.Value), what, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 	})
 }
 

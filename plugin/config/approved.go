@@ -10,24 +10,24 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// approvedRule reads a rule that allows requests about which a person would be asked. The command runs as the
-// rule that asks says, so it has no settings.
+// approvedRule reads a rule that allows requests that would need a person's approval. It has no settings, because the
+// rule that asks has them.
 func (d *document) approvedRule(n *yaml.Node, _ int) policy.Rule {
 	r := policy.Rule{Do: policy.Allow, Where: d.where(n), Always: true}
-	bad := len(d.problems)
+	before := len(d.problems)
 	known := d.matching(&r)
 	known["confined"] = scalar(d.reader, "confined", &r.Confined, parseBool)
 	d.fields(n, "approved", known)
-	ofHost := func(e policy.Element) bool { return e.Kind == policy.Path || e.Kind == policy.Insert }
+	needsPath := func(e policy.Element) bool { return e.Kind == policy.Path || e.Kind == policy.Insert }
 	switch {
-	case len(d.problems) > bad:
+	case len(d.problems) > before:
 		return r
 	case r.ID == "":
 		d.fail(n, "approved: a rule without id")
 	case r.Always:
 		d.fail(n, "rule %s: no argv", r.ID)
-	case slices.ContainsFunc(r.Argv, ofHost):
-		d.fail(n, "rule %s: path and insert are for rules: an approved call runs as the rule that asks says", r.ID)
+	case slices.ContainsFunc(r.Argv, needsPath):
+		d.fail(n, "rule %s: path and insert are not allowed in approved: the rule that asks has them", r.ID)
 	}
 	d.compile(n, &r)
 	return r

@@ -52,7 +52,7 @@ func Check(src Source) []policy.Problem {
 func checkProgram(path, digest string) error {
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: %w: install it, or have exec say where it is", path, withoutPath(err))
+		return fmt.Errorf("%s: %w: install it, or correct exec", path, withoutPath(err))
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, withoutPath(err))
@@ -61,7 +61,7 @@ func checkProgram(path, digest string) error {
 	switch {
 	case err != nil:
 		return err
-	case !fi.Mode().IsRegular() || fi.Mode().Perm()&0o111 == 0 && executable:
+	case !fi.Mode().IsRegular() || fi.Mode().Perm()&0o111 == 0 && hasExecBits:
 		return fmt.Errorf("%s is not a program", path)
 	}
 	for _, p := range []string{path, real} {
@@ -71,7 +71,7 @@ func checkProgram(path, digest string) error {
 				return err
 			}
 			if fi.Mode()&os.ModeSymlink == 0 { // the mode of a link has no effect
-				if err := trustworthy(fi); err != nil {
+				if err := checkOwner(fi); err != nil {
 					return fmt.Errorf("%s: %w", p, err)
 				}
 			}
@@ -97,7 +97,7 @@ func checkDigest(path, digest string) error {
 		return err
 	}
 	if hex.EncodeToString(h.Sum(nil)) != digest {
-		return errors.New("sha256 is that of another program")
+		return errors.New("its sha256 differs from the configured one")
 	}
 	return nil
 }

@@ -44,13 +44,13 @@ func (d *document) command(key, n *yaml.Node) policy.Ruleset {
 	}
 	d.fields(n, "commands."+key.Value, known)
 	if set.SHA256 != "" && set.Exec == "" {
-		d.fail(key, "sha256 without exec: of which program?")
+		d.fail(key, "sha256 needs exec")
 	}
 	d.setPlace(key, &set, place, limits)
 	return set
 }
 
-// ruleList reads a list of rules into into. seen has the ids of the command.
+// ruleList reads a list of rules into into. seen holds the ids of all rules of the command.
 func (d *document) ruleList(key string, into *[]policy.Rule, seen map[string]bool, read func(*yaml.Node, int) policy.Rule) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		d.list(n, key, func(n *yaml.Node) {
@@ -69,7 +69,7 @@ var hex64 = names.Form{Chars: "0-9a-f", Min: 64, Max: 64}
 func digestOf(s string) (string, error) {
 	s = strings.ToLower(strings.TrimPrefix(s, "sha256:"))
 	if !hex64.Matches(s) {
-		return "", errors.New("64 hex digits wanted, as sha256sum prints them")
+		return "", errors.New("must be 64 hex digits, as sha256sum prints them")
 	}
 	return s, nil
 }
@@ -182,7 +182,7 @@ func unnamedID(r role, number int) string { return r.String() + "#" + strconv.It
 
 func (d *document) rule(n *yaml.Node, number int) policy.Rule {
 	r := policy.Rule{ID: unnamedID(d.role, number), Where: d.where(n)}
-	bad, accept := len(d.problems), ""
+	before, accept := len(d.problems), ""
 	var do *policy.Action
 	known := d.matching(&r)
 	maps.Copy(known, d.settings(&r.Settings))
@@ -200,7 +200,7 @@ func (d *document) rule(n *yaml.Node, number int) policy.Rule {
 		r.Do = *do
 	}
 	switch {
-	case len(d.problems) > bad:
+	case len(d.problems) > before:
 		return r
 	case do == nil:
 		d.fail(n, "rule %s: no do: allow, ask or deny", r.ID)
@@ -255,9 +255,9 @@ func (d *document) inputs(into *[]string) func(*yaml.Node) {
 // preview reads the arguments that are added for a preview.
 func (d *document) preview(into *[]string) func(*yaml.Node) {
 	return func(n *yaml.Node) {
-		bad := len(d.problems)
+		before := len(d.problems)
 		d.scalars("preview", into)(n)
-		if err := policy.CheckPreview(*into); err != nil && len(d.problems) == bad {
+		if err := policy.CheckPreview(*into); err != nil && len(d.problems) == before {
 			d.fail(n, "preview: %v", err)
 		}
 	}

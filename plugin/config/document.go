@@ -66,13 +66,13 @@ func parse(file string, text []byte, r role) *document {
 	if root == nil {
 		return d
 	}
-	spelled := ""
+	sectionName := ""
 	section := func(name string) func(*yaml.Node) {
 		return func(n *yaml.Node) {
-			if spelled != "" {
-				d.warn(n, false, "%s and %s are the same section: both are used", spelled, name)
+			if sectionName != "" {
+				d.warn(n, false, "%s and %s are the same section: both are used", sectionName, name)
 			}
-			spelled = name
+			sectionName = name
 			d.readApproval(n, name)
 		}
 	}
@@ -121,8 +121,8 @@ func (d *document) readApproval(n *yaml.Node, name string) {
 		known["timeout"] = optionalScalar(d.reader, "timeout", &a.timeout, parseApprovalTimeout)
 		known["durable"] = optionalScalar(d.reader, "durable", &a.durable, parseBool)
 		known["wait"] = optionalScalar(d.reader, "wait", &a.always, parseWait)
-		for key, said := range map[string]bool{"timeout": a.timeout != nil, "durable": a.durable != nil, "wait": a.always != nil} {
-			if said { // under the section's other name
+		for key, isSet := range map[string]bool{"timeout": a.timeout != nil, "durable": a.durable != nil, "wait": a.always != nil} {
+			if isSet { // under the section's other name
 				known[key] = func(n *yaml.Node) {
 					d.fail(n, "duplicate key %s in %s: approval and hostexec are the same section", names.Quoted(key), name)
 				}
@@ -141,7 +141,7 @@ func parseWait(s string) (always bool, err error) {
 func parseApprovalTimeout(s string) (time.Duration, error) {
 	t, err := duration(s)
 	if err == nil && t == 0 {
-		err = errors.New("no time to answer")
+		err = errors.New("must be longer than 0s")
 	}
 	return t, err
 }
@@ -152,19 +152,19 @@ func parseApprovalTimeout(s string) (time.Duration, error) {
 func (d *document) patterns(what string, auto bool, into *[]policy.Pattern) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		d.list(n, what, func(n *yaml.Node) {
-			source, anywhere, bad := "", false, len(d.problems)
+			source, anywhere, before := "", false, len(d.problems)
 			if read := scalar(d.reader, what, &source, text); n.Kind == yaml.MappingNode {
 				known := map[string]func(*yaml.Node){"pattern": read}
 				if auto {
 					known["anywhere"] = scalar(d.reader, "anywhere", &anywhere, parseBool)
 				}
-				if d.fields(n, what, known); source == "" && len(d.problems) == bad {
+				if d.fields(n, what, known); source == "" && len(d.problems) == before {
 					d.fail(n, "%s: pattern is missing: write {pattern: '^...$'}", what)
 				}
 			} else {
 				read(n)
 			}
-			if len(d.problems) > bad {
+			if len(d.problems) > before {
 				return
 			}
 			p, err := policy.ParsePattern(source)
@@ -207,18 +207,18 @@ func (d *document) readJobs(n *yaml.Node) {
 func parsePositiveSize(s string) (int64, error) {
 	n, err := size(s)
 	if err == nil && n == 0 {
-		err = errors.New("0 switches no limit off, and leaves room for nothing: a size such as 64KiB or 1GiB is wanted")
+		err = errors.New("0 does not mean unlimited: write a size such as 64KiB or 1GiB")
 	}
 	return n, err
 }
 
 func redaction(s string) (*regexp.Regexp, error) {
 	if len(s) > policy.MaxPattern {
-		return nil, fmt.Errorf("%d bytes of pattern, at most %d are allowed", len(s), policy.MaxPattern)
+		return nil, fmt.Errorf("a pattern of %d bytes, at most %d are allowed", len(s), policy.MaxPattern)
 	}
 	re, err := regexp.Compile(s)
 	if err == nil && re.MatchString("") {
-		return nil, fmt.Errorf("%s matches the empty text, which is everywhere: require at least one character, as in x+", names.Quoted(s))
+		return nil, fmt.Errorf("%s matches the empty text: require at least one character, as in x+", names.Quoted(s))
 	}
 	return re, err
 }

@@ -27,44 +27,44 @@ func Add(file string, argv []string, r policy.Rule) (title string, err error) {
 	if len(argv) == 0 {
 		return "", errors.New("no command named")
 	}
-	if err := CheckName(argv[0]); err != nil {
-		return "", fmt.Errorf("%s: %w", names.Quoted(argv[0]), err)
-	}
 	id := ruleOf(argv, r.Do)
 	title = argv[0] + "/" + id
 	return title, edit(file, func(root *yaml.Node) error {
-		commands, err := child(root, "commands", yaml.MappingNode)
-		if err != nil {
-			return err
-		}
-		command, err := child(commands, argv[0], yaml.MappingNode)
-		if err != nil {
-			return err
-		}
-		rules, err := child(command, "rules", yaml.SequenceNode)
+		rules, err := ruleNodes(root, argv[0], "rules")
 		if err != nil || findRule(rules, roleOf(file), id) >= 0 {
 			return err
 		}
-		rule := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
-		words := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
-		for _, a := range argv[1:] {
-			words.Content = append(words.Content, quotedNode(a))
-		}
-		rule.Content = []*yaml.Node{plainNode("id"), plainNode(id), plainNode("do"), plainNode(r.Do.String()), plainNode("argv"), words}
+		rule := flow(yaml.MappingNode)
+		rule.Content = []*yaml.Node{plainNode("id"), plainNode(id), plainNode("do"), plainNode(r.Do.String()), plainNode("argv"), words(argv[1:], quotedNode)}
 		if len(r.Effects) > 0 {
-			effects := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
-			for _, e := range r.Effects {
-				effects.Content = append(effects.Content, plainNode(e))
-			}
-			rule.Content = append(rule.Content, plainNode("effects"), effects)
+			rule.Content = append(rule.Content, plainNode("effects"), words(r.Effects, plainNode))
 		}
 		if r.Accept {
 			rule.Content = append(rule.Content, plainNode("accept"), plainNode(policy.CodeAccepted))
 		}
-		rules.Style = 0
 		rules.Content = append(rules.Content, rule)
 		return nil
 	})
+}
+
+// ruleNodes returns the list of rules of a command at key, and creates it if necessary.
+func ruleNodes(root *yaml.Node, command, key string) (*yaml.Node, error) {
+	if err := CheckName(command); err != nil {
+		return nil, fmt.Errorf("%s: %w", names.Quoted(command), err)
+	}
+	commands, err := child(root, "commands", yaml.MappingNode)
+	if err != nil {
+		return nil, err
+	}
+	n, err := child(commands, command, yaml.MappingNode)
+	if err != nil {
+		return nil, err
+	}
+	list, err := child(n, key, yaml.SequenceNode)
+	if err == nil {
+		list.Style = 0
+	}
+	return list, err
 }
 
 // ruleOf derives the id of a rule from argv and do, so that adding a rule twice has no effect.
@@ -76,8 +76,8 @@ func ruleOf(argv []string, do policy.Action) string {
 // ErrNoRule means that the file has no rule with the given title.
 var ErrNoRule = errors.New("there is no rule")
 
-// Remove removes the rule with the title COMMAND/ID from file. It removes a command too if nothing is left
-// of it.
+// Remove removes the rule with the title COMMAND/ID from file. It also removes a command that
+// is then empty.
 func Remove(file, title string) error {
 	name, id, ok := strings.Cut(title, "/")
 	if !ok {
@@ -174,17 +174,25 @@ func roleOf(file string) role {
 	return global
 }
 
-// replace writes file atomically if text can be parsed.
-func replace(file string, text []byte) error {
+// parseNew parses the text that is to be written to file.
+func parseNew(file string, text []byte) (*document, error) {
 	d := parse(file, text, roleOf(file))
 	switch {
 	case len(d.problems) > 0:
-		return fmt.Errorf("not written, for it would be broken: %s", d.problems[0])
+		return nil, fmt.Errorf("not written, because the file would be broken: %s", d.problems[0])
 	case len(text) > maxFile:
-		return fmt.Errorf("not written, for %s would have %d bytes, and at most %d are allowed", file, len(text), maxFile)
+		return nil, fmt.Errorf("not written: %s would have %d bytes, at most %d are allowed", file, len(text), maxFile)
+	}
+	return d, nil
+}
+
+// replace writes file atomically if text can be parsed.
+func replace(file string, text []byte) error {
+	if _, err := parseNew(file, text); err != nil {
+		return err
 	}
 	if real, err := filepath.EvalSymlinks(file); err == nil {
-		file = real // for users who keep the file elsewhere
+		file = real // keeps the link of users who store the file elsewhere
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
@@ -216,10 +224,10 @@ func child(n *yaml.Node, key string, kind yaml.Kind) (*yaml.Node, error) {
 		c = &yaml.Node{Kind: kind}
 		n.Style = 0
 		n.Content = append(n.Content, plainNode(key), c)
-	case null(c):
+	case isNull(c):
 		*c = yaml.Node{Kind: kind, HeadComment: c.HeadComment, LineComment: c.LineComment, FootComment: c.FootComment}
 	case c.Kind != kind:
-		return nil, fmt.Errorf("line %d: %s is not what it should be: docker hostexec policy check", c.Line, key)
+		return nil, fmt.Errorf("line %d: %s has the wrong type: docker hostexec policy check", c.Line, key)
 	}
 	return c, nil
 }

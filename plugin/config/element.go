@@ -3,6 +3,8 @@
 package config
 
 import (
+	"maps"
+
 	"go.yaml.in/yaml/v3"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
@@ -11,7 +13,7 @@ import (
 
 // element reads one element of a rule's argv.
 func (d *document) element(n *yaml.Node) (e policy.Element) {
-	if n.Kind == yaml.ScalarNode && !null(n) {
+	if n.Kind == yaml.ScalarNode && !isNull(n) {
 		return policy.Element{Kind: policy.Word, Words: []string{n.Value}}
 	}
 	if n.Kind != yaml.MappingNode {
@@ -19,23 +21,23 @@ func (d *document) element(n *yaml.Node) (e policy.Element) {
 		return e
 	}
 	switch {
-	case has(n, "re"):
+	case lookup(n, "re") != nil:
 		e.Kind = policy.Re
 		d.readPattern(n, "re", &e, nil)
-	case has(n, "args"):
+	case lookup(n, "args") != nil:
 		e.Kind, e.Max = policy.Args, -1
 		d.readPattern(n, "args", &e, d.countKeys(&e))
-	case has(n, "any"):
+	case lookup(n, "any") != nil:
 		e.Kind = policy.Any
 		d.fields(n, "any", map[string]func(*yaml.Node){"any": d.scalars("any", &e.Words)})
-	case has(n, "insert"):
+	case lookup(n, "insert") != nil:
 		e.Kind = policy.Insert
 		d.fields(n, "insert", map[string]func(*yaml.Node){"insert": d.scalars("insert", &e.Words)})
-	case has(n, "path"):
+	case lookup(n, "path") != nil:
 		d.path(n, &e)
 	case len(n.Content) == 0:
 		d.fail(n, "argv: an element with nothing in it")
-	case !has(n, "flags") && !has(n, "opts"):
+	case lookup(n, "flags") == nil && lookup(n, "opts") == nil:
 		d.fail(n, "unknown key %s in argv: there are any, args, flags, insert, opts, path, re", names.Quoted(n.Content[0].Value))
 	default:
 		e.Kind = policy.Options
@@ -45,15 +47,6 @@ func (d *document) element(n *yaml.Node) (e policy.Element) {
 		})
 	}
 	return e
-}
-
-func has(n *yaml.Node, key string) bool {
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return true
-		}
-	}
-	return false
 }
 
 // countKeys returns the keys for the number of arguments that an element takes.
@@ -66,16 +59,14 @@ func (d *document) countKeys(e *policy.Element) map[string]func(*yaml.Node) {
 
 // readPattern reads an element that is a pattern. The keys in more are allowed besides the pattern's own.
 func (d *document) readPattern(n *yaml.Node, key string, e *policy.Element, more map[string]func(*yaml.Node)) {
-	source, wide, bad := "", false, len(d.problems)
+	source, wide, before := "", false, len(d.problems)
 	known := map[string]func(*yaml.Node){
 		key:       scalar(d.reader, key, &source, text),
 		"unicode": scalar(d.reader, "unicode", &wide, parseBool),
 	}
-	for k, f := range more {
-		known[k] = f
-	}
+	maps.Copy(known, more)
 	d.fields(n, key, known)
-	if len(d.problems) > bad {
+	if len(d.problems) > before {
 		return
 	}
 	var err error

@@ -19,7 +19,7 @@ func TestLinkToNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := Load(src)
-	if c.Err == nil || !strings.Contains(c.Err.Error(), "a link that leads nowhere") || c.Stale() {
+	if c.Err == nil || !strings.Contains(c.Err.Error(), "a dangling link") || c.Stale() {
 		t.Errorf("Err = %v, stale %v", c.Err, c.Stale())
 	}
 	write(t, filepath.Join(src.Store, "nowhere"), "version: 1\n")

@@ -12,12 +12,12 @@ import (
 	"syscall"
 )
 
-const executable = true // the file mode says whether a file is executable
+const hasExecBits = true // the file mode says whether a file is executable
 
 const noBlock = syscall.O_NONBLOCK | syscall.O_NOCTTY // so that open does not block on a pipe or a terminal
 
-// trustworthy refuses a file that users other than the current user and root can have written.
-func trustworthy(fi fs.FileInfo) error {
+// checkOwner refuses a file that users other than the current user and root can have written.
+func checkOwner(fi fs.FileInfo) error {
 	st, ok := fi.Sys().(*syscall.Stat_t)
 	if !ok {
 		return errors.New("no owner")

@@ -3,6 +3,8 @@
 package config
 
 import (
+	"maps"
+
 	"go.yaml.in/yaml/v3"
 
 	"github.com/docker-hostexec/hostexec/exec/gitpush"
@@ -37,11 +39,8 @@ func (d *document) readGit(n *yaml.Node) {
 // git merges the git section of d. A project's remote replaces the global one of the same name.
 func (c *Config) git(d *document) {
 	remotes := gitpush.Remotes{}
-	for _, from := range []gitpush.Remotes{c.Git.Remotes, d.git.Remotes} {
-		for name, url := range from {
-			remotes[name] = url
-		}
-	}
+	maps.Copy(remotes, c.Git.Remotes)
+	maps.Copy(remotes, d.git.Remotes)
 	c.Git.Remotes = remotes
 	if d.git.MaxPack > 0 {
 		c.Git.MaxPack = d.git.MaxPack

@@ -23,8 +23,7 @@ type Change struct {
 	Added         []policy.Learned
 }
 
-// AddLearned returns the change that adds rules to the approved calls in file. Rules that are there already are left
-// out.
+// AddLearned returns the change that adds rules to the approved calls in file. It omits rules that exist already.
 func AddLearned(file string, rules []policy.Learned) (c Change, err error) {
 	c.File = file
 	if c.Before, err = readText(file); err != nil {
@@ -32,7 +31,7 @@ func AddLearned(file string, rules []policy.Learned) (c Change, err error) {
 	}
 	c.After, err = changed(file, c.Before, func(root *yaml.Node) error {
 		for _, l := range rules {
-			list, err := approvedList(root, l.Command)
+			list, err := ruleNodes(root, l.Command, "approved")
 			if err != nil {
 				return err
 			}
@@ -45,7 +44,7 @@ func AddLearned(file string, rules []policy.Learned) (c Change, err error) {
 		return nil
 	})
 	if len(c.Added) == 0 {
-		c.After = c.Before // without a change, nor one of its format
+		c.After = c.Before // also keeps the format
 	}
 	if err != nil {
 		return c, err
@@ -53,34 +52,11 @@ func AddLearned(file string, rules []policy.Learned) (c Change, err error) {
 	return c, c.check()
 }
 
-// approvedList returns the node of the approved calls of a command, and creates it if necessary.
-func approvedList(root *yaml.Node, command string) (*yaml.Node, error) {
-	if err := CheckName(command); err != nil {
-		return nil, fmt.Errorf("%s: %w", names.Quoted(command), err)
-	}
-	commands, err := child(root, "commands", yaml.MappingNode)
-	if err != nil {
-		return nil, err
-	}
-	n, err := child(commands, command, yaml.MappingNode)
-	if err != nil {
-		return nil, err
-	}
-	list, err := child(n, "approved", yaml.SequenceNode)
-	if err == nil {
-		list.Style = 0
-	}
-	return list, err
-}
-
 // check returns an error unless the new text has exactly the rules that were added.
 func (c Change) check() error {
-	d := parse(c.File, c.After, roleOf(c.File))
-	switch {
-	case len(d.problems) > 0:
-		return fmt.Errorf("not written, for it would be broken: %s", d.problems[0])
-	case len(c.After) > maxFile:
-		return fmt.Errorf("%s would have %d bytes, and at most %d are allowed", c.File, len(c.After), maxFile)
+	d, err := parseNew(c.File, c.After)
+	if err != nil {
+		return err
 	}
 	for _, l := range c.Added {
 		list := d.commands[l.Command].Approved
@@ -168,7 +144,7 @@ func elementNode(e policy.Element) *yaml.Node {
 	case policy.Re:
 		n.Content = []*yaml.Node{plainNode("re"), quotedNode(e.Token.Source)}
 	}
-	return n // an empty one cannot be read
+	return n // Change.check rejects an empty element
 }
 
 func words(all []string, node func(string) *yaml.Node) *yaml.Node {

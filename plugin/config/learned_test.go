@@ -99,8 +99,8 @@ func TestApprovedRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"[{argv: [a]}]":                          "without id",
 		"[{id: a}]":                              "no argv",
-		"[{id: a, argv: [{path: ws}]}]":          "path and insert are for rules",
-		"[{id: a, argv: [{insert: [b]}]}]":       "path and insert are for rules",
+		"[{id: a, argv: [{path: ws}]}]":          "path and insert are not allowed in approved",
+		"[{id: a, argv: [{insert: [b]}]}]":       "path and insert are not allowed in approved",
 		"[{id: a, argv: [], do: allow}]":         "unknown key",
 		"[{id: a, argv: [], stdin: pipe}]":       "unknown key",
 		"[{id: a, argv: [], anywhere: true}]":    "unknown key",

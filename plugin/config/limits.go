@@ -41,7 +41,7 @@ func parsePositiveCount(s string) (int64, error) {
 	case err != nil || n < 0 || n > maxAmount:
 		return 0, fmt.Errorf("%s is not a number from 1 to %d", names.Quoted(s), maxAmount)
 	case n == 0:
-		return 0, fmt.Errorf("0 switches no limit off, and lets nothing run: a number from 1 to %d is wanted", maxAmount)
+		return 0, fmt.Errorf("0 does not mean unlimited: write a number from 1 to %d", maxAmount)
 	}
 	return n, nil
 }

@@ -42,12 +42,8 @@ func (c *Config) merge(d *document) {
 	if d.notify.Command != nil {
 		c.Notify.Command = d.notify.Command
 	}
-	if d.notify.Desktop != nil {
-		c.Notify.Desktop = d.notify.Desktop
-	}
-	if d.notify.Bell != nil {
-		c.Notify.Bell = d.notify.Bell
-	}
+	c.Notify.Desktop = cmp.Or(d.notify.Desktop, c.Notify.Desktop)
+	c.Notify.Bell = cmp.Or(d.notify.Bell, c.Notify.Bell)
 	c.Jobs.Output = cmp.Or(d.jobs.Output, c.Jobs.Output)
 	c.Jobs.Disk = cmp.Or(d.jobs.Disk, c.Jobs.Disk)
 	c.Limits = d.limits.over(c.Limits)
@@ -82,8 +78,7 @@ func (c *Config) proxy(more Proxy, d *document) {
 	case d.role != workspace:
 		c.Proxies[i] = more
 	case c.Proxies[i].Value != more.Value:
-		p := policy.Problem{Where: more.Where, Text: "proxies: " + more.Value + ": not used, for the host says " + c.Proxies[i].Value}
-		c.warnings, c.Warnings = append(c.warnings, p), append(c.Warnings, p.String())
+		c.warn(more.Where, "proxies: "+more.Value+": not used, because the host's configuration has "+c.Proxies[i].Value)
 	}
 }
 
@@ -104,26 +99,8 @@ func (c *Config) command(name string, more policy.Ruleset, d *document) {
 		c.refuse(more.Where, name, "is configured on the host already: a workspace may only add rules to it")
 		return
 	}
-	base.Approved = slices.Clone(base.Approved)
-	for _, r := range more.Approved {
-		if i := slices.IndexFunc(base.Approved, func(old policy.Rule) bool { return old.ID == r.ID }); i >= 0 {
-			base.Approved[i] = r
-		} else {
-			base.Approved = append(base.Approved, r)
-		}
-	}
-	base.Rules = slices.Clone(base.Rules)
-	for _, r := range more.Rules {
-		i := slices.IndexFunc(base.Rules, func(old policy.Rule) bool { return old.ID == r.ID })
-		switch {
-		case i < 0:
-			base.Rules = append(base.Rules, r)
-		case d.role == workspace:
-			c.refuse(r.Where, r.Title(name), "there is such a rule already: a workspace may only add rules")
-		default:
-			base.Rules[i] = r
-		}
-	}
+	base.Approved = c.mergeRules(name, base.Approved, more.Approved, d)
+	base.Rules = c.mergeRules(name, base.Rules, more.Rules, d)
 	if more.Exec != "" {
 		base.Exec, base.SHA256 = more.Exec, more.SHA256
 	}
@@ -136,11 +113,32 @@ func (c *Config) command(name string, more policy.Ruleset, d *document) {
 	if !more.Sandbox.Empty() {
 		base.Sandbox = more.Sandbox
 	}
-	if more.GitDir != "" {
-		base.GitDir = more.GitDir
-	}
+	base.GitDir = cmp.Or(more.GitDir, base.GitDir)
 	base.Settings = more.Settings.Over(base.Settings)
 	c.rules[name] = base
+}
+
+// mergeRules returns all with the rules of d in more.
+func (c *Config) mergeRules(command string, all, more []policy.Rule, d *document) []policy.Rule {
+	all = slices.Clone(all)
+	for _, r := range more {
+		i := slices.IndexFunc(all, func(old policy.Rule) bool { return old.ID == r.ID })
+		switch {
+		case i < 0:
+			all = append(all, r)
+		case d.role == workspace:
+			c.refuse(r.Where, r.Title(command), "there is such a rule already: a workspace may only add rules")
+		default:
+			all[i] = r
+		}
+	}
+	return all
+}
+
+// warn adds a warning, which is shown at the start of a session, too.
+func (c *Config) warn(where, text string) {
+	p := policy.Problem{Where: where, Text: text}
+	c.warnings, c.Warnings = append(c.warnings, p), append(c.Warnings, p.String())
 }
 
 func (c *Config) refuse(where, rule, text string) {

@@ -53,7 +53,7 @@ func isEngine(host string) bool {
 	return false
 }
 
-// limits are the keys that Limit accepts.
+// limits are the keys that SetLimit accepts.
 var limits = []string{"docker_host", "network", "memory", "cpus", "pids"}
 
 // SetLimit sets a limit, the engine or the network of a container. It reports whether key is one of limits.
@@ -61,13 +61,13 @@ func SetLimit(p *policy.Place, key, value string) (known bool, err error) {
 	switch key {
 	case "docker_host":
 		if !isEngine(value) {
-			return true, fmt.Errorf("%s is no engine: unix:///path/to/docker.sock, tcp://HOST:PORT or ssh://USER@HOST", names.Quoted(value))
+			return true, fmt.Errorf("%s is not an engine's address: unix:///path/to/docker.sock, tcp://HOST:PORT or ssh://USER@HOST", names.Quoted(value))
 		}
 		p.Host = value
 	case "network":
 		switch {
 		case value == "host":
-			return true, errors.New("host would have it reach what listens on this host alone: name a network of the engine's")
+			return true, errors.New("with network host, the container could reach services that listen on this host only: name another network")
 		case !networkForm.Matches(value):
 			return true, fmt.Errorf("%s cannot be a network", names.Quoted(value))
 		}
@@ -117,21 +117,21 @@ func (d *document) container(p *policy.Place) func(*yaml.Node) {
 func (d *document) setPlace(key *yaml.Node, set *policy.Ruleset, where, limits policy.Place) {
 	switch {
 	case key.Value == policy.Shell && (where.Contained() || limits != policy.Place{}):
-		d.fail(key, "where, container: not of %s: hostexec session create --in CONTAINER has one that lives in a container", key.Value)
+		d.fail(key, "%s takes neither where nor container: for a shell in a container, use hostexec session create --in CONTAINER", key.Value)
 	case key.Value == policy.GitPush && (where.Confined() || limits != policy.Place{}):
-		d.fail(key, "where, container: not of %s, which has a place of its own", key.Value)
+		d.fail(key, "%s takes neither where nor container", key.Value)
 	case !where.Contained() && limits != policy.Place{}:
-		d.fail(key, "container: %s runs on the host: where: container:IMAGE says that it does not", key.Value)
+		d.fail(key, "container: %s runs on the host: it needs where: container:IMAGE", key.Value)
 	case where.Contained() && set.SHA256 != "":
-		d.fail(key, "sha256: the program is in the image: name that by its digest, container:IMAGE@sha256:...")
+		d.fail(key, "sha256: the program is in the image: pin the image by its digest, container:IMAGE@sha256:...")
 	case where.Contained() && !set.Sandbox.Empty():
-		d.fail(key, "sandbox: %s runs in a container, which has files of its own: leave one of both away", key.Value)
+		d.fail(key, "sandbox: %s runs in a container: remove sandbox or where", key.Value)
 	case where.Sandboxed && set.Settings.NewPrivs != nil && *set.Settings.NewPrivs:
-		d.fail(key, "new_privs: no program gains privileges in a sandbox: leave new_privs away, or where: sandbox")
+		d.fail(key, "new_privs: no program gains privileges in a sandbox: remove new_privs or where: sandbox")
 	}
 	for _, r := range set.Rules {
 		if len(r.Preview) > 0 && (where.Contained() || key.Value == policy.Shell || key.Value == policy.GitPush) {
-			d.fail(key, "rule %s: preview: only a program of the host has one, not %s", r.ID, notPreviewed(key.Value, where))
+			d.fail(key, "rule %s: preview is only for programs on the host, not for %s", r.ID, notPreviewed(key.Value, where))
 		}
 	}
 	limits.Image, limits.Sandboxed = where.Image, where.Sandboxed

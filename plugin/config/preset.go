@@ -92,7 +92,7 @@ func addKeys(n, more *yaml.Node, path string) error {
 			if err := addKeys(old, value, "commands."); err != nil {
 				return err
 			}
-		case old != nil && !null(old):
+		case old != nil && !isNull(old):
 			return fmt.Errorf("line %d: %s%s is there already: nothing was written (print the preset, and merge by hand)", old.Line, path, key.Value)
 		default:
 			if old != nil {

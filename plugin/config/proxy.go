@@ -28,7 +28,7 @@ func ParseProxy(value string) (state.Command, error) {
 		return c, err
 	}
 	if name == policy.Shell {
-		return c, errors.New("this name is that of shells with state: --proxy-shell")
+		return c, errors.New("this name is reserved for shells: use --proxy-shell")
 	}
 	if given {
 		if err := shortValue(&c, short); err != nil {
@@ -49,13 +49,13 @@ func ParseProxy(value string) (state.Command, error) {
 		}
 	}
 	if name == policy.GitPush && (c.Where != nil || c.Keep) {
-		return c, errors.New("it has a place of its own, and no jobs: leave where and keep away")
+		return c, errors.New("it takes neither where nor keep")
 	}
 	if name == policy.GitPush {
 		c.Shim = policy.GitHelper
 	}
 	if c.Where != nil && c.Where.Image == "" && *c.Where != (state.ContainerSpec{Sandboxed: c.Where.Sandboxed}) {
-		return c, errors.New("docker_host, network and limits are a container's: where=container:IMAGE has to be there, too")
+		return c, errors.New("docker_host, network and limits need where=container:IMAGE")
 	}
 	return c, nil
 }
@@ -67,9 +67,9 @@ func CheckName(name string) error {
 	case name == "":
 		return errors.New("no command named")
 	case name == "hostexec":
-		return errors.New("this name is hostexec's own in the container")
+		return errors.New("this name is reserved for hostexec")
 	case !policy.ValidName(name):
-		return errors.New("a command is named by letters, digits and . _ + -, begins with a letter or digit, and has at most 64 of them")
+		return errors.New("the name of a command has at most 64 letters, digits and . _ + -, and begins with a letter or digit")
 	}
 	return nil
 }

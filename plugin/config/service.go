@@ -8,11 +8,10 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
-	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Service is what the containers of a compose service get from docker hostexec with, as flags of it say for all
-// containers. The values are those of the flags, unchecked.
+// Service holds the options of docker hostexec with for the containers of one compose service. The values are those of
+// the flags, unchecked.
 type Service struct {
 	Proxies     []string
 	Shell       string
@@ -54,15 +53,14 @@ func (d *document) service(key, n *yaml.Node) Service {
 	return s
 }
 
-// service adds what d says of a service. A project's entry replaces the global entry of the same name. A workspace's
+// service adds a service of d. A project's entry replaces the global entry of the same name. A workspace's
 // entry is used only if there is no other.
 func (c *Config) service(name string, more Service, d *document) {
 	if c.Services == nil {
 		c.Services = map[string]Service{}
 	}
 	if old, there := c.Services[name]; there && d.role == workspace {
-		p := policy.Problem{Where: more.Where, Text: fmt.Sprintf("services: %s: not used, for %s has it", names.Quoted(name), old.Where)}
-		c.warnings, c.Warnings = append(c.warnings, p), append(c.Warnings, p.String())
+		c.warn(more.Where, fmt.Sprintf("services: %s: not used, because %s defines it", names.Quoted(name), old.Where))
 		return
 	}
 	c.Services[name] = more

@@ -36,10 +36,10 @@ func (r *reader) fail(n *yaml.Node, format string, args ...any) {
 	r.problems = append(r.problems, policy.Problem{Where: r.where(n), Text: fmt.Sprintf(format, args...), Fatal: true})
 }
 
-// warn adds a warning, which does not break the file. If passed is set, the entry was invalid and ignored,
+// warn adds a warning, which does not break the file. If ignored is set, the entry was invalid and ignored,
 // and policy check fails.
-func (r *reader) warn(n *yaml.Node, passed bool, format string, args ...any) {
-	r.warnings = append(r.warnings, policy.Problem{Where: r.where(n), Text: fmt.Sprintf(format, args...), Fatal: passed})
+func (r *reader) warn(n *yaml.Node, ignored bool, format string, args ...any) {
+	r.warnings = append(r.warnings, policy.Problem{Where: r.where(n), Text: fmt.Sprintf(format, args...), Fatal: ignored})
 }
 
 var yamlLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A(?:yaml: )?(?:line (\d+): )?(.*)`) })
@@ -109,7 +109,7 @@ func (r *reader) rejectAliases(n *yaml.Node) bool {
 	return true
 }
 
-func null(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
 // fields calls the function in known for each key of a mapping. An unknown key is an error.
 func (r *reader) fields(n *yaml.Node, what string, known map[string]func(*yaml.Node)) {
@@ -125,7 +125,7 @@ func (r *reader) fields(n *yaml.Node, what string, known map[string]func(*yaml.N
 
 // each calls f for each key and value of a mapping. A null value counts as an empty mapping.
 func (r *reader) each(n *yaml.Node, what string, f func(key, value *yaml.Node)) {
-	if null(n) {
+	if isNull(n) {
 		return
 	}
 	if n.Kind != yaml.MappingNode {
@@ -140,7 +140,7 @@ func (r *reader) each(n *yaml.Node, what string, f func(key, value *yaml.Node)) 
 			r.fail(key, "%s: a key is a word", what)
 			continue
 		case twice:
-			r.fail(key, "duplicate key %s in %s: it stands in line %d already", names.Quoted(key.Value), what, line)
+			r.fail(key, "duplicate key %s in %s: see line %d", names.Quoted(key.Value), what, line)
 			continue
 		}
 		seen[key.Value] = key.Line
@@ -150,7 +150,7 @@ func (r *reader) each(n *yaml.Node, what string, f func(key, value *yaml.Node)) 
 
 // list calls f for each entry of a list. A null value counts as an empty list.
 func (r *reader) list(n *yaml.Node, what string, f func(*yaml.Node)) {
-	if null(n) {
+	if isNull(n) {
 		return
 	}
 	switch n.Kind {
@@ -167,10 +167,10 @@ func (r *reader) list(n *yaml.Node, what string, f func(*yaml.Node)) {
 	}
 }
 
-// scalar returns the text of a scalar as written. A command gets numbers and booleans as words, too.
+// scalar returns the text of a scalar as written: numbers and booleans are words, too.
 func (r *reader) scalar(n *yaml.Node, what string) (string, bool) {
 	switch {
-	case null(n):
+	case isNull(n):
 		r.fail(n, "%s: the value is missing (\"\" is an empty one)", what)
 	case n.Kind == yaml.SequenceNode:
 		r.fail(n, "%s: one value wanted, and not a list", what)
@@ -212,9 +212,9 @@ func scalar[T any](r *reader, what string, into *T, parse func(string) (T, error
 // optionalScalar is like scalar, but into stays nil if the key is unset.
 func optionalScalar[T any](r *reader, what string, into **T, parse func(string) (T, error)) func(*yaml.Node) {
 	return func(n *yaml.Node) {
-		v, bad := new(T), len(r.problems)
+		v, before := new(T), len(r.problems)
 		scalar(r, what, v, parse)(n)
-		if len(r.problems) == bad {
+		if len(r.problems) == before {
 			*into = v
 		}
 	}

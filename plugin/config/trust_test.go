@@ -92,7 +92,7 @@ func TestProposedProxies(t *testing.T) {
 	if got, want := proxies(c), []string{"make=ask config.yaml:1", "go .hostexec.yaml:1"}; c.Err != nil || !slices.Equal(got, want) {
 		t.Errorf("proxies %q, %v, want %q", got, c.Err, want)
 	}
-	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "make: not used, for the host says make=ask") {
+	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "make: not used, because the host's configuration has make=ask") {
 		t.Errorf("warnings %q", c.Warnings)
 	}
 }

@@ -16,12 +16,12 @@ func Attach(ctx context.Context, open func(context.Context) (types.HijackedRespo
 		conn types.HijackedResponse
 		err  error
 	}
-	came := make(chan answer)
+	results := make(chan answer)
 	// Ends when the engine answers, or with the process.
 	go func() {
 		conn, err := open(ctx)
 		select {
-		case came <- answer{conn, err}:
+		case results <- answer{conn, err}:
 		case <-ctx.Done():
 			if err == nil {
 				conn.Close()
@@ -29,7 +29,7 @@ func Attach(ctx context.Context, open func(context.Context) (types.HijackedRespo
 		}
 	}()
 	select {
-	case a := <-came:
+	case a := <-results:
 		return a.conn, a.err
 	case <-ctx.Done():
 		return types.HijackedResponse{}, context.Cause(ctx)

@@ -35,8 +35,7 @@ type Engine interface {
 	Remover
 }
 
-// Containers creates the containers for one session's commands. Set its fields before the first Run. It has many
-// fields: seven are options, and the others are what all containers share.
+// Containers creates the containers for one session's commands. Set the exported fields before the first Run.
 type Containers struct {
 	Session string // the session's id
 	Home    string // the state directory; distinguishes the containers of different users
@@ -47,18 +46,17 @@ type Containers struct {
 	// Engine connects to the engine at host, in the form of DOCKER_HOST; empty means the session's engine.
 	Engine func(host string) (Engine, error)
 
-	wg      sync.WaitGroup // for containers that are being removed
-	once    sync.Once      // initialises all and making
-	running semaphore      // limits existing containers
-	making  semaphore      // limits containers that are being created
+	wg       sync.WaitGroup // for containers that are being removed
+	once     sync.Once      // initialises running and creating
+	running  semaphore      // limits existing containers
+	creating semaphore      // limits containers that are being created
 
 	mu           sync.Mutex      // guards the fields below
 	userByEngine map[string]user // by engine; cached after the first request
 	leftovers    []leftover      // containers that an engine has not removed
 }
 
-// leftover is a container that its engine has not removed on request. It may also be one that the engine
-// may have created without a reply.
+// leftover is a container that its engine has not removed on request, or may have created without a reply.
 type leftover struct {
 	api Engine
 	id  string

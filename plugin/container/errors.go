@@ -15,97 +15,44 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// Errors of the engine, with hints about what to do. Callers get both.
-
-// missingImage means that the image does not exist. Images are not pulled for calls.
-type missingImage struct{ image, host string }
-
-func (m missingImage) Error() string { return "the engine" + at(m.host) + " has no image " + m.image }
-
-// Hint returns what to do about it.
-func (m missingImage) Hint() string {
-	return docker(m.host) + " pull " + m.image + " on the host: none is pulled for a call"
+// engineError is an error of the engine with a hint. Callers get both.
+type engineError struct {
+	text, hint string
+	cause      error // or nil
 }
 
-// badImage means that the name is not valid for an image.
-type badImage struct{ image, host string }
+func (e engineError) Error() string { return e.text }
+func (e engineError) Unwrap() error { return e.cause }
 
-func (b badImage) Error() string { return strconv.Quote(b.image) + " cannot be the name of an image" }
+// Hint returns the next command to type.
+func (e engineError) Hint() string { return e.hint }
 
-// Hint returns what to do about it.
-func (b badImage) Hint() string {
-	return docker(b.host) + " image ls on the host shows the images there are"
+// unresponsive returns the error for an engine that does not answer.
+func unresponsive(host string, err error) error {
+	return engineError{"the engine" + atHost(host) + " does not answer: " + err.Error(), dockerCommand(host) + " info on the host shows the details", err}
 }
-
-// missingNetwork means that the network does not exist.
-type missingNetwork struct{ network, host string }
-
-func (m missingNetwork) Error() string {
-	return "the engine" + at(m.host) + " has no network " + m.network
-}
-
-// Hint returns what to do about it.
-func (m missingNetwork) Hint() string {
-	return docker(m.host) + " network ls on the host shows those there are"
-}
-
-// unresponsiveEngine means that the engine does not answer.
-type unresponsiveEngine struct {
-	host string
-	err  error
-}
-
-func (s unresponsiveEngine) Error() string {
-	return "the engine" + at(s.host) + " does not answer: " + s.err.Error()
-}
-
-func (s unresponsiveEngine) Unwrap() error { return s.err }
-
-// Hint returns what to do about it.
-func (s unresponsiveEngine) Hint() string { return docker(s.host) + " info on the host tells more" }
-
-// remoteEngine means that the engine does not see this host's files.
-type remoteEngine struct{ host string }
-
-func (a remoteEngine) Error() string {
-	return "the engine" + at(a.host) + " does not see this host's directories"
-}
-
-// Hint returns what to do about it.
-func (a remoteEngine) Hint() string { return sameHost }
 
 // sameHost is the hint for engines that do not share this host's files or sockets.
-const sameHost = "a command's container is made by an engine on the same host, unix:///var/run/docker.sock say: name it by docker_host, or change where"
-
-// unreachableSocket means that the engine sees this host's files, but sockets do not work across (a virtual
-// machine).
-type unreachableSocket struct{ host string }
-
-func (u unreachableSocket) Error() string {
-	return "no socket of this host crosses into containers of the engine" + at(u.host)
-}
-
-// Hint returns what to do about it.
-func (u unreachableSocket) Hint() string { return sameHost }
+const sameHost = "choose an engine on this host, such as docker_host=unix:///var/run/docker.sock, or change where"
 
 // endedEarly returns the error for a container of p that ended with code before its command started. CodeFailed
 // means that the first process could not connect to this host.
 func endedEarly(code int64, p Spec) error {
 	if code == wire.CodeFailed {
-		return unreachableSocket{p.Host}
+		return engineError{text: "sockets of this host do not work in containers of the engine" + atHost(p.Host), hint: sameHost}
 	}
 	return fmt.Errorf("the container ended with %d before its command began", code)
 }
 
-func at(host string) string {
+func atHost(host string) string {
 	if host == "" {
 		return ""
 	}
 	return " at " + host
 }
 
-// docker returns the docker command line for the engine at host.
-func docker(host string) string {
+// dockerCommand returns the docker command line for the engine at host.
+func dockerCommand(host string) string {
 	if host == "" {
 		return "docker"
 	}
@@ -114,19 +61,20 @@ func docker(host string) string {
 
 // explain translates an engine error about creating a container of p. dir is the container's directory.
 func explain(err error, p Spec, dir string) error {
+	engine, docker := "the engine"+atHost(p.Host), dockerCommand(p.Host)
 	switch {
 	case err == nil:
 		return nil
 	case client.IsErrConnectionFailed(err), errors.Is(err, context.DeadlineExceeded):
-		return unresponsiveEngine{p.Host, err}
+		return unresponsive(p.Host, err)
 	case errdefs.IsNotFound(err) && strings.Contains(strings.ToLower(err.Error()), "no such image"):
-		return missingImage{p.Image, p.Host}
+		return engineError{engine + " has no image " + p.Image, docker + " pull " + p.Image + " on the host: images are not pulled for calls", nil}
 	case errdefs.IsInvalidArgument(err) && strings.Contains(err.Error(), "invalid reference format"):
-		return badImage{p.Image, p.Host}
+		return engineError{strconv.Quote(p.Image) + " cannot be the name of an image", docker + " image ls on the host lists the images", nil}
 	case errdefs.IsNotFound(err) && p.Network != "" && strings.Contains(err.Error(), "network "+p.Network+" not found"):
-		return missingNetwork{p.Network, p.Host}
+		return engineError{engine + " has no network " + p.Network, docker + " network ls on the host lists the networks", nil}
 	case strings.Contains(err.Error(), "path does not exist: "+dir):
-		return remoteEngine{p.Host}
+		return engineError{engine + " does not see this host's directories", sameHost, nil}
 	}
 	return err
 }

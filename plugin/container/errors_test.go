@@ -31,19 +31,19 @@ func TestExplain(t *testing.T) {
 		{"no answer", unreachable(t), "", "the engine does not answer: ", "docker info on the host"},
 		{"no answer elsewhere", unreachable(t), "unix:///e", "the engine at unix:///e does not answer: ", "docker --host unix:///e info"},
 		{"no answer in time", context.DeadlineExceeded, "tcp://e", "the engine at tcp://e does not answer: ", "docker --host tcp://e info"},
-		{"another machine", errors.New("bind source path does not exist: /rooms/1"), "ssh://e", "the engine at ssh://e does not see this host's directories", "an engine on the same host"},
+		{"another machine", errors.New("bind source path does not exist: /dir/1"), "ssh://e", "the engine at ssh://e does not see this host's directories", "choose an engine on this host"},
 		{"another directory", errors.New("bind source path does not exist: /other"), "", "bind source path does not exist: /other", ""},
 		{"a network", network, "", "the engine has no network image", "docker network ls"},
 	} {
-		err := explain(tt.err, Spec{Image: "img", Host: tt.host, Network: "image"}, "/rooms/1")
+		err := explain(tt.err, Spec{Image: "img", Host: tt.host, Network: "image"}, "/dir/1")
 		var hint interface{ Hint() string }
 		if !strings.HasPrefix(err.Error(), tt.text) || errors.As(err, &hint) != (tt.hint != "") || hint != nil && !strings.Contains(hint.Hint(), tt.hint) {
 			t.Errorf("%s: %v, hint %v", tt.name, err, hint)
 		}
 	}
-	for code, text := range map[int64]string{125: "no socket of this host crosses into containers of the engine at ssh://e", 137: "the container ended with 137 before its command began"} {
+	for code, text := range map[int64]string{125: "sockets of this host do not work in containers of the engine at ssh://e", 137: "the container ended with 137 before its command began"} {
 		if err := endedEarly(code, Spec{Host: "ssh://e"}); err.Error() != text {
-			t.Errorf("early(%d) = %v", code, err)
+			t.Errorf("endedEarly(%d) = %v", code, err)
 		}
 	}
 	if err := explain(nil, Spec{}, ""); err != nil {

@@ -37,55 +37,55 @@ type containerProcess struct {
 	status  syscall.WaitStatus // set before done is closed
 }
 
-func (g *containerProcess) PID() int                 { return g.pid }
-func (g *containerProcess) Terminal() *os.File       { return g.tty }
-func (g *containerProcess) Done() <-chan struct{}    { return g.done }
-func (g *containerProcess) Stopped() <-chan struct{} { return g.stopped }
+func (proc *containerProcess) PID() int                 { return proc.pid }
+func (proc *containerProcess) Terminal() *os.File       { return proc.tty }
+func (proc *containerProcess) Done() <-chan struct{}    { return proc.done }
+func (proc *containerProcess) Stopped() <-chan struct{} { return proc.stopped }
 
 // Signal implements executor.BackendCommand. The caller does not wait for the result.
-func (g *containerProcess) Signal(d executor.Delivery) {
-	g.conn.SetWriteDeadline(time.Now().Add(time.Second)) // the container may be frozen
-	g.conn.Write(wire.AppendDelivery(nil, d.Signal, d.Group))
+func (proc *containerProcess) Signal(d executor.Delivery) {
+	proc.conn.SetWriteDeadline(time.Now().Add(time.Second)) // the container may be frozen
+	proc.conn.Write(wire.AppendDelivery(nil, d.Signal, d.Group))
 }
 
 // listen reads messages about the command until its end. If the connection ends without an exit message,
 // the container was killed with everything in it, for example by the engine or the OOM killer.
-func (g *containerProcess) listen() {
-	defer close(g.done)
+func (proc *containerProcess) listen() {
+	defer close(proc.done)
 	buf := make([]byte, 64)
 	for {
-		kind, p, err := wire.ReadFrame(g.conn, buf)
+		kind, p, err := wire.ReadFrame(proc.conn, buf)
 		var m wire.Exit
 		if err == nil && kind == wire.KindExit {
 			m, err = wire.ParseExit(p)
 		}
 		switch {
 		case err == nil && kind == wire.KindStopped:
-			g.noteStop()
+			proc.noteStop()
 			continue
 		case err == nil && kind == wire.KindExit && m.Outcome == wire.Exited:
-			g.status = syscall.WaitStatus(uint32(m.Code) << 8)
+			proc.status = syscall.WaitStatus(uint32(m.Code) << 8)
 		case err == nil && kind == wire.KindExit && m.Outcome == wire.Signaled:
-			g.status = syscall.WaitStatus(m.Code & 0x7f)
+			proc.status = syscall.WaitStatus(m.Code & 0x7f)
 		default:
-			g.status = syscall.WaitStatus(syscall.SIGKILL)
-			g.containers.Log.Warn("a command's container ended before it said how", "container", g.id, "error", err)
+			proc.status = syscall.WaitStatus(syscall.SIGKILL)
+			proc.containers.Log.Warn("a command's container ended without an exit message", "container", proc.id, "error", err)
 		}
 		return
 	}
 }
 
-func (g *containerProcess) noteStop() {
+func (proc *containerProcess) noteStop() {
 	select {
-	case g.stopped <- struct{}{}:
+	case proc.stopped <- struct{}{}:
 	default: // an earlier stop has not been read yet
 	}
 }
 
 // Exiting implements executor.BackendCommand. It reports an end that the first process has reported.
-func (g *containerProcess) Exiting() bool {
+func (proc *containerProcess) Exiting() bool {
 	select {
-	case <-g.done:
+	case <-proc.done:
 		return true
 	default:
 		return false
@@ -95,20 +95,20 @@ func (g *containerProcess) Exiting() bool {
 // endSlack is the extra time for the first process to end before the container is killed.
 const endSlack = 2 * time.Second
 
-var errNotEnded = errors.New("the engine does not end its container")
+var errNotEnded = errors.New("the engine does not remove its container")
 
 // End implements executor.BackendCommand. The first process asks all processes to end, with its own grace
 // period. After d, the container is removed.
-func (g *containerProcess) End(d time.Duration) error {
-	g.conn.CloseWrite()
+func (proc *containerProcess) End(d time.Duration) error {
+	proc.conn.CloseWrite()
 	select {
-	case <-g.done:
+	case <-proc.done:
 		return nil
 	case <-time.After(d + endSlack):
 	}
-	g.containers.remove(g.api, g.id)
+	proc.containers.remove(proc.api, proc.id)
 	select {
-	case <-g.done:
+	case <-proc.done:
 		return nil
 	case <-time.After(engineTimeout):
 		return errNotEnded
@@ -116,47 +116,47 @@ func (g *containerProcess) End(d time.Duration) error {
 }
 
 // Reap implements executor.BackendCommand. The container is removed in the background.
-func (g *containerProcess) Reap() syscall.WaitStatus {
-	<-g.done
-	g.conn.Close()
+func (proc *containerProcess) Reap() syscall.WaitStatus {
+	<-proc.done
+	proc.conn.Close()
 	// Ends when the container is removed or cannot be removed; Containers.Close waits for it.
-	g.containers.wg.Go(g.awaitRemoval)
-	return g.status
+	proc.containers.wg.Go(proc.awaitRemoval)
+	return proc.status
 }
 
-// awaitRemoval returns when the container is removed. The engine removes it by itself; if it does not, leave
-// requests the removal.
-func (g *containerProcess) awaitRemoval() {
+// awaitRemoval returns when the container is removed. The engine removes it by itself; otherwise, this
+// function requests the removal.
+func (proc *containerProcess) awaitRemoval() {
 	select {
-	case <-g.removed:
-	case <-g.waitFailed:
-		g.containers.remove(g.api, g.id)
+	case <-proc.removed:
+	case <-proc.waitFailed:
+		proc.containers.remove(proc.api, proc.id)
 	case <-time.After(10 * time.Second):
-		g.containers.remove(g.api, g.id)
+		proc.containers.remove(proc.api, proc.id)
 	}
-	g.close()
+	proc.close()
 }
 
 // discard removes a container whose command was not started.
-func (g *containerProcess) discard() {
-	if g.id != "" {
-		g.containers.remove(g.api, g.id)
+func (proc *containerProcess) discard() {
+	if proc.id != "" {
+		proc.containers.remove(proc.api, proc.id)
 	}
-	if g.conn != nil {
-		g.conn.Close()
+	if proc.conn != nil {
+		proc.conn.Close()
 	}
-	if g.tty != nil {
-		g.tty.Close()
+	if proc.tty != nil {
+		proc.tty.Close()
 	}
-	g.close()
+	proc.close()
 }
 
-func (g *containerProcess) close() {
-	defer g.containers.running.release()
-	if g.cancelWait != nil {
-		g.cancelWait()
+func (proc *containerProcess) close() {
+	defer proc.containers.running.release()
+	if proc.cancelWait != nil {
+		proc.cancelWait()
 	}
-	if err := os.RemoveAll(g.dir); err != nil {
-		g.containers.Log.Warn("remove a command's container", "error", fmt.Sprint(err))
+	if err := os.RemoveAll(proc.dir); err != nil {
+		proc.containers.Log.Warn("remove a command's container", "error", fmt.Sprint(err))
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// hears returns a guest whose first process has sent a text and closed the connection.
-func hears(t *testing.T, words []byte) *containerProcess {
+// afterMessages returns a command whose first process has sent a text and closed the connection.
+func afterMessages(t *testing.T, words []byte) *containerProcess {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -33,10 +33,10 @@ func hears(t *testing.T, words []byte) *containerProcess {
 		t.Fatal(err)
 	}
 	unix.Close(fds[1])
-	g := &containerProcess{containers: &Containers{Log: slog.New(slog.DiscardHandler)}, conn: conn.(*net.UnixConn), done: make(chan struct{}), stopped: make(chan struct{}, 1)}
-	g.listen()
-	<-g.done
-	return g
+	proc := &containerProcess{containers: &Containers{Log: slog.New(slog.DiscardHandler)}, conn: conn.(*net.UnixConn), done: make(chan struct{}), stopped: make(chan struct{}, 1)}
+	proc.listen()
+	<-proc.done
+	return proc
 }
 
 func exit(m wire.Exit) []byte { return wire.AppendFrame(nil, wire.KindExit, m.Append(nil)) }
@@ -44,13 +44,13 @@ func exit(m wire.Exit) []byte { return wire.AppendFrame(nil, wire.KindExit, m.Ap
 // TestStatus checks that every exit code and every signal is reported unchanged.
 func TestStatus(t *testing.T) {
 	for code := range 256 {
-		ws := hears(t, exit(wire.Exit{Outcome: wire.Exited, Code: byte(code)})).status
+		ws := afterMessages(t, exit(wire.Exit{Outcome: wire.Exited, Code: byte(code)})).status
 		if !ws.Exited() || ws.ExitStatus() != code {
 			t.Errorf("exit %d arrives as %v", code, ws)
 		}
 	}
 	for sig := syscall.Signal(1); sig <= 64; sig++ {
-		ws := hears(t, exit(wire.Exit{Outcome: wire.Signaled, Code: byte(sig), Signal: strconv.Itoa(int(sig))})).status
+		ws := afterMessages(t, exit(wire.Exit{Outcome: wire.Signaled, Code: byte(sig), Signal: strconv.Itoa(int(sig))})).status
 		if !ws.Signaled() || ws.Signal() != sig {
 			t.Errorf("signal %d arrives as %v", sig, ws)
 		}
@@ -71,7 +71,7 @@ func TestInvalidMessages(t *testing.T) {
 		"an empty exit":    wire.AppendFrame(nil, wire.KindExit, nil),
 		"stopped, no end":  stopped,
 	} {
-		if ws := hears(t, words).status; !ws.Signaled() || ws.Signal() != syscall.SIGKILL {
+		if ws := afterMessages(t, words).status; !ws.Signaled() || ws.Signal() != syscall.SIGKILL {
 			t.Errorf("%s: %v, want death of KILL", name, ws)
 		}
 	}
@@ -79,7 +79,7 @@ func TestInvalidMessages(t *testing.T) {
 	for range 1000 {
 		many = append(many, stopped...)
 	}
-	if ws := hears(t, append(many, exit(wire.Exit{Outcome: wire.Exited, Code: 7})...)).status; ws.ExitStatus() != 7 {
+	if ws := afterMessages(t, append(many, exit(wire.Exit{Outcome: wire.Exited, Code: 7})...)).status; ws.ExitStatus() != 7 {
 		t.Errorf("stopped a thousand times, and code 7: %v", ws)
 	}
 }

@@ -5,18 +5,18 @@ package container
 import "context"
 
 const (
-	// atOnce is the maximum number of containers per session. More calls wait in order. A network of the
+	// maxRunning is the maximum number of containers per session. More calls wait in order. A network of the
 	// engine takes only about a thousand containers, and other sessions need some too.
-	atOnce = 64
-	// making is the maximum number of containers that are being created. A higher limit only makes each
+	maxRunning = 64
+	// maxCreating is the maximum number of containers that are being created. A higher limit only makes each
 	// creation slower.
-	making = 8
+	maxCreating = 8
 )
 
-// semaphore is a semaphore. Its capacity is the number of holders.
+// semaphore is a counting semaphore. Its capacity is the maximum number of holders.
 type semaphore chan struct{}
 
-// acquire waits for a turn. If ctx ends first, it returns the cause.
+// acquire waits until there are fewer holders. If ctx ends first, it returns the cause.
 func (t semaphore) acquire(ctx context.Context) error {
 	select {
 	case t <- struct{}{}:

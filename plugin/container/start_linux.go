@@ -20,88 +20,89 @@ import (
 
 // Start implements executor.Backend. It creates a container and starts c in it.
 func (r *Runner) Start(ctx context.Context, c executor.Command, files [3]int, size *executor.Winsize) (executor.BackendCommand, error) {
-	r.containers.once.Do(func() { r.containers.running, r.containers.making = make(semaphore, atOnce), make(semaphore, making) })
+	r.containers.once.Do(func() {
+		r.containers.running, r.containers.creating = make(semaphore, maxRunning), make(semaphore, maxCreating)
+	})
 	api, err := r.containers.Engine(r.spec.Host)
 	if err != nil {
-		return nil, unresponsiveEngine{r.spec.Host, err}
+		return nil, unresponsive(r.spec.Host, err)
 	}
 	if err := r.containers.running.acquire(ctx); err != nil {
 		return nil, err
 	}
-	g := &containerProcess{containers: r.containers, api: api, dir: filepath.Join(r.containers.Dir, c.ID), done: make(chan struct{}), stopped: make(chan struct{}, 1)}
-	if err := g.enter(ctx, r.spec, c, files, size); err != nil {
-		g.discard()
+	proc := &containerProcess{containers: r.containers, api: api, dir: filepath.Join(r.containers.Dir, c.ID), done: make(chan struct{}), stopped: make(chan struct{}, 1)}
+	if err := proc.launch(ctx, r.spec, c, files, size); err != nil {
+		proc.discard()
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
 		return nil, err
 	}
-	// Ends when the first process has ended, or when discard or leave closes the connection.
-	go g.listen()
-	return g, nil
+	// Ends when the first process has ended, or when discard or Reap closes the connection.
+	go proc.listen()
+	return proc, nil
 }
 
-func (g *containerProcess) enter(ctx context.Context, p Spec, c executor.Command, files [3]int, size *executor.Winsize) error {
-	if err := g.containers.making.acquire(ctx); err != nil {
+func (proc *containerProcess) launch(ctx context.Context, p Spec, c executor.Command, files [3]int, size *executor.Winsize) error {
+	if err := proc.containers.creating.acquire(ctx); err != nil {
 		return err
 	}
-	defer g.containers.making.release()
-	ln, err := g.makeFolder()
+	defer proc.containers.creating.release()
+	ln, err := proc.makeDir()
 	if err != nil {
 		return err
 	}
 	defer ln.Close()
-	patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), engineTimeout)
+	engineCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), engineTimeout)
 	defer cancel()
-	if g.id, err = g.containers.create(patient, g.api, c, p, g.dir); err != nil {
+	if proc.id, err = proc.containers.create(engineCtx, proc.api, c, p, proc.dir); err != nil {
 		return err
 	}
-	g.watch(ctx, patient)
+	proc.watch(ctx, engineCtx)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := g.api.ContainerStart(patient, g.id, container.StartOptions{}); err != nil {
-		return fmt.Errorf("start a container of %s: %w", p.Image, explain(err, p, g.dir))
+	if err := proc.api.ContainerStart(engineCtx, proc.id, container.StartOptions{}); err != nil {
+		return fmt.Errorf("start a container of %s: %w", p.Image, explain(err, p, proc.dir))
 	}
-	if g.conn, err = g.accept(ctx, ln, p); err != nil {
+	if proc.conn, err = proc.accept(ctx, ln, p); err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, func() { g.conn.SetDeadline(time.Unix(1, 0)) })
+	stop := context.AfterFunc(ctx, func() { proc.conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	g.conn.SetDeadline(time.Now().Add(engineTimeout))
-	if err := g.begin(p, c, files, size); err != nil {
+	proc.conn.SetDeadline(time.Now().Add(engineTimeout))
+	if err := proc.startCommand(p, c, files, size); err != nil {
 		return err
 	}
 	if !stop() {
 		return context.Cause(ctx)
 	}
-	return g.conn.SetDeadline(time.Time{})
+	return proc.conn.SetDeadline(time.Time{})
 }
 
-// watch asks the engine to report the removal of the container. If another client blocks the container,
-// the engine does not even send the headers. The request therefore ends with ctx and patient like all
-// others.
-func (g *containerProcess) watch(ctx, patient context.Context) {
+// watch asks the engine to report the removal of the container. The request ends with ctx and engineCtx, because the
+// engine sends no headers while another client blocks the container.
+func (proc *containerProcess) watch(ctx, engineCtx context.Context) {
 	var wait context.Context
-	wait, g.cancelWait = context.WithCancel(context.Background())
-	defer context.AfterFunc(ctx, g.cancelWait)()
-	defer context.AfterFunc(patient, g.cancelWait)()
-	g.removed, g.waitFailed = g.api.ContainerWait(wait, g.id, container.WaitConditionRemoved)
+	wait, proc.cancelWait = context.WithCancel(context.Background())
+	defer context.AfterFunc(ctx, proc.cancelWait)()
+	defer context.AfterFunc(engineCtx, proc.cancelWait)()
+	proc.removed, proc.waitFailed = proc.api.ContainerWait(wait, proc.id, container.WaitConditionRemoved)
 }
 
-// makeFolder creates the directory that is mounted into the container, with the program and the socket. Any user
+// makeDir creates the directory that is mounted into the container, with the program and the socket. Any user
 // in the container may read it; the directory above it is private.
-func (g *containerProcess) makeFolder() (*net.UnixListener, error) {
-	if err := os.MkdirAll(g.containers.Dir, 0o700); err != nil {
+func (proc *containerProcess) makeDir() (*net.UnixListener, error) {
+	if err := os.MkdirAll(proc.containers.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	if err := os.Mkdir(g.dir, 0o755); err != nil {
+	if err := os.Mkdir(proc.dir, 0o755); err != nil {
 		return nil, err
 	}
-	if err := duplicate(g.containers.Program, filepath.Join(g.dir, initproc.Name)); err != nil {
+	if err := duplicate(proc.containers.Program, filepath.Join(proc.dir, initproc.Name)); err != nil {
 		return nil, fmt.Errorf("put %s into a container: %w", initproc.Name, err)
 	}
-	root, err := os.OpenRoot(g.dir)
+	root, err := os.OpenRoot(proc.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -141,30 +142,30 @@ func duplicate(file, name string) error {
 }
 
 // accept waits for the container's first process to connect. No other process runs in the container yet.
-func (g *containerProcess) accept(ctx context.Context, ln *net.UnixListener, p Spec) (*net.UnixConn, error) {
+func (proc *containerProcess) accept(ctx context.Context, ln *net.UnixListener, p Spec) (*net.UnixConn, error) {
 	ln.SetDeadline(time.Now().Add(engineTimeout))
 	type accepted struct {
 		conn *net.UnixConn
 		err  error
 	}
-	came := make(chan accepted, 1)
-	// Ends when a process connects, at the deadline, or when enter closes ln.
+	results := make(chan accepted, 1)
+	// Ends when a process connects, at the deadline, or when launch closes ln.
 	go func() {
 		conn, err := ln.AcceptUnix()
-		came <- accepted{conn, err}
+		results <- accepted{conn, err}
 	}()
 	var err error
 	select {
-	case a := <-came:
+	case a := <-results:
 		return a.conn, a.err
 	case <-ctx.Done():
 		err = context.Cause(ctx)
-	case end := <-g.removed:
+	case end := <-proc.removed:
 		err = endedEarly(end.StatusCode, p)
-	case err = <-g.waitFailed:
+	case err = <-proc.waitFailed:
 	}
 	ln.Close()
-	if a := <-came; a.conn != nil {
+	if a := <-results; a.conn != nil {
 		a.conn.Close()
 	}
 	return nil, err

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package entry returns the plugin's metadata to docker, which asks before each command by docker-cli-plugin-metadata.
+// Package entry prints the plugin's metadata, which docker requests before each command by docker-cli-plugin-metadata.
 //
-// It answers while packages are initialized (as runc does with its init), and then ends the process. A package is
+// It prints them while packages are initialized (as runc does with its init), and then ends the process. A package is
 // initialized as soon as its imports are, and this package has few imports. The initialization of all packages would
 // double the time that docker waits.
 package entry
@@ -15,7 +15,7 @@ import (
 // Version is the version of this build; the Makefile sets it.
 var Version = "0.0.0-dev"
 
-// What docker shows of the plugin.
+// The metadata that docker shows.
 const (
 	Schema = "0.1.0" // older versions of docker accept no other
 	Vendor = "docker-hostexec"
@@ -24,20 +24,22 @@ const (
 )
 
 func init() {
-	if !asked(os.Args) {
+	if !metadataRequested(os.Args) {
 		return
 	}
-	if _, err := os.Stdout.WriteString(describe()); err != nil {
+	if _, err := os.Stdout.WriteString(metadataJSON()); err != nil {
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
 
-// asked reports whether docker asks.
-func asked(args []string) bool { return len(args) == 2 && args[1] == "docker-cli-plugin-metadata" }
+// metadataRequested reports whether docker requests the metadata.
+func metadataRequested(args []string) bool {
+	return len(args) == 2 && args[1] == "docker-cli-plugin-metadata"
+}
 
-// describe is docker's Metadata as JSON. All of it is printable ASCII, which Go and JSON quote alike.
-func describe() string {
+// metadataJSON returns docker's Metadata as JSON. All values are printable ASCII, which Go and JSON quote alike.
+func metadataJSON() string {
 	return `{"SchemaVersion":` + strconv.Quote(Schema) + `,"Vendor":` + strconv.Quote(Vendor) + `,"Version":` + strconv.Quote(Version) +
 		`,"ShortDescription":` + strconv.Quote(Short) + `,"URL":` + strconv.Quote(URL) + "}\n"
 }

@@ -10,14 +10,14 @@ import (
 )
 
 func TestMetadataAsked(t *testing.T) {
-	if args := []string{"docker-hostexec", metadata.MetadataSubcommandName}; !asked(args) {
+	if args := []string{"docker-hostexec", metadata.MetadataSubcommandName}; !metadataRequested(args) {
 		t.Errorf("%q is not taken for docker's question", args)
 	}
 	for _, args := range [][]string{
 		nil, {"docker-hostexec"}, {"docker-cli-plugin-metadata"},
 		{"docker-hostexec", "docker-cli-plugin-metadata", "--help"}, {"docker-hostexec", "hostexec", "docker-cli-plugin-metadata"},
 	} {
-		if asked(args) {
+		if metadataRequested(args) {
 			t.Errorf("%q is taken for docker's question", args)
 		}
 	}
@@ -26,7 +26,7 @@ func TestMetadataAsked(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	var got metadata.Metadata
 	want := metadata.Metadata{SchemaVersion: Schema, Vendor: Vendor, Version: Version, ShortDescription: Short, URL: URL}
-	if err := json.Unmarshal([]byte(describe()), &got); err != nil || got != want {
+	if err := json.Unmarshal([]byte(metadataJSON()), &got); err != nil || got != want {
 		t.Errorf("docker reads %+v (%v), want %+v", got, err, want)
 	}
 }

@@ -13,17 +13,17 @@ import (
 
 // create creates the file name below root atomically, with the given mode.
 func create(root *os.Root, name string, mode fs.FileMode, write func(*os.File) error) error {
-	making := filepath.Join(filepath.Dir(name), ".hostexec-"+rand.Text())
-	tmp, err := root.OpenFile(making, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	temporary := filepath.Join(filepath.Dir(name), ".hostexec-"+rand.Text())
+	tmp, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	err = errors.Join(write(tmp), tmp.Chmod(mode), tmp.Close())
 	if err == nil {
-		err = root.Rename(making, name)
+		err = root.Rename(temporary, name)
 	}
 	if err != nil {
-		root.Remove(making)
+		root.Remove(temporary)
 	}
 	return err
 }

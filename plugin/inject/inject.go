@@ -11,7 +11,7 @@
 //	/usr/local/bin/make      -> /run/hostexec/bin/make
 //
 // It must not hide files that the image or the user has put there. It describes changes and fills the
-// share; package plugin sends requests to the engine.
+// share; plugin/launch sends requests to the engine.
 package inject
 
 import (
@@ -99,15 +99,15 @@ func variable(env []string, name string) (value string, assigned, listed bool) {
 	return "", false, false
 }
 
-// Env returns a copy of env in which PATH is Around(path, ruled).
-func Env(env []string, path string, ruled bool) []string {
-	return osenv.Set(env, "PATH="+WithShimDirs(path, ruled))
+// Env returns a copy of env in which PATH is WithShimDirs(path, hasRules).
+func Env(env []string, path string, hasRules bool) []string {
+	return osenv.Set(env, "PATH="+WithShimDirs(path, hasRules))
 }
 
-// WithShimDirs returns path with Bin in front and, if ruled is set, Rules at the end. A path may have them
+// WithShimDirs returns path with Bin in front and, if hasRules is set, Rules at the end. A path may have them
 // already if the image was committed from such a container. An empty path gets no colon, because a
 // trailing colon would mean the current directory.
-func WithShimDirs(path string, ruled bool) string {
+func WithShimDirs(path string, hasRules bool) string {
 	switch {
 	case path == "":
 		path = Bin
@@ -115,7 +115,7 @@ func WithShimDirs(path string, ruled bool) string {
 	default:
 		path = Bin + ":" + path
 	}
-	if ruled && !strings.HasSuffix(path, ":"+Rules) {
+	if hasRules && !strings.HasSuffix(path, ":"+Rules) {
 		path += ":" + Rules
 	}
 	return path

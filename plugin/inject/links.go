@@ -25,12 +25,12 @@ func Linkable(exists bool, linkTarget string) bool {
 }
 
 // Links returns an archive to unpack at /. It has links in LinkDir to Bin for names, and to Rules for
-// ruled. It has no entries for directories, because unpacking would fail if the image has a link in their
+// ruleNames. It has no entries for directories, because unpacking would fail if the image has a link in their
 // place. The links dangle after the container is committed, as intended.
-func Links(names, ruled []string) (io.Reader, error) {
+func Links(names, ruleNames []string) (io.Reader, error) {
 	var buf bytes.Buffer
 	w := tar.NewWriter(&buf)
-	if err := errors.Join(writeLinks(w, Bin, names), writeLinks(w, Rules, ruled), w.Close()); err != nil {
+	if err := errors.Join(writeLinks(w, Bin, names), writeLinks(w, Rules, ruleNames), w.Close()); err != nil {
 		return nil, fmt.Errorf("link commands: %w", err)
 	}
 	return &buf, nil

@@ -31,9 +31,9 @@ func FillShare(home, session, goarch string, names []string) error {
 	return fillShare(home, session, goarch, z, names)
 }
 
-// FillFiles is like Fill, for calls by files. client is a shell script that does the same as the shim. It
+// FillFiles is like FillShare, for calls by files. client is a shell script that does the same as the shim. It
 // has the same names in a directory of its own, for users who want to read the program. pass are the
-// variables that both pass on.
+// names of variables that both pass on.
 func FillFiles(home, session, goarch string, client []byte, pass, names []string) error {
 	if err := FillShare(home, session, goarch, names); err != nil {
 		return err
@@ -110,7 +110,7 @@ func fillShare(home, session, goarch string, z packed, names []string) error {
 	return linkNames(share, programs, Shim, names)
 }
 
-// Empty removes the files of Fill from a session's share, so that Fill can be called again.
+// Empty removes the files of FillShare, FillFiles and FillRules, so that they can be called again.
 func Empty(session string) error {
 	share, err := os.OpenRoot(state.ShareDir(session))
 	if err != nil {
@@ -142,9 +142,9 @@ func linkNames(share *os.Root, dir, target string, names []string) error {
 }
 
 // Archive returns the content of a share for calls through a relay. base is the directory prefix of the
-// entries, empty or with a slash at its end; it has an entry too. ruled are names that only have rules.
+// entries, empty or with a slash at its end; it has an entry too. ruleNames are commands that only have rules.
 // links are added as by Links.
-func Archive(goarch string, names, ruled []string, base string, links ...string) (io.Reader, error) {
+func Archive(goarch string, names, ruleNames []string, base string, links ...string) (io.Reader, error) {
 	z, err := shimFor(goarch)
 	if err != nil {
 		return nil, err
@@ -170,10 +170,10 @@ func Archive(goarch string, names, ruled []string, base string, links ...string)
 	for _, name := range names {
 		put(tar.Header{Typeflag: tar.TypeSymlink, Name: "bin/" + name, Linkname: Shim, Mode: 0o777}, "")
 	}
-	if len(ruled) > 0 {
+	if len(ruleNames) > 0 {
 		put(tar.Header{Typeflag: tar.TypeDir, Name: rules + "/", Mode: 0o755}, "")
 	}
-	for _, name := range ruled {
+	for _, name := range ruleNames {
 		put(tar.Header{Typeflag: tar.TypeSymlink, Name: rules + "/" + name, Linkname: toShim, Mode: 0o777}, "")
 	}
 	if err = errors.Join(err, writeLinks(w, Bin, links), w.Close()); err != nil {

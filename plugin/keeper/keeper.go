@@ -6,7 +6,7 @@
 //	hostexec-monitor ...   the process between a terminal and its command
 //
 // It runs them while packages are initialized, as plugin/entry does, and has few imports. So most of docker's packages
-// are not initialized, which saves a third of a keeper's memory.
+// are not initialized, which saves a third of the memory of a keeper.
 package keeper
 
 import (
@@ -18,7 +18,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
-// maxFiles is how many descriptors a keeper hands on at most: the link, and an agent's stdin, stdout and stderr.
+// maxFiles is the maximum number of descriptors that a watcher inherits: the link, and an agent's stdin, stdout and
+// stderr.
 const maxFiles = 4
 
 // LostName is argv[0] of a keeper whose watcher was killed: it answers the callers. Its arguments are the session's
@@ -26,14 +27,14 @@ const maxFiles = 4
 const LostName = "hostexec-lost"
 
 func init() {
-	if code, ours := run(os.Args); ours {
+	if code, ok := run(os.Args); ok {
 		os.Exit(code)
 	}
 }
 
 // run runs the part of the program that args name, and reports whether they name one. Only this program uses these
 // names, to start itself.
-func run(args []string) (code int, ours bool) {
+func run(args []string) (code int, ok bool) {
 	switch {
 	case len(args) == 0:
 		return 0, false
@@ -48,11 +49,11 @@ func run(args []string) (code int, ours bool) {
 // runKeeper runs the keeper to its end, and returns the exit status. args are
 //
 //   - the binary and the session's directory,
-//   - how many descriptors the watcher gets besides its first three,
+//   - the number of descriptors that the watcher gets besides its first three,
 //   - the time between TERM and KILL for processes that the watcher leaves, and
 //   - docker's own flags.
 func runKeeper(args []string) int {
-	watcher, n, grace := watcherOf(args)
+	watcher, n, grace := watcherCommand(args)
 	if watcher == nil {
 		return 125
 	}
@@ -61,15 +62,15 @@ func runKeeper(args []string) int {
 		files = append(files, os.NewFile(fd, "link"))
 	}
 	code := proctree.Keeper{Grace: grace}.Keep(watcher, os.Environ(), files)
-	if code > 128 { // the callers have no watcher that answers, and this part of the program cannot answer them
+	if code > 128 { // a signal ended the watcher: the rest of the program answers its callers
 		_ = syscall.Exec(args[0], []string{LostName, args[1], strconv.Itoa(code)}, os.Environ())
 	}
 	return code
 }
 
-// watcherOf returns the command line of the watcher that a keeper with these arguments starts, or nil. files is how
-// many descriptors the watcher gets; grace is the time between TERM and KILL for processes that it leaves.
-func watcherOf(args []string) (argv []string, files int, grace time.Duration) {
+// watcherCommand returns the command line of the watcher that a keeper with these arguments starts, or nil. files is the
+// number of descriptors that the watcher gets. grace is the time between TERM and KILL for processes that it leaves.
+func watcherCommand(args []string) (argv []string, files int, grace time.Duration) {
 	if len(args) < 4 {
 		return nil, 0, 0
 	}

@@ -33,8 +33,8 @@ func TestWatcherOf(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if argv, files, _ := watcherOf(tt.args); !slices.Equal(argv, tt.argv) || files != tt.files {
-				t.Errorf("watcherOf(%q) = %q, %d, want %q, %d", tt.args, argv, files, tt.argv, tt.files)
+			if argv, files, _ := watcherCommand(tt.args); !slices.Equal(argv, tt.argv) || files != tt.files {
+				t.Errorf("watcherCommand(%q) = %q, %d, want %q, %d", tt.args, argv, files, tt.argv, tt.files)
 			}
 		})
 	}

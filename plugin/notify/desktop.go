@@ -10,7 +10,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/osenv"
 )
 
-// No text of a container is in these words: count is replaced by a number.
+// These texts contain no text of a container: count is replaced by a number.
 const (
 	title   = "docker hostexec"
 	count   = "{count}"

@@ -11,7 +11,7 @@ import (
 )
 
 // Notifier notifies the user of waiting requests through host programs: the desktop's, a configured one,
-// or both. The zero value notifies nobody. Concurrent calls of Tell are not allowed.
+// or both. The zero value notifies nobody. Concurrent calls of Notify are not allowed.
 type Notifier struct {
 	Command []string // argv, run without a shell, with HOSTEXEC_PENDING and HOSTEXEC_SESSION in its environment
 	Desktop []string // the argv that Desktop returns; only a number is inserted into it
@@ -39,7 +39,7 @@ func (n *Notifier) Programs() (paths []string) {
 	return paths
 }
 
-// Notify notifies the user that waiting requests wait. It succeeds if one of the programs does.
+// Notify notifies the user of the number of waiting requests. It succeeds if one of the programs does.
 func (n *Notifier) Notify(ctx context.Context, waiting int) error {
 	if !n.Reachable() {
 		return errors.New("there is nobody to notify")

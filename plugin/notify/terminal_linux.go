@@ -29,11 +29,11 @@ func CurrentTerminal() Terminal {
 	if err != nil || !strings.HasPrefix(path, "/dev/") {
 		path = ""
 	}
-	born, ok := startTime(leader)
+	start, ok := startTime(leader)
 	if !ok {
 		return Terminal{}
 	}
-	return Terminal{Path: path, Leader: leader, LeaderStart: born}
+	return Terminal{Path: path, Leader: leader, LeaderStart: start}
 }
 
 // Open reports whether the terminal's session leader is still alive.
@@ -41,14 +41,14 @@ func (t Terminal) Open() bool {
 	if t.Leader == 0 {
 		return false
 	}
-	born, ok := startTime(t.Leader)
-	return ok && born == t.LeaderStart
+	start, ok := startTime(t.Leader)
+	return ok && start == t.LeaderStart
 }
 
 // Bell writes a BEL byte to the terminal. It never blocks.
 func (t Terminal) Bell() { t.write("\a") }
 
-// Say writes a text of hostexec's own to the terminal, which may be in raw mode, on lines of its own. It never blocks.
+// Say writes a message of hostexec to the terminal, which may be in raw mode. It never blocks.
 func (t Terminal) Say(text string) { t.write("\r\n" + text + "\r\n") }
 
 func (t Terminal) write(text string) {
@@ -76,6 +76,6 @@ func startTime(pid int) (uint64, bool) {
 	if len(fields) < 20 || string(fields[0]) == "Z" {
 		return 0, false
 	}
-	born, err := strconv.ParseUint(string(fields[19]), 10, 64)
-	return born, err == nil
+	start, err := strconv.ParseUint(string(fields[19]), 10, 64)
+	return start, err == nil
 }

@@ -19,19 +19,19 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tty.Close()
-	born, ok := startTime(cmd.Process.Pid)
+	start, ok := startTime(cmd.Process.Pid)
 	if !ok {
-		t.Fatal("a process that runs was never born")
+		t.Fatal("no start time of a running process")
 	}
 	path, err := os.Readlink("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/fd/0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	term := Terminal{Path: path, Leader: cmd.Process.Pid, LeaderStart: born}
+	term := Terminal{Path: path, Leader: cmd.Process.Pid, LeaderStart: start}
 	if !term.Open() {
 		t.Error("the terminal of a process that runs is not open")
 	}
-	if (Terminal{Leader: term.Leader, LeaderStart: born + 1}).Open() {
+	if (Terminal{Leader: term.Leader, LeaderStart: start + 1}).Open() {
 		t.Error("a terminal is open whose leader's number has another process")
 	}
 	if (Terminal{}).Open() {
@@ -50,14 +50,14 @@ func TestOpen(t *testing.T) {
 	term.Bell() // must do nothing
 }
 
-// TestBellOfTerminalsOnly checks that Ring does not write to a regular file.
+// TestBellOfTerminalsOnly checks that Bell does not write to a regular file.
 func TestBellOfTerminalsOnly(t *testing.T) {
 	file := t.TempDir() + "/tty"
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	born, _ := startTime(os.Getpid())
-	Terminal{Path: file, Leader: os.Getpid(), LeaderStart: born}.Bell()
+	start, _ := startTime(os.Getpid())
+	Terminal{Path: file, Leader: os.Getpid(), LeaderStart: start}.Bell()
 	if b, err := os.ReadFile(file); err != nil || len(b) != 0 {
 		t.Errorf("the file holds %q, %v", b, err)
 	}

@@ -38,7 +38,7 @@ func All(ctx context.Context, dockerCLI command.Cli, store *state.Store) ([]stat
 // docker's current engine and the engines of recs. answered reports whether all of them answered.
 func Rebuilt(ctx context.Context, dockerCLI command.Cli, store *state.Store, recs []state.Session) (more []state.Session, answered bool) {
 	answered = true
-	folders := store.IncompleteFolders(0)
+	folders := store.IncompleteDirs(0)
 	if len(folders) == 0 {
 		return nil, answered
 	}

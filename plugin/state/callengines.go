@@ -32,15 +32,14 @@ func (s *Store) AddCallEngine(host string) error {
 	if err != nil || slices.Contains(hosts, host) {
 		return err
 	}
-	// Appends one line with one write: concurrent writes do not overwrite each other, and duplicates do no
-	// harm.
+	// One write appends one line, so concurrent writes do not overwrite each other. Duplicates are harmless.
 	f, err := os.OpenFile(s.callEngines(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
-		return fmt.Errorf("note the engine %s: %w", host, err)
+		return fmt.Errorf("record the engine %s: %w", host, err)
 	}
 	_, err = f.WriteString(host + "\n")
 	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("note the engine %s: %w", host, err)
+		return fmt.Errorf("record the engine %s: %w", host, err)
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func (s *Store) NoteEngine(endpoint string, e Engine) error {
 		err = atomicwriter.WriteFile(s.enginesFile(), append(b, '\n'), 0o600)
 	}
 	if err != nil {
-		return fmt.Errorf("note the engine: %w", err)
+		return fmt.Errorf("record the engine: %w", err)
 	}
 	return nil
 }

@@ -21,40 +21,39 @@ func (s *Store) Find(ref string) (Session, error) {
 	return FindIn(all, ref)
 }
 
-// FindIn is Find among all, the oldest of which is the first.
+// FindIn is Find among all, which are sorted by age, the oldest first.
 func FindIn(all []Session, ref string) (Session, error) {
 	if ref == "" {
 		return Session{}, errors.New(`no such session: ""`)
 	}
 	// The newest session comes first, because an older container may have had the same name. Ids come
 	// before names, because a user could choose another session's id as a name.
-	for _, is := range []func(Session) bool{
+	for _, matches := range []func(Session) bool{
 		func(rec Session) bool { return rec.ID == ref },
 		func(rec Session) bool { return rec.Container == ref },
 		func(rec Session) bool { return rec.ContainerName == ref },
 	} {
 		for _, rec := range slices.Backward(all) {
-			if is(rec) {
+			if matches(rec) {
 				return rec, nil
 			}
 		}
 	}
-	var hits []Session
+	var matching []Session
 	for _, rec := range slices.Backward(all) {
-		switch {
-		case strings.HasPrefix(rec.ID, ref), strings.HasPrefix(rec.Container, ref):
-			hits = append(hits, rec)
+		if strings.HasPrefix(rec.ID, ref) || strings.HasPrefix(rec.Container, ref) {
+			matching = append(matching, rec)
 		}
 	}
-	switch len(hits) {
+	switch len(matching) {
 	case 0:
 		return Session{}, fmt.Errorf("no such session: %s", names.Quoted(ref))
 	case 1:
-		return hits[0], nil
+		return matching[0], nil
 	}
-	ids := make([]string, len(hits))
-	for i, h := range hits {
-		ids[i] = h.ID
+	ids := make([]string, len(matching))
+	for i, rec := range matching {
+		ids[i] = rec.ID
 	}
-	return Session{}, fmt.Errorf("%s names %d sessions: %s", names.Quoted(ref), len(hits), strings.Join(ids, ", "))
+	return Session{}, fmt.Errorf("%s names %d sessions: %s", names.Quoted(ref), len(matching), strings.Join(ids, ", "))
 }

@@ -58,7 +58,7 @@ func (l *Log) rotate() error {
 	if err != nil {
 		return err
 	}
-	old := l.path + oldSuffix
+	old := OldLog(l.path)
 	if err = os.Remove(old); errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
@@ -79,7 +79,5 @@ func (l *Log) rotate() error {
 // Close closes the log.
 func (l *Log) Close() error { return l.f.Close() }
 
-const oldSuffix = ".old"
-
 // OldLog returns the path of the previous file of the log at path. It may not exist.
-func OldLog(path string) string { return path + oldSuffix }
+func OldLog(path string) string { return path + ".old" }

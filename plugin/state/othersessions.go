@@ -16,7 +16,8 @@ import (
 // Commands of one session may run files that the container of another session can write. The records of all
 // sessions contain their mounts. A session without a watcher counts: its container may run, and its files stay.
 
-// Changed returns a time that is another one whenever a session was saved, added or removed since.
+// Changed returns a time. It is a different one after each change of a session, and after a session was added or
+// removed.
 func (s *Store) Changed() (time.Time, error) {
 	fi, err := os.Stat(s.sessions())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -28,19 +29,19 @@ func (s *Store) Changed() (time.Time, error) {
 	return fi.ModTime(), nil
 }
 
-// Others returns all sessions but the one with that id, oldest first.
+// Others returns all sessions except id, oldest first.
 func (s *Store) Others(id string) ([]Session, error) {
 	all, err := s.List()
 	return slices.DeleteFunc(all, func(rec Session) bool { return rec.ID == id }), err
 }
 
-// Written returns the host paths that the containers of all sessions but the one with that id can write, in order. It
-// decodes nothing else of a record: watchers ask whenever a session has changed, and there can be hundreds.
-func (s *Store) Written(butNot string) ([]string, error) {
+// Written returns the host paths that the containers of all sessions except one can write, in order. It decodes
+// nothing else, because watchers call it after every change of a session, and there can be hundreds of sessions.
+func (s *Store) Written(except string) ([]string, error) {
 	ids, err := s.IDs()
 	var paths []string
 	for _, id := range ids {
-		if id != butNot {
+		if id != except {
 			paths = append(paths, s.writtenBy(id)...)
 		}
 	}
@@ -61,6 +62,6 @@ func (s *Store) writtenBy(id string) []string {
 	if err == nil && rec.ID == id {
 		return rec.Writable
 	}
-	spare, _ := s.Load(id) // without a record that can be read, nothing is known: List skips the session, too
+	spare, _ := s.Load(id) // without a readable record, nothing is known, and List skips the session, too
 	return spare.Writable
 }

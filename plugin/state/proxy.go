@@ -29,15 +29,15 @@ func (r *ProxyRunning) Error() string {
 // directory, where containers cannot write. The pid file beside the requests is only information for
 // users.
 type ProxyLock struct {
-	f   *flock.Flock
-	was int
+	f           *flock.Flock
+	previousPID int
 }
 
 // lockRetry is longer than Sweep and other readers hold a lock.
 const lockRetry = time.Second
 
-// Proxies is the directory with the locks of proxies. It has a directory for each directory that commands are served
-// from. A key identifies such a directory.
+// Proxies is the directory with the locks of proxies. It contains a directory for each served directory, named by
+// a key.
 type Proxies struct{ dir string }
 
 // Proxies returns the directory with the locks of proxies.
@@ -46,11 +46,11 @@ func (s *Store) Proxies() Proxies { return Proxies{filepath.Join(s.Home, "proxie
 // Lock takes the lock for a command and a directory, which key identifies. The error is a
 // *ProxyRunning if another process holds the lock.
 func (p Proxies) Lock(key, command string) (*ProxyLock, error) {
-	for over := time.Now().Add(lockRetry); ; time.Sleep(lockRetry / 100) {
+	for deadline := time.Now().Add(lockRetry); ; time.Sleep(lockRetry / 100) {
 		l, err := p.tryLock(key, command)
 		var running *ProxyRunning
-		again := errors.Is(err, fs.ErrNotExist) || errors.As(err, &running) && (running.PID == 0 || !ProcessAlive(running.PID))
-		if !again || time.Now().After(over) {
+		retry := errors.Is(err, fs.ErrNotExist) || errors.As(err, &running) && (running.PID == 0 || !ProcessAlive(running.PID))
+		if !retry || time.Now().After(deadline) {
 			return l, err
 		}
 	}
@@ -69,9 +69,9 @@ func (p Proxies) tryLock(key, command string) (*ProxyLock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock %s: %w", command, err)
 	}
-	l.was = l.number()
+	l.previousPID = l.readPID()
 	if !ok {
-		return nil, &ProxyRunning{Command: command, PID: l.was}
+		return nil, &ProxyRunning{Command: command, PID: l.previousPID}
 	}
 	return l, nil
 }
@@ -84,11 +84,15 @@ func lockFileCurrent(l *flock.Flock) bool {
 	return err == nil && nerr == nil && os.SameFile(held, named)
 }
 
+func (p Proxies) lockFiles() []string {
+	files, _ := filepath.Glob(filepath.Join(p.dir, "*", "*"+lockSuffix)) // the pattern is valid
+	return files
+}
+
 // Sweep removes the locks that no process holds.
 func (p Proxies) Sweep() error {
 	var errs []error
-	locks, _ := filepath.Glob(filepath.Join(p.dir, "*", "*"+lockSuffix)) // the pattern is valid
-	for _, path := range locks {
+	for _, path := range p.lockFiles() {
 		l := ExistingLock(path)
 		if free, err := l.TryLock(); err == nil && free && lockFileCurrent(l) {
 			errs = append(errs, os.Remove(path))
@@ -108,13 +112,10 @@ func ExistingLock(path string) *flock.Flock { return flock.New(path, flock.SetFl
 
 const lockSuffix = ".lock"
 
-func (l *ProxyLock) number() int {
+func (l *ProxyLock) readPID() int {
 	b, err := os.ReadFile(l.f.Path())
-	if err != nil {
-		return 0
-	}
-	n, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	if err != nil {
+	n, numErr := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil || numErr != nil {
 		return 0
 	}
 	return n
@@ -122,7 +123,7 @@ func (l *ProxyLock) number() int {
 
 // PreviousPID returns the pid of the previous holder if it did not release the lock, or 0. That process has ended;
 // the pid may belong to another process now.
-func (l *ProxyLock) PreviousPID() int { return l.was }
+func (l *ProxyLock) PreviousPID() int { return l.previousPID }
 
 // WritePID writes this process's pid into the lock file.
 func (l *ProxyLock) WritePID() error {
@@ -140,9 +141,9 @@ func (l *ProxyLock) Close() error {
 	return errors.Join(err, l.f.Close())
 }
 
-// Release releases a lock without Sign. The pid that Was returns stays in the file for the next holder.
+// Release releases a lock before WritePID. The result of PreviousPID stays in the file for the next holder.
 func (l *ProxyLock) Release() error {
-	if l.was == 0 {
+	if l.previousPID == 0 {
 		return l.Close()
 	}
 	return l.f.Close()
@@ -151,10 +152,9 @@ func (l *ProxyLock) Release() error {
 // Killed returns the commands whose proxies were killed. The next proxy of the same directory cleans up
 // after them.
 func (p Proxies) Killed() (commands []string) {
-	locks, _ := filepath.Glob(filepath.Join(p.dir, "*", "*"+lockSuffix)) // the pattern is valid
-	for _, path := range locks {
+	for _, path := range p.lockFiles() {
 		l := &ProxyLock{f: ExistingLock(path)}
-		if free, err := l.f.TryRLock(); err == nil && free && l.number() != 0 {
+		if free, err := l.f.TryRLock(); err == nil && free && l.readPID() != 0 {
 			commands = append(commands, strings.TrimSuffix(filepath.Base(path), lockSuffix))
 		}
 		l.f.Close()

@@ -28,7 +28,7 @@ const maxRecord = 16 << 20
 
 var idForm = names.Form{Chars: "0-9a-f", Min: 12, Max: 12}
 
-// Save writes rec atomically: a reader sees the old record or the new one. Changed reports a new time then.
+// Save writes rec atomically: a reader sees the old record or the new one. Then Changed returns a new time.
 func (s *Store) Save(rec *Session) error {
 	b, err := json.MarshalIndent(rec, "", "  ")
 	if err == nil {
@@ -46,7 +46,7 @@ func (s *Store) Save(rec *Session) error {
 	return nil
 }
 
-// noteChange has Changed report a new time.
+// noteChange makes Changed return a new time.
 func (s *Store) noteChange() error {
 	root, err := os.OpenRoot(s.Home)
 	if err != nil {
@@ -130,15 +130,12 @@ func readPlain(path string) ([]byte, error) {
 
 // openPlain opens a regular file of at most maxRecord bytes.
 func openPlain(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|openFlags, 0)
+	f, err := dir.OpenPlain(path)
 	if err != nil {
 		return nil, err
 	}
 	fi, err := f.Stat()
-	switch {
-	case err == nil && !fi.Mode().IsRegular():
-		err = errors.New("not a regular file")
-	case err == nil && fi.Size() > maxRecord:
+	if err == nil && fi.Size() > maxRecord {
 		err = fmt.Errorf("more than %d MiB", maxRecord>>20)
 	}
 	if err != nil {

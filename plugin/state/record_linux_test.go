@@ -108,7 +108,7 @@ func unreadable(t *testing.T, s *Store, rec Session) {
 	if all, err := s.List(); err != nil || len(all) != 1 || all[0].ID != rec.ID {
 		t.Errorf("List of what is served = %+v, %v", all, err)
 	}
-	if got := s.IncompleteFolders(-time.Hour); len(got) != 0 {
-		t.Errorf("HalfMade of what is served = %q", got)
+	if got := s.IncompleteDirs(-time.Hour); len(got) != 0 {
+		t.Errorf("IncompleteDirs of what is served = %q", got)
 	}
 }

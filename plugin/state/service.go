@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Service is the dev container that a session is for, or the compose service of a session from an earlier version. The
-// session serves several containers, one after another.
+// Service is the dev container of a session, or the compose service of a session from an earlier version. The session
+// serves several containers, one after another.
 type Service struct {
 	Project  string `json:"project"`
 	Name     string `json:"name"`
@@ -47,7 +47,7 @@ func (s *Store) ServiceShare(project, service string) string {
 // ServicesLock returns the path of the lock that is held while sessions of services are created.
 func (s *Store) ServicesLock() string { return filepath.Join(s.Home, "services.lock") }
 
-// LeaseFile returns the path of a lock. A process that starts the session holds it shared. The watcher holds it
-// exclusively once it is about to end. Its modification time is the time since when a container is expected, or long
-// ago.
+// LeaseFile returns the path of a lock. A process that starts the session holds it shared, and a watcher that ends
+// holds it exclusively. If a container is expected, its modification time is the start of the wait. Otherwise it is
+// long ago.
 func LeaseFile(session string) string { return filepath.Join(session, "lease") }

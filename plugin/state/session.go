@@ -40,8 +40,7 @@ type Command struct {
 	Where *ContainerSpec `json:"where,omitempty"` // nil: the configuration decides; the default is the host
 }
 
-// ContainerSpec is the place where a command runs, like policy.Place. Without an image it is the host, in a sandbox or
-// not.
+// ContainerSpec is the place where a command runs, like policy.Place. Without an image, the place is the host.
 type ContainerSpec struct {
 	Sandboxed bool   `json:"sandbox,omitempty"`
 	Image     string `json:"image,omitempty"`
@@ -68,7 +67,7 @@ type Session struct {
 	Relay         bool      `json:"relay,omitempty"`    // the container has a directory for a relay's socket
 	Engine        string    `json:"engine,omitempty"`   // endpoint, in docker's form
 	RemoteFiles   bool      `json:"apart,omitempty"`    // the engine does not see this host's directories
-	Volume        string    `json:"volume,omitempty"`   // mounted in place of the share if Apart is set
+	Volume        string    `json:"volume,omitempty"`   // mounted in place of the share if RemoteFiles is set
 	Attached      bool      `json:"attached,omitempty"` // the container existed before; it has copies of the share
 	HTTP          *HTTP     `json:"http,omitempty"`     // nil: no calls over HTTP
 	WorkdirHost   string    `json:"workdir_host,omitempty"`
@@ -252,9 +251,9 @@ func (s *Store) Served(id string) (since time.Time, ok bool) {
 	return fi.ModTime(), true
 }
 
-// IncompleteFolders returns session directories without a record that are older than age. They are left from an
+// IncompleteDirs returns the session directories without a record that are older than age. They are left from an
 // interrupted creation or removal.
-func (s *Store) IncompleteFolders(age time.Duration) (folders []string) {
+func (s *Store) IncompleteDirs(age time.Duration) (dirs []string) {
 	entries, _ := os.ReadDir(s.sessions()) // if the directory is missing, there are none
 	for _, e := range entries {
 		if _, err := s.Load(e.Name()); err == nil {
@@ -264,18 +263,18 @@ func (s *Store) IncompleteFolders(age time.Duration) (folders []string) {
 			continue
 		}
 		if fi, err := e.Info(); err == nil && time.Since(fi.ModTime()) > age {
-			folders = append(folders, s.Dir(e.Name()))
+			dirs = append(dirs, s.Dir(e.Name()))
 		}
 	}
-	return folders
+	return dirs
 }
 
-// Recordless returns the ids of those HalfMade directories that have no record file at all and that no process
+// Recordless returns the ids of those IncompleteDirs directories that have no record file at all and that no process
 // has locked. A directory with an unreadable record is left for the user to inspect.
 func (s *Store) Recordless(age time.Duration) (ids []string) {
-	for _, folder := range s.IncompleteFolders(age) {
-		id := filepath.Base(folder)
-		if _, err := s.Load(id); idForm.Matches(id) && errors.Is(err, fs.ErrNotExist) && unlocked(folder) {
+	for _, dir := range s.IncompleteDirs(age) {
+		id := filepath.Base(dir)
+		if _, err := s.Load(id); idForm.Matches(id) && errors.Is(err, fs.ErrNotExist) && unlocked(dir) {
 			ids = append(ids, id)
 		}
 	}
@@ -284,8 +283,8 @@ func (s *Store) Recordless(age time.Duration) (ids []string) {
 
 // unlocked reports whether the locks of a session's directory are free. Holders are its watcher, and processes
 // that are about to create containers for it.
-func unlocked(folder string) bool {
-	for _, path := range []string{LockFile(folder), LeaseFile(folder)} {
+func unlocked(dir string) bool {
+	for _, path := range []string{LockFile(dir), LeaseFile(dir)} {
 		l := ExistingLock(path)
 		ok, err := l.TryLock()
 		l.Close()

@@ -29,9 +29,9 @@ func HostFiles(m container.MountPoint, driver string, opts map[string]string) []
 		}
 		return all
 	}
-	device, words := opts["device"], strings.Split(opts["o"], ",")
+	device, options := opts["device"], strings.Split(opts["o"], ",")
 	switch typ := opts["type"]; {
-	case slices.ContainsFunc(words, func(w string) bool { return w == "bind" || w == "rbind" }): // mount(2) ignores the type
+	case slices.ContainsFunc(options, func(o string) bool { return o == "bind" || o == "rbind" }): // mount(2) ignores the type
 		all[0].Type, all[0].Source = mount.TypeBind, fromRoot(device)
 	case slices.Contains(typesWithoutHostFiles, typ):
 	case typ == "proc": // the engine's own /proc, whatever the device is
@@ -42,8 +42,8 @@ func HostFiles(m container.MountPoint, driver string, opts map[string]string) []
 		if device != "" {
 			all = append(all, part(m, fromRoot(device)))
 		}
-		for _, w := range words {
-			all = append(all, optionParts(m, w)...)
+		for _, option := range options {
+			all = append(all, optionParts(m, option)...)
 		}
 	}
 	return all

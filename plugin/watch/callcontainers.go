@@ -126,7 +126,7 @@ func commandMounts(mounts []mount.Point, cwd, copies, home, workspace string, so
 			continue // the call container has its own files there
 		case names.Within(state.Target, m.Target), copies != "" && names.Within(filepath.Clean(copies), m.Target):
 			why = "what hostexec puts into the command's container would be below it"
-		case m.Source != "" && container.EngineIn(m.Source, sockets...):
+		case m.Source != "" && container.HasEngineSocket(m.Source, sockets...):
 			why = "it holds the engine's socket, which no command's container gets"
 		case m.Source != "" && m.Source != workspace && covers(m.Source, home):
 			why = "it holds hostexec's own state"

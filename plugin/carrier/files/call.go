@@ -20,10 +20,10 @@ import (
 // call is one call: it translates between frames and files. It has many fields because the caller, the host and a
 // limit can each end the call, and each has its own state.
 type call struct {
-	dir     *servedDir
-	req     request
-	frames  *carrier.Call
-	wakeups chan struct{}
+	dir    *servedDir
+	req    request
+	frames *carrier.Call
+	checks chan struct{}
 
 	out, err   *output
 	fallback   []byte                      // the beginning of an object, which completeObject completes
@@ -34,30 +34,30 @@ type call struct {
 	exceeded   atomic.Pointer[limit.Error] // the limit for which the call was ended
 	callerGone bool                        // the caller has died; used by watchCaller, then by finish
 
-	limits  *limit.Session
-	ending  func() bool // reports whether the host refuses requests
-	reserve *reserve
-	noSpace func() string // reports a full disk to the log, and returns the reason for the caller
+	limits   *limit.Session
+	refusing func() bool // reports whether the host refuses requests
+	reserve  *reserve
+	noSpace  func() string // reports a full disk to the log, and returns the reason for the caller
 
 	mu    sync.Mutex // guards the field below
 	stdin *input
 }
 
 func newCall(p *servedDir, req request) *call {
-	return &call{dir: p, req: req, wakeups: make(chan struct{}, 1)}
+	return &call{dir: p, req: req, checks: make(chan struct{}, 1)}
 }
 
-// wakeUp makes watchCaller check the files now.
-func (c *call) wakeUp() {
+// checkNow makes watchCaller check the files now.
+func (c *call) checkNow() {
 	select {
-	case c.wakeups <- struct{}{}:
+	case c.checks <- struct{}{}:
 	default:
 	}
 }
 
 // serve answers the request, by a call unless it is refused.
 func (c *call) serve(l *Listener) {
-	c.limits, c.ending, c.reserve, c.noSpace = l.limits, l.over, &l.reserve, l.noSpace
+	c.limits, c.refusing, c.reserve, c.noSpace = l.limits, l.refusing, &l.reserve, l.noSpace
 	l.reserve.fill(c.dir.Dir)
 	c.wakeup = c.dir.Dir.Wakeup(c.req.id + ".bell")
 	defer c.wakeup.Close()
@@ -72,8 +72,7 @@ func (c *call) serve(l *Listener) {
 	exec := c.req.exec.Append(nil)
 	size := len(exec)
 	l.load.addQueued(size)
-	var sent sync.Once
-	noteSent := func() { sent.Do(func() { l.load.addQueued(-size) }) }
+	noteSent := sync.OnceFunc(func() { l.load.addQueued(-size) })
 	defer noteSent()
 	if len(exec) > wire.MaxExec { // its encoding is longer than the file if it has many empty arguments
 		c.req.refuse(wire.CodeFailed, "the request has more than %d bytes", wire.MaxExec)
@@ -90,19 +89,24 @@ func (c *call) serve(l *Listener) {
 		c.finish(carrier.Failed("the proxy is shutting down"))
 		return
 	}
+	c.finish(c.run(exec, noteSent))
+}
+
+// run sends the request to the host, and returns the end of the call. It calls sent when the request is sent.
+func (c *call) run(exec []byte, sent func()) wire.Exit {
 	ended := make(chan struct{})
 	var watching sync.WaitGroup
-	// ends when over is closed.
+	// ends when ended is closed.
 	watching.Go(func() {
 		_ = c.frames.Send(wire.KindExec, exec) // follow returns the error
-		noteSent()
+		sent()
 		exec = nil
 		c.watchCaller(ended)
 	})
 	end := c.follow()
 	close(ended)
 	watching.Wait()
-	c.finish(end)
+	return end
 }
 
 func (c *call) connect() (host net.Conn, done func()) {
@@ -139,7 +143,7 @@ func (c *call) endReason(err error) wire.Exit {
 		return carrier.Failed("the caller has cancelled the call")
 	case c.stale.Load():
 		return carrier.Failed(fmt.Sprintf("the caller has not touched %s for %s: the command was ended", heartbeat, stale))
-	case c.ending():
+	case c.refusing():
 		return carrier.Failed("the proxy is shutting down: the command was ended")
 	}
 	return carrier.Failed(err.Error() + ": docker hostexec logs on the host may tell more")

@@ -15,7 +15,7 @@ import (
 // keepaliveInterval is the interval at which touchAlive is called.
 const keepaliveInterval = 10 * time.Second
 
-// watchCaller watches the caller until over is closed. It ends the call if the caller dies or cancels it, and passes on
+// watchCaller watches the caller until ended is closed. It ends the call if the caller dies or cancels it, and passes on
 // its stdin.
 func (c *call) watchCaller(ended <-chan struct{}) {
 	lastBeat := time.Now()
@@ -27,7 +27,7 @@ func (c *call) watchCaller(ended <-chan struct{}) {
 		case <-ended:
 			t.Stop()
 			return
-		case <-c.wakeups:
+		case <-c.checks:
 			t.Stop()
 		case <-t.C:
 		}
@@ -47,9 +47,9 @@ func (c *call) watchCaller(ended <-chan struct{}) {
 		in := c.stdin
 		c.mu.Unlock()
 		if in != nil {
-			var ended *limit.Error
-			if errors.As(in.checkBacklog(), &ended) {
-				c.exceeded.Store(ended)
+			var exceeded *limit.Error
+			if errors.As(in.checkBacklog(), &exceeded) {
+				c.exceeded.Store(exceeded)
 				c.frames.Close()
 				return
 			}

@@ -28,7 +28,7 @@ func (c Client) Script() []byte {
 	}
 	served := ""
 	if c.Served != "" {
-		served = `[ -e ` + shellescape.Quote(c.Served) + ` ] || die 125 "nobody answers on the host: docker hostexec resume there has calls answered again"`
+		served = `[ -e ` + shellescape.Quote(c.Served) + ` ] || die 125 "calls are not answered now: type docker hostexec resume on the host"`
 	}
 	return []byte(strings.NewReplacer(
 		"@CMD@", shellescape.Quote(c.Command), "@DIR@", dir, "@PASS@", strings.Join(c.Pass, " "), "@SERVED@", served,

@@ -15,18 +15,18 @@ import (
 const (
 	// heartbeat is the file that all callers of a directory share.
 	heartbeat = ".heartbeat"
-	// aliveTimeout is how long <id>.alive may stay the same: long enough for a busy machine.
+	// aliveTimeout is the maximum time between changes of <id>.alive. It is long enough for a busy machine.
 	aliveTimeout = 15 * time.Second
-	// stale is how long .heartbeat may stay the same.
+	// stale is the maximum time between changes of .heartbeat.
 	stale = 4 * time.Second
-	// heartbeatLead is how long before its request a caller may have touched .heartbeat.
+	// heartbeatLead is the maximum time between a touch of .heartbeat and a later request of the same caller.
 	heartbeatLead = 1500 * time.Millisecond
 )
 
 // changingFile is a file that a caller changes each second.
 type changingFile struct {
 	name    string
-	max     time.Duration // how long it may stay the same
+	max     time.Duration // the maximum time between changes
 	shows   bool          // the caller changes it
 	version string
 	changed time.Time // when a change was last seen
@@ -40,8 +40,8 @@ func (p *changingFile) missed(requests *dir.SharedDir, now time.Time) bool {
 	return p.shows && now.Sub(p.changed) > p.max
 }
 
-// share makes .heartbeat in a directory. Calls need no such file, so a failure ends nothing.
-func (l *Listener) share(p *servedDir) {
+// createHeartbeat makes .heartbeat in a directory. Calls need no such file, so a failure ends nothing.
+func (l *Listener) createHeartbeat(p *servedDir) {
 	if err := p.putHeartbeat(); err != nil {
 		l.log.Warn("callers cannot share "+heartbeat, "directory", p.Dir.Path(), "error", err)
 	}
@@ -56,9 +56,9 @@ func (p *servedDir) putHeartbeat() error {
 	return p.Dir.PutAt(heartbeat, nil, 0o666, time.Unix(0, 0))
 }
 
-// hasHeartbeat reports whether the caller that made a request touches .heartbeat. swe-swe's client
-// does so between writing its request and renaming it. If no other call in flight touches the
-// file, or did so lately, a touch shortly before the request counts, too.
+// hasHeartbeat reports whether the caller of a request touches .heartbeat. swe-swe's client touches it between
+// writing and renaming its request. If no other call in flight touches the file, or did so lately, a touch shortly
+// before the request counts, too.
 func (p *servedDir) hasHeartbeat(request dir.Entry, now time.Time) bool {
 	e, err := p.Dir.Stat(heartbeat)
 	if err != nil || !e.Regular || e.Mod.Unix() == 0 {

@@ -19,8 +19,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 )
 
-// Listener serves directories of requests. It is a net.Listener whose connections are the calls. It has many
-// fields: one half is the state of its loop, and the other half is what all calls share.
+// Listener serves directories of requests. It is a net.Listener whose connections are the calls. The state of its loop
+// and the state that all calls share make it large.
 type Listener struct {
 	log         *slog.Logger
 	limits      *limit.Session
@@ -42,7 +42,7 @@ type Listener struct {
 	reserve  reserve // space for the ends of calls on a full disk
 }
 
-// Listen serves the requests that are in dirs and that come later. The size of their answers on the disk counts for
+// Listen serves present and later requests in dirs. The size of their answers on the disk counts for
 // limits. Close ends it.
 func Listen(dirs []RequestDir, log *slog.Logger, limits *limit.Session) (*Listener, error) {
 	l := &Listener{
@@ -54,7 +54,7 @@ func Listen(dirs []RequestDir, log *slog.Logger, limits *limit.Session) (*Listen
 	l.watch() // before the first scan, so that no request is missed
 	for _, p := range l.dirs {
 		p.sweep(time.Now())
-		l.share(p)
+		l.createHeartbeat(p)
 	}
 	// ends when the queue is closed; Close waits for it.
 	l.loop.Go(l.run)
@@ -64,8 +64,7 @@ func Listen(dirs []RequestDir, log *slog.Logger, limits *limit.Session) (*Listen
 // Refuse refuses new requests. Calls that end later report that the proxy was shutting down.
 func (l *Listener) Refuse() { l.drain.Do(func() { close(l.draining) }) }
 
-// Drain refuses requests from here on and returns when no call is in flight any more, or
-// when until is closed.
+// Drain refuses requests from now on. It returns when no call is in flight, or when until is closed.
 func (l *Listener) Drain(until <-chan struct{}) {
 	l.Refuse()
 	idle := make(chan struct{})
@@ -80,8 +79,7 @@ func (l *Listener) Drain(until <-chan struct{}) {
 	}
 }
 
-// Close accepts no more calls, and returns when the accepted calls have their answers. Their server has to end
-// them.
+// Close accepts no more calls, and returns when the accepted calls have their answers. Their server must end them.
 func (l *Listener) Close() error {
 	var err error
 	l.closing.Do(func() {
@@ -103,8 +101,8 @@ func (l *Listener) Close() error {
 	return err
 }
 
-// over reports whether requests are refused.
-func (l *Listener) over() bool {
+// refusing reports whether requests are refused.
+func (l *Listener) refusing() bool {
 	select {
 	case <-l.draining:
 		return true
@@ -119,12 +117,12 @@ func (l *Listener) take(p *servedDir, id string) bool {
 	if !l.load.enter() {
 		return false
 	}
-	ask, ok := l.readRequest(p, id)
+	req, ok := l.readRequest(p, id)
 	if !ok {
 		l.load.abandon()
 		return false
 	}
-	c := newCall(p, ask)
+	c := newCall(p, req)
 	p.start(c)
 	// ends with the call, or when the queue is closed.
 	l.flight.Go(func() {

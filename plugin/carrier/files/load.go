@@ -6,7 +6,7 @@ import "sync"
 
 // load counts the calls in flight. A request that exceeds a limit is skipped: it waits as a file.
 type load struct {
-	retry chan struct{} // a skipped request may be taken now
+	retry chan struct{} // receives when a skipped request may be taken
 
 	mu          sync.Mutex // guards the fields below
 	count       int        // calls in flight
@@ -41,7 +41,7 @@ func (l *load) leave() {
 	l.retryLocked()
 }
 
-// abandon uncounts a request that could not be read. Descriptors may have run out: calls that end release some.
+// abandon reverts enter for a request that could not be read. Descriptors may have run out: calls that end release some.
 func (l *load) abandon() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

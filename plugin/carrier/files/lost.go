@@ -19,7 +19,7 @@ func AnswerLost(requests *dir.SharedDir, commands []string, others bool) {
 	p := &servedDir{RequestDir: RequestDir{Dir: requests, Commands: commands}, inFlight: map[string]*call{}}
 	var ids []string
 	requests.Names(func(name string) bool { // if the directory cannot be read, no call is answered
-		if id, what, ok := split(name); ok && what == "stdout" && p.abandoned(id, others) {
+		if id, kind, ok := split(name); ok && kind == "stdout" && p.lost(id, others) {
 			ids = append(ids, id)
 		}
 		return len(ids) < maxCalls
@@ -29,16 +29,16 @@ func AnswerLost(requests *dir.SharedDir, commands []string, others bool) {
 	}
 }
 
-// abandoned reports whether a call was begun, has no answer, and is not another watcher's.
-func (p *servedDir) abandoned(id string, others bool) bool {
-	for _, what := range []string{".req", ".exit"} {
-		if _, err := p.Dir.Stat(id + what); err == nil {
+// lost reports whether a call was begun, has no answer, and is not another watcher's.
+func (p *servedDir) lost(id string, others bool) bool {
+	for _, kind := range []string{".req", ".exit"} {
+		if _, err := p.Dir.Stat(id + kind); err == nil {
 			return false
 		}
 	}
 	text, _, err := p.Dir.Read(id+".cmd", wire.MaxExec)
-	if side := fields(text); err == nil && len(side) > 0 {
-		return slices.Contains(p.Commands, strings.TrimSuffix(side[0], "\n"))
+	if cmd := fields(text); err == nil && len(cmd) > 0 {
+		return slices.Contains(p.Commands, strings.TrimSuffix(cmd[0], "\n"))
 	}
 	return !others
 }

@@ -4,25 +4,24 @@ package files
 
 import (
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
+
+var idForm = names.Form{Chars: "A-Za-z0-9_-", Min: 1, Max: 64}
 
 // split splits the name of a file of the protocol: an id of 1 to 64 letters, digits, - and _, a dot, and the file's
 // kind.
-func split(name string) (id, what string, ok bool) {
-	id, what, ok = strings.Cut(name, ".")
-	if !ok || id == "" || len(id) > 64 || !known[what] {
+func split(name string) (id, kind string, ok bool) {
+	id, kind, ok = strings.Cut(name, ".")
+	if !ok || !idForm.Matches(id) || !kinds[kind] {
 		return "", "", false
 	}
-	for _, c := range []byte(id) {
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_') {
-			return "", "", false
-		}
-	}
-	return id, what, true
+	return id, kind, true
 }
 
-// known has the kinds of files of a call.
-var known = map[string]bool{
+// kinds has the kinds of files of a call.
+var kinds = map[string]bool{
 	"req": true, "req.tmp": true, "cmd": true, "stdin": true, "eof": true, "alive": true, "cancel": true,
 	"stdout": true, "stderr": true, "exit": true, "exit.tmp": true, "status": true, "beat": true, "bell": true,
 	"fallback": true,

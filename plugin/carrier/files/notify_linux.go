@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// notifier reports files that were renamed into directories, or written and closed there. Other changes are mostly this
-// process's own: a wakeup for each step of a call would cost more than the call.
+// notifier reports files that were renamed into directories, or written and closed there. Most other changes
+// are this process's own, and to be notified of them would cost more than a call.
 type notifier struct {
 	Events chan event
 	Errors chan error // the queue has overflowed
@@ -121,7 +121,7 @@ func (n *notifier) dispatch(wd int32, mask uint32, name []byte) {
 	if p == nil {
 		return
 	}
-	if _, what, ok := split(text); text != probe && (!ok || !watchedSuffixes[what]) {
+	if _, kind, ok := split(text); text != probe && (!ok || !watchedSuffixes[kind]) {
 		return
 	}
 	select {

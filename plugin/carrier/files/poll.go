@@ -17,15 +17,15 @@ const (
 	pollInterval = 50 * time.Millisecond
 	// idleInterval is the interval of polling where notifications work.
 	idleInterval = 500 * time.Millisecond
-	// maxReadInterval is the interval of polling after a notification of a request, in directories that only one
-	// kernel's callers use. It is also the longest time for which a directory is not read because its time is the same:
-	// its owner can set that time.
+	// maxReadInterval is the interval of polling after a notification of a request, in directories that only callers of
+	// one kernel use. A directory whose time stays the same is also read at this interval, because its owner can set
+	// that time.
 	maxReadInterval = 5 * time.Second
-	// sweepInterval is how often old files are removed.
+	// sweepInterval is the interval at which old files are removed.
 	sweepInterval = time.Minute
 )
 
-// probe is a file that a directory has for a moment, to see whether it causes a notification.
+// probe is the name of a temporary file, whose creation tests the notifications.
 const probe = ".probe"
 
 // watch starts the notifications, and tests them.
@@ -41,15 +41,15 @@ func (l *Listener) watch() {
 
 // selfTest reports whether a new file causes a notification soon, in every directory.
 func (l *Listener) selfTest() bool {
-	late := time.NewTimer(time.Second)
-	defer late.Stop()
+	timeout := time.NewTimer(time.Second)
+	defer timeout.Stop()
 	for _, p := range l.dirs {
 		f, err := p.Dir.Create(probe, ownEntry)
 		if err != nil {
 			return false
 		}
 		f.Close()
-		seen := l.await(event{p, probe}, late.C)
+		seen := l.await(event{p, probe}, timeout.C)
 		p.Dir.Remove(probe)
 		if !seen {
 			l.log.Warn("notification of files does not work here: polling", "directory", p.Dir.Path())
@@ -59,8 +59,8 @@ func (l *Listener) selfTest() bool {
 	return true
 }
 
-// await drops events until last comes. The first scan finds the requests of those that it drops.
-func (l *Listener) await(last event, late <-chan time.Time) bool {
+// await drops events until last comes. The first scan finds the requests of the dropped events.
+func (l *Listener) await(last event, timeout <-chan time.Time) bool {
 	for {
 		select {
 		case ev := <-l.notify.Events:
@@ -69,7 +69,7 @@ func (l *Listener) await(last event, late <-chan time.Time) bool {
 			}
 		case <-l.notify.Errors:
 			return false
-		case <-late:
+		case <-timeout:
 			return false
 		}
 	}
@@ -93,7 +93,7 @@ func (l *Listener) run() {
 			return
 		case ev := <-events:
 			l.handleEvent(ev)
-			if now := time.Now(); l.awaitsEnd() && due.Sub(now) > pollInterval { // else many events would delay it for ever
+			if now := time.Now(); l.awaitsEnd() && due.Sub(now) > pollInterval { // otherwise, many events would delay the tick
 				due = now.Add(pollInterval)
 				tick.Reset(pollInterval)
 			}
@@ -110,13 +110,13 @@ func (l *Listener) run() {
 	}
 }
 
-// poll does what is done without notifications.
+// poll finds requests without notifications, and removes old files.
 func (l *Listener) poll(now time.Time) {
 	if now.Sub(l.swept) >= sweepInterval {
 		l.swept = now
 		for _, p := range l.dirs {
 			p.sweep(now)
-			l.share(p)
+			l.createHeartbeat(p)
 		}
 	}
 	l.renew(now)
@@ -158,15 +158,15 @@ func (l *Listener) noteEvent() { l.eventsWork, l.announced, l.missedSince = true
 
 // handleEvent handles the file that an event names.
 func (l *Listener) handleEvent(ev event) {
-	id, what, ok := split(ev.name)
+	id, kind, ok := split(ev.name)
 	switch {
 	case !ok, !slices.Contains(l.dirs, ev.p): // a directory that was deleted
-	case what == "req":
+	case kind == "req":
 		l.noteEvent()
 		l.take(ev.p, id)
 	default:
 		if c := ev.p.call(id); c != nil {
-			c.wakeUp()
+			c.checkNow()
 		}
 	}
 }
@@ -180,7 +180,7 @@ func (l *Listener) scan(now time.Time) (taken bool) {
 		}
 		var ids []string
 		p.Dir.Names(func(name string) bool { // a directory that cannot be read now is read the next time
-			if id, what, ok := split(name); ok && what == "req" && !p.blocked(name) {
+			if id, kind, ok := split(name); ok && kind == "req" && !p.isDir(name) {
 				ids = append(ids, id)
 			}
 			return len(ids) < maxCalls

@@ -14,7 +14,7 @@ const minRenewInterval, maxRenewInterval = time.Second, time.Minute
 // renew creates and serves again directories that were deleted or replaced, and repairs the others.
 func (l *Listener) renew(now time.Time) {
 	for i, p := range l.dirs {
-		if l.over() {
+		if l.refusing() {
 			return
 		}
 		if p.Renew == nil || now.Sub(p.renewTried) < p.wait || p.Dir.InPlace() {
@@ -70,6 +70,6 @@ func (l *Listener) renewed(p *servedDir) *servedDir {
 			l.eventsWork = false
 		}
 	}
-	l.share(next)
+	l.createHeartbeat(next)
 	return next
 }

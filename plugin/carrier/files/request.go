@@ -43,54 +43,54 @@ const (
 )
 
 // readRequest reads the request id and claims it. It returns false if there is no request for this process. It removes
-// an entry that is no regular file unread, without an answer.
-func (l *Listener) readRequest(p *servedDir, id string) (ask request, ok bool) {
+// a link, pipe or device without an answer, and never reads it.
+func (l *Listener) readRequest(p *servedDir, id string) (req request, ok bool) {
 	text, e, err := p.Dir.Read(id+".req", wire.MaxExec)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err != nil && e.Inode == 0: // not there, or out of descriptors
-		return ask, false
+		return req, false
 	case !e.Regular:
 		if !e.Dir {
 			p.Dir.Remove(id + ".req")
 		}
-		return ask, false
+		return req, false
 	}
-	side := p.sidecar(id)
-	if !p.settled(id, text, side, err) {
-		return ask, false
+	cmd := p.readCmd(id)
+	if !p.settled(id, text, cmd, err) {
+		return req, false
 	}
-	ask = request{id: id, owner: e, hasCmdFile: side != nil}
+	req = request{id: id, owner: e, hasCmdFile: cmd != nil}
 	if !p.allows(e) {
-		ask.refuse(wire.CodeFailed, "the request belongs to uid %d, for which this proxy is not open", e.UID)
+		req.refuse(wire.CodeFailed, "the request belongs to uid %d, which may not use this proxy", e.UID)
 	}
-	ask.parse(p, text, side, err)
-	if ask.refusal == "" && !ask.choose(p, side) {
-		return ask, false // another process serves it
+	req.parse(p, text, cmd, err)
+	if req.refusal == "" && !req.choose(p, cmd) {
+		return req, false // another process serves it
 	}
 	if time.Since(e.Mod) > maxRequestAge {
-		ask.refuse(wire.CodeTimeout, "the request is older than %s: nobody waits for it any more", maxRequestAge)
+		req.refuse(wire.CodeTimeout, "the request is older than %s: nobody waits for it any more", maxRequestAge)
 	}
 	if p.call(id) != nil { // the files of this id belong to the first call
 		p.Dir.Remove(id + ".req")
-		return ask, false
+		return req, false
 	}
 	// The process that removes the request serves it: of two that read it, only one can.
 	if p.Dir.Remove(id+".req") != nil {
-		return ask, false
+		return req, false
 	}
 	delete(p.unfinished, id)
-	ask.heartbeat = !ask.alive && p.hasHeartbeat(e, time.Now())
-	if l.over() {
-		ask.refuse(wire.CodeFailed, "the proxy is shutting down")
+	req.heartbeat = !req.alive && p.hasHeartbeat(e, time.Now())
+	if l.refusing() {
+		req.refuse(wire.CodeFailed, "the proxy is shutting down")
 	}
-	return ask, true
+	return req, true
 }
 
 // allows reports whether a file may come from its owner.
 func (p *servedDir) allows(e dir.Entry) bool { return p.Allows == nil || p.Allows(e.UID) }
 
-// sidecar returns the fields of <id>.cmd, or nil.
-func (p *servedDir) sidecar(id string) []string {
+// readCmd returns the fields of <id>.cmd, or nil.
+func (p *servedDir) readCmd(id string) []string {
 	text, e, err := p.Dir.Read(id+".cmd", wire.MaxExec)
 	if err != nil || !p.allows(e) {
 		return nil
@@ -101,8 +101,8 @@ func (p *servedDir) sidecar(id string) []string {
 // settled reports whether a request is complete. If a caller writes it in place, instead of renaming it, the
 // host can see a part of it: the last argument has no NUL yet, or the file is empty, which would mean a command
 // without arguments.
-func (p *servedDir) settled(id string, text []byte, side []string, err error) bool {
-	if err != nil || side != nil || len(text) > 0 && text[len(text)-1] == 0 {
+func (p *servedDir) settled(id string, text []byte, cmd []string, err error) bool {
+	if err != nil || cmd != nil || len(text) > 0 && text[len(text)-1] == 0 {
 		return true
 	}
 	first, seen := p.unfinished[id]
@@ -130,20 +130,20 @@ func (a *request) refuse(code byte, format string, args ...any) {
 }
 
 // parse fills in the call from the files of the request.
-func (a *request) parse(p *servedDir, text []byte, side []string, err error) {
+func (a *request) parse(p *servedDir, text []byte, cmd []string, err error) {
 	switch {
 	case dir.TooLong(err):
 		a.refuse(wire.CodeFailed, "the request has more than %d bytes", wire.MaxExec)
 	case err != nil:
 		a.refuse(wire.CodeFailed, "the request cannot be read on the host: %v", errors.Unwrap(err))
 	case len(text) > 0 && text[len(text)-1] != 0:
-		a.refuse(wire.CodeFailed, "the request is not whole: each argument ends with a NUL byte")
+		a.refuse(wire.CodeFailed, "the request is incomplete: each argument ends with a NUL byte")
 	}
 	a.exec = wire.Exec{FDs: [3]wire.FD{wire.FDNull, wire.FDFile, wire.FDFile}, Args: []string{""}, Cwd: p.Cwd()}
 	if err == nil {
 		a.exec.Args = append(a.exec.Args, fields(text)...)
 	}
-	for _, f := range side[min(len(side), 1):] {
+	for _, f := range cmd[min(len(cmd), 1):] {
 		switch key, value, _ := strings.Cut(f, "="); key {
 		case "cwd":
 			a.exec.Cwd = value
@@ -162,7 +162,7 @@ func (a *request) parse(p *servedDir, text []byte, side []string, err error) {
 		}
 	}
 	// Clients without a .cmd write all of stdin before the request.
-	if side == nil {
+	if cmd == nil {
 		if e, err := p.Dir.Stat(a.id + ".stdin"); err == nil && e.Regular {
 			a.exec.FDs[0] = wire.FDFile
 		}
@@ -170,19 +170,19 @@ func (a *request) parse(p *servedDir, text []byte, side []string, err error) {
 }
 
 // choose sets the command that is called. It returns false if another process serves the command from this directory.
-func (a *request) choose(p *servedDir, side []string) bool {
+func (a *request) choose(p *servedDir, cmd []string) bool {
 	var others []string
 	if p.Others != nil {
 		others = p.Others()
 	}
 	name := ""
 	switch {
-	case len(side) > 0:
-		name = strings.TrimSuffix(side[0], "\n")
+	case len(cmd) > 0:
+		name = strings.TrimSuffix(cmd[0], "\n")
 	case len(p.Commands) == 1 && len(others) == 0:
 		name = p.Commands[0]
 	default:
-		a.refuse(ambiguous, "ambiguous: %s are called in this directory, and the request does not say which one (its .cmd does)",
+		a.refuse(ambiguous, "ambiguous: this directory serves %s, and the request has no .cmd file that names one of them",
 			strings.Join(append(slices.Clone(p.Commands), others...), ", "))
 		return true
 	}
@@ -192,7 +192,7 @@ func (a *request) choose(p *servedDir, side []string) bool {
 	case slices.Contains(others, name):
 		return false
 	default:
-		a.refuse(wire.CodeNotFound, "its .cmd names a command that is not served here: %s are", strings.Join(p.Commands, ", "))
+		a.refuse(wire.CodeNotFound, "its .cmd file names a command that is not served here: served are %s", strings.Join(p.Commands, ", "))
 	}
 	return true
 }

@@ -11,7 +11,7 @@ import (
 
 // RequestDir describes a directory of requests.
 type RequestDir struct {
-	Dir      *dir.SharedDir // which Close closes
+	Dir      *dir.SharedDir // closed by Close
 	Commands []string       // the commands that are served from it
 	// Others returns the commands that other processes serve from the same directory now, or nil.
 	Others func() []string
@@ -72,9 +72,7 @@ func (p *servedDir) finish(c *call, last func()) {
 		p.heartbeatCalls--
 		p.heartbeatEnded = time.Now()
 	}
-	if p.retired && len(p.inFlight) == 0 {
-		_ = p.Dir.Close() // no data can be lost
-	}
+	p.closeIdleLocked()
 }
 
 func (p *servedDir) call(id string) *call {
@@ -83,8 +81,8 @@ func (p *servedDir) call(id string) *call {
 	return p.inFlight[id]
 }
 
-// blocked reports whether the name of a request is a directory. It stays there and must not delay others.
-func (p *servedDir) blocked(name string) bool {
+// isDir reports whether the name of a request is a directory. It stays there and must not delay others.
+func (p *servedDir) isDir(name string) bool {
 	e, err := p.Dir.Stat(name)
 	return err == nil && e.Dir
 }
@@ -96,8 +94,8 @@ func (p *servedDir) changed(now time.Time) bool {
 	if err != nil {
 		return false
 	}
-	young := now.Sub(mod) < time.Second && now.After(mod)
-	if mod.Equal(p.mod) && !young && now.Sub(p.read) < maxReadInterval && len(p.unfinished) == 0 {
+	recent := now.Sub(mod) < time.Second && now.After(mod)
+	if mod.Equal(p.mod) && !recent && now.Sub(p.read) < maxReadInterval && len(p.unfinished) == 0 {
 		return false
 	}
 	p.mod, p.read = mod, now
@@ -109,7 +107,11 @@ func (p *servedDir) retire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.retired = true
-	if len(p.inFlight) == 0 {
+	p.closeIdleLocked()
+}
+
+func (p *servedDir) closeIdleLocked() {
+	if p.retired && len(p.inFlight) == 0 {
 		_ = p.Dir.Close() // no data can be lost
 	}
 }

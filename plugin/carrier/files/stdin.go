@@ -65,7 +65,7 @@ func (c *call) openInput() error {
 	}
 	c.stdin = in
 	c.wakeup.Notify()
-	c.wakeUp()
+	c.checkNow()
 	return nil
 }
 
@@ -79,7 +79,7 @@ func (c *call) credit(n int) {
 		c.stdin.ended = true
 	default:
 		c.stdin.credit += n
-		c.wakeUp()
+		c.checkNow()
 	}
 }
 

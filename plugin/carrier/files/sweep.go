@@ -9,16 +9,16 @@ import (
 // maxAnswerAge is the time after which the files of a call are removed if the caller does not fetch them.
 const maxAnswerAge = 5 * time.Minute
 
-// sweep removes the files of calls whose caller has not fetched them, because the caller or the host's process died. It
-// keeps those of calls in flight, also of other processes, which touch a file. A time in the future counts as the time
-// at which it was first seen.
+// sweep removes files that no caller has fetched, because the caller or the host's process died. It keeps the files of
+// calls in flight, also those of other processes, which touch a file. A time in the future counts as the time when the
+// file was first seen.
 func (p *servedDir) sweep(now time.Time) {
 	newest := map[string]time.Time{}
 	names := map[string][]string{}
 	future := map[string]time.Time{}
 	p.Dir.Names(func(name string) bool {
-		id, what, ok := split(name)
-		if !ok || what == "req" {
+		id, kind, ok := split(name)
+		if !ok || kind == "req" {
 			return true // readRequest answers old requests
 		}
 		e, err := p.Dir.Stat(name)

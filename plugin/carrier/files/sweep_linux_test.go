@@ -23,9 +23,9 @@ func TestSweep(t *testing.T) {
 	}
 	defer box.Close()
 	now := time.Now()
-	old, young, future := now.Add(-6*time.Minute), now.Add(-4*time.Minute), now.Add(24*time.Hour)
+	old, recent, future := now.Add(-6*time.Minute), now.Add(-4*time.Minute), now.Add(24*time.Hour)
 	for name, at := range map[string]time.Time{
-		"old.stdout": old, "old.exit": old, "young.exit": young, "mixed.stdout": old, "mixed.beat": young, "inflight.stdout": old,
+		"old.stdout": old, "old.exit": old, "young.exit": recent, "mixed.stdout": old, "mixed.beat": recent, "inflight.stdout": old,
 		"wish.req": old, "readme": old, "x.txt": old, "future.exit": future,
 	} {
 		path := filepath.Join(base, "x", name)

@@ -14,7 +14,7 @@ import (
 
 // ServeHTTP implements http.Handler.
 func (h *Listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// For the whole body: net/http reads the rest of a body that is refused.
+	// The deadline is for the whole body, because net/http also reads the rest of a refused body.
 	body := http.NewResponseController(w)
 	body.SetReadDeadline(time.Now().Add(headerTimeout)) // it fails only in tests without a connection
 	if code, why := h.refusal(r); code != 0 {
@@ -30,26 +30,26 @@ func (h *Listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if onPort {
 		g.Known() // not before: until then it counts as unauthenticated
 	}
-	ask, err := h.readRequest(w, r)
+	exec, err := h.readRequest(w, r)
 	if err != nil {
 		code, why := http.StatusBadRequest, err.Error()
 		if tooBig := new(http.MaxBytesError); errors.As(err, &tooBig) {
 			code = http.StatusRequestEntityTooLarge
 		} else if errors.Is(err, os.ErrDeadlineExceeded) {
-			code, why = http.StatusRequestTimeout, "the body has not come in time"
+			code, why = http.StatusRequestTimeout, "the body did not arrive in time"
 		}
 		writeRefusal(w, code, why)
 		return
 	}
 	body.SetReadDeadline(time.Time{})
-	ask.Env = []string{"HOSTEXEC_APPROVAL_TIMEOUT=" + approvalTimeout.String()}
+	exec.Env = []string{"HOSTEXEC_APPROVAL_TIMEOUT=" + approvalTimeout.String()}
 	ctx := r.Context()
 	if onPort {
 		var stop func()
 		ctx, stop = withHangup(ctx, g.Conn)
 		defer stop()
 	}
-	reply := h.call(ctx, ask)
+	reply := h.call(ctx, exec)
 	defer reply.close()
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(readTimeout)) // it fails only in tests without a connection
 	code := http.StatusOK
@@ -59,12 +59,12 @@ func (h *Listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	writeAnswer(w, code, reply.result(), reply)
 }
 
-// writeRefusal answers a request that is no call.
+// writeRefusal answers a request that is refused before it becomes a call.
 func writeRefusal(w http.ResponseWriter, code int, why string) {
 	if code == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", http.MethodPost)
 	}
-	writeAnswer(w, code, result{status: stError, reason: why, code: wire.CodeFailed}, &reply{out: &output{}, err: &output{}})
+	writeAnswer(w, code, result{status: statusError, reason: why, code: wire.CodeFailed}, &reply{out: &output{}, err: &output{}})
 }
 
 // writeAnswer writes an answer. An error means that the client has hung up.

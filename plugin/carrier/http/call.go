@@ -19,8 +19,8 @@ import (
 type caller struct {
 	*carrier.Queue
 	dir       string       // for output that is too long for memory
-	freeSpace atomic.Int64 // bytes of output that may still go there
-	name      string       // of the carrier, for clients that get no more than an answer
+	freeSpace atomic.Int64 // remaining bytes for output in dir
+	name      string       // of the carrier, for the messages to its clients
 
 	mu     sync.Mutex // guards the field below, and beginning a call
 	closed bool
@@ -73,11 +73,11 @@ func (l *caller) end() {
 }
 
 // call makes a call and follows it until it ends. The caller hangs up when ctx is done.
-func (l *caller) call(ctx context.Context, ask wire.Exec) *reply {
-	r := &reply{name: names.Quoted(ask.Args[0]), out: &output{l: l}, err: &output{l: l}, exit: carrier.Failed(carrier.ErrGone.Error())}
-	ask.FDs = [3]wire.FD{wire.FDNull, wire.FDPipe, wire.FDPipe}
-	ask.Env = append(ask.Env, "HOSTEXEC_JSON=1")
-	payload := ask.Append(nil)
+func (l *caller) call(ctx context.Context, exec wire.Exec) *reply {
+	r := &reply{name: names.Quoted(exec.Args[0]), out: &output{l: l}, err: &output{l: l}, exit: carrier.Failed(carrier.ErrGone.Error())}
+	exec.FDs = [3]wire.FD{wire.FDNull, wire.FDPipe, wire.FDPipe}
+	exec.Env = append(exec.Env, "HOSTEXEC_JSON=1")
+	payload := exec.Append(nil)
 	if len(payload) > wire.MaxExec {
 		r.exit = carrier.Failed("the request is too long")
 		return r

@@ -18,7 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// ExecSocket is the carrier for tools of this host: one request as one line of JSON, over a unix socket, and one
+// ExecSocket is the carrier for tools of this host: one request as one line of JSON, written a unix socket, and one
 // answer. Its listener decides who may connect.
 //
 // It is a net.Listener whose connections are calls. A tool's request is decided as if the container had made it.
@@ -38,7 +38,7 @@ type Keys struct {
 }
 
 // ErrNoWorkdir means that a session does not have a directory of the host.
-var ErrNoWorkdir = errors.New("no directory of the session's")
+var ErrNoWorkdir = errors.New("the session does not have this directory")
 
 // ListenExecSocket answers the requests that arrive at ln. dir is a private directory for output. Close ends it.
 func ListenExecSocket(ln net.Listener, dir string, keys Keys) *ExecSocket {
@@ -65,8 +65,8 @@ func (l *ExecSocket) accept() {
 	}
 }
 
-// Close accepts no more requests, and returns when the accepted requests have their answers. Their server has
-// to end them.
+// Close accepts no more requests, and returns when the accepted requests have their answers. Their server must end
+// them.
 func (l *ExecSocket) Close() error {
 	l.end()
 	err := l.ln.Close()
@@ -87,18 +87,18 @@ type execRequest struct {
 
 var errNoLine = errors.New("invalid request: want one line of JSON")
 
-// stCompleted is the status of an Exec's answer where the command has run; stTimeout and
-// stError are the others.
-const stCompleted = "completed"
+// statusCompleted is the status of an answer of ExecSocket after its command has run. Otherwise, the status is
+// statusTimeout or statusError.
+const statusCompleted = "completed"
 
 // serve answers one request.
 func (l *ExecSocket) serve(conn *carrier.LimitedConn) {
 	defer conn.Close()
-	ask, why := l.readRequest(conn)
+	exec, why := l.readRequest(conn)
 	if why != "" {
 		l.refuse(conn, why)
 	}
-	if len(ask.Args) == 0 {
+	if len(exec.Args) == 0 {
 		return
 	}
 	conn.Known()
@@ -107,11 +107,11 @@ func (l *ExecSocket) serve(conn *carrier.LimitedConn) {
 		return
 	}
 	defer l.leave()
-	l.answer(conn, ask)
+	l.answer(conn, exec)
 }
 
 // readRequest reads a request, or returns why it is refused. If both are empty, the client closed the connection.
-func (l *ExecSocket) readRequest(conn net.Conn) (ask wire.Exec, refusal string) {
+func (l *ExecSocket) readRequest(conn net.Conn) (exec wire.Exec, refusal string) {
 	conn.SetReadDeadline(time.Now().Add(headerTimeout))
 	line, err := bufio.NewReader(io.LimitReader(conn, maxBody)).ReadBytes('\n')
 	switch {
@@ -121,11 +121,11 @@ func (l *ExecSocket) readRequest(conn net.Conn) (ask wire.Exec, refusal string) 
 	case len(line) > 0:
 		refusal = "invalid request: it does not end with a newline, or has more than " + strconv.Itoa(maxBody) + " bytes"
 	}
-	return ask, refusal
+	return exec, refusal
 }
 
 // answer makes the call and writes its result.
-func (l *ExecSocket) answer(conn *carrier.LimitedConn, ask wire.Exec) {
+func (l *ExecSocket) answer(conn *carrier.LimitedConn, exec wire.Exec) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
 	defer watching.Wait()
@@ -133,92 +133,93 @@ func (l *ExecSocket) answer(conn *carrier.LimitedConn, ask wire.Exec) {
 	defer cancel()
 	// ends when the caller hangs up, or with ctx and the deadline above.
 	watching.Go(func() { notifyHangup(ctx, conn.Conn, cancel) })
-	r := l.call(ctx, ask)
+	r := l.call(ctx, exec)
 	defer r.close()
-	over := make(chan struct{})
-	defer close(over)
+	written := make(chan struct{})
+	defer close(written)
 	conn.SetWriteDeadline(time.Now().Add(readTimeout))
 	// ends with the answer. When the session ends, a tool has little time left to read its answer.
 	watching.Go(func() {
 		select {
 		case <-l.Done():
 			conn.SetWriteDeadline(time.Now().Add(closeTimeout))
-		case <-over:
+		case <-written:
 		}
 	})
 	writeExec(conn, r)
 }
 
 // parse parses a request, or returns why it is refused.
-func (l *ExecSocket) parse(line []byte) (ask wire.Exec, refusal string) {
+func (l *ExecSocket) parse(line []byte) (exec wire.Exec, refusal string) {
 	var req execRequest
 	if err := names.Decode(line, &req); err != nil {
-		return ask, errInvalid(err, errNoLine).Error()
+		return exec, errInvalid(err, errNoLine).Error()
 	}
 	if !sameKey(req.Secret, l.keys.Secret) {
-		return ask, "invalid secret"
+		return exec, "invalid secret"
 	}
 	if !sameKey(req.Token, l.keys.Token) {
-		return ask, "invalid token"
+		return exec, "invalid token"
 	}
 	cwd, err := l.keys.Cwd(req.Workdir)
 	switch {
 	case errors.Is(err, ErrNoWorkdir):
-		return ask, "workdir mismatch: " + strconv.QuoteToASCII(req.Workdir) + " is no directory of the session's"
+		return exec, "workdir mismatch: " + strconv.QuoteToASCII(req.Workdir) + " is not a directory of the session"
 	case err != nil:
-		return ask, err.Error()
+		return exec, err.Error()
 	}
 	call := wire.Exec{Cwd: cwd}
 	if err := req.setCommand(&call); err != nil {
-		return ask, "invalid request: " + err.Error()
+		return exec, "invalid request: " + err.Error()
 	}
 	if err := checkArgs(append(call.Args, call.Env...)); err != nil {
-		return ask, err.Error()
+		return exec, err.Error()
 	}
 	return call, ""
 }
 
-// setCommand sets the command of ask.
-func (req *execRequest) setCommand(ask *wire.Exec) (err error) {
-	ask.Args = append([]string{req.Command}, req.Args...)
+// setCommand sets the command of exec.
+func (req *execRequest) setCommand(exec *wire.Exec) (err error) {
+	exec.Args = append([]string{req.Command}, req.Args...)
 	if req.Args == nil {
-		if ask.Args, err = splitWords(req.Command); err != nil {
+		if exec.Args, err = splitWords(req.Command); err != nil {
 			return err
 		}
 	}
-	if len(ask.Args) == 0 || ask.Args[0] == "" {
+	if len(exec.Args) == 0 || exec.Args[0] == "" {
 		return errors.New("command is required")
 	}
 	for name, value := range req.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.HasPrefix(name, "HOSTEXEC_") {
 			return errors.New(strconv.QuoteToASCII(name) + " is not the name of a variable")
 		}
-		ask.Env = append(ask.Env, name+"="+value)
+		exec.Env = append(exec.Env, name+"="+value)
 	}
 	switch {
 	case req.TimeoutMs < 0 || req.TimeoutMs > int64(maxTimeout/time.Millisecond):
 		return errors.New("timeout_ms is not a time")
 	case req.TimeoutMs > 0:
-		ask.Env = append(ask.Env, "HOSTEXEC_TIMEOUT="+strconv.FormatInt(req.TimeoutMs, 10)+"ms")
+		exec.Env = append(exec.Env, "HOSTEXEC_TIMEOUT="+strconv.FormatInt(req.TimeoutMs, 10)+"ms")
 	}
 	return nil
 }
 
+// maxTimeout is more than any caller needs, and less than a time.Duration can hold.
 const maxTimeout = 10 * 365 * 24 * time.Hour
 
 func (l *ExecSocket) refuse(conn net.Conn, why string) {
 	conn.SetWriteDeadline(time.Now().Add(headerTimeout))
-	writeObject(conn, jsonField{"status", stError}, jsonField{"exit_code", wire.CodeFailed}, jsonField{"error", why})
+	writeObject(conn, jsonField{"status", statusError}, jsonField{"exit_code", wire.CodeFailed}, jsonField{"error", why})
 }
 
 // writeExec writes the result of a call. An error means that the client has hung up.
 func writeExec(w io.Writer, r *reply) {
 	a := r.result()
 	switch a.status {
-	case stApproved, stAutoApproved:
-		a.status = stCompleted
-	case stDenied:
-		a.status, a.reason = stError, "Command denied: "+a.reason
+	case statusApproved, statusAutoApproved:
+		a.status = statusCompleted
+	case statusDenied:
+		a.status, a.reason = statusError, "Command denied: "+a.reason
 	}
 	writeObject(w, jsonField{"status", a.status}, jsonField{"exit_code", a.code}, jsonField{"stdout", r.out}, jsonField{"stderr", r.err},
 		jsonField{"error", a.reason}, jsonField{"truncated", r.out.truncated || r.err.truncated})

@@ -70,7 +70,7 @@ var ErrTaken = errors.New("the port is taken")
 // Open listens at addr on the first of ports that is free, and returns that address. It accepts connections only from
 // the network of addr, except addr itself, and only if they arrive by the network interface device.
 func (h *Listener) Open(device string, addr netip.Addr, ports ...uint16) (string, error) {
-	near, err := networkOf(device, addr)
+	network, err := networkOf(device, addr)
 	if err != nil {
 		return "", fmt.Errorf("listen for HTTP: %w", err)
 	}
@@ -79,7 +79,7 @@ func (h *Listener) Open(device string, addr netip.Addr, ports ...uint16) (string
 		at := netip.AddrPortFrom(addr, port)
 		var ln net.Listener
 		if ln, err = listenOn(device, at); err == nil {
-			return h.serve(&carrier.ConnLimiter{Listener: ln, Network: near}), nil
+			return h.serve(&carrier.ConnLimiter{Listener: ln, Network: network}), nil
 		}
 		if errors.Is(err, syscall.EADDRINUSE) {
 			err = fmt.Errorf("%w: %s", ErrTaken, at)
@@ -102,7 +102,7 @@ func networkOf(device string, addr netip.Addr) (netip.Prefix, error) {
 			return p, nil
 		}
 	}
-	return netip.Prefix{}, errors.Join(err, fmt.Errorf("%s is no address of %s", addr, device))
+	return netip.Prefix{}, errors.Join(err, fmt.Errorf("%s is not an address of %s", addr, device))
 }
 
 // serve answers the requests that arrive at ln, and returns its address.
@@ -124,8 +124,8 @@ func (h *Listener) serve(ln net.Listener) string {
 
 type connKey struct{}
 
-// Close accepts no more requests, and returns when the accepted requests have their answers. Their server has
-// to end them.
+// Close accepts no more requests, and returns when the accepted requests have their answers. Their server must end
+// them.
 func (h *Listener) Close() error {
 	h.end()
 	h.mu.Lock()

@@ -44,11 +44,11 @@ func (h *Listener) refusal(r *http.Request) (code int, why string) {
 	case !known:
 		return http.StatusMisdirectedRequest, "not a name of this host"
 	case r.URL.Path != "/request" || r.URL.RawPath != "":
-		return http.StatusNotFound, "there is POST /request"
+		return http.StatusNotFound, "only POST /request exists"
 	case r.Method != http.MethodPost:
-		return http.StatusMethodNotAllowed, "method not allowed: there is POST /request"
+		return http.StatusMethodNotAllowed, "method not allowed: only POST /request exists"
 	case r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "":
-		return http.StatusForbidden, "no page of a browser's makes requests"
+		return http.StatusForbidden, "requests from web pages are refused"
 	}
 	got := ""
 	for _, name := range tokenHeaders {
@@ -90,24 +90,24 @@ var (
 )
 
 // readRequest reads the body of a request that has the token.
-func (h *Listener) readRequest(w http.ResponseWriter, r *http.Request) (ask wire.Exec, err error) {
+func (h *Listener) readRequest(w http.ResponseWriter, r *http.Request) (exec wire.Exec, err error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		return ask, err
+		return exec, err
 	}
 	var req httpRequest
 	if err := names.Decode(body, &req); err != nil {
-		return ask, errInvalid(err, errNotJSON)
+		return exec, errInvalid(err, errNotJSON)
 	}
 	args, err := req.args()
 	if err != nil {
-		return ask, err
+		return exec, err
 	}
-	ask = wire.Exec{Args: args, Cwd: req.Workdir}
-	if ask.Cwd == "" {
-		ask.Cwd = h.cwd()
+	exec = wire.Exec{Args: args, Cwd: req.Workdir}
+	if exec.Cwd == "" {
+		exec.Cwd = h.cwd()
 	}
-	return ask, checkArgs(append(args, ask.Cwd))
+	return exec, checkArgs(append(args, exec.Cwd))
 }
 
 // errInvalid returns the error for a request that is not valid JSON: plain, unless two programs could read it in

@@ -10,11 +10,11 @@ import (
 
 // The statuses of an answer.
 const (
-	stApproved     = "approved"      // by a person; exit_code is the command's
-	stAutoApproved = "auto_approved" // by a rule, which is pattern
-	stDenied       = "denied"        // by a person or a rule
-	stTimeout      = "timeout"       // no answer in time, or the command took too long
-	stError        = "error"         // anything else
+	statusApproved     = "approved"      // by a person; exit_code is the command's
+	statusAutoApproved = "auto_approved" // by a rule, which is pattern
+	statusDenied       = "denied"        // by a person or a rule
+	statusTimeout      = "timeout"       // no answer in time, or the command took too long
+	statusError        = "error"         // anything else
 )
 
 // result is an answer without the output.
@@ -25,17 +25,17 @@ type result struct {
 
 // result returns the result of the call.
 func (r *reply) result() result {
-	a := result{status: stError, reason: strings.TrimPrefix(r.why.Reason, "Command denied: "), code: r.exit.Code}
+	a := result{status: statusError, reason: strings.TrimPrefix(r.why.Reason, "Command denied: "), code: r.exit.Code}
 	switch r.exit.Outcome {
 	case wire.Exited, wire.Signaled:
 		if r.asked {
-			return result{status: stApproved, code: r.exit.Code}
+			return result{status: statusApproved, code: r.exit.Code}
 		}
-		return result{status: stAutoApproved, pattern: r.pattern, code: r.exit.Code}
+		return result{status: statusAutoApproved, pattern: r.pattern, code: r.exit.Code}
 	case wire.Refused:
-		a.status = stDenied
+		a.status = statusDenied
 	case wire.TimedOut:
-		a.status = stTimeout
+		a.status = statusTimeout
 		if r.started {
 			a.reason = "command execution timed out"
 		}

@@ -14,15 +14,15 @@ var errQuote = errors.New("a quote or a backslash in the command has no end")
 // and mvdan.cc/sh expands variables. The caller would get another command than the one that it sent.
 func splitWords(line string) (words []string, err error) {
 	var word strings.Builder
-	begun := false
+	inWord := false
 	for i := 0; i < len(line); i++ {
 		switch c := line[i]; c {
 		case ' ', '\t', '\n':
-			if begun {
+			if inWord {
 				words = append(words, word.String())
 				word.Reset()
 			}
-			begun = false
+			inWord = false
 			continue
 		case '\'', '"':
 			n, ok := quoted(&word, line[i+1:], c)
@@ -41,9 +41,9 @@ func splitWords(line string) (words []string, err error) {
 		default:
 			word.WriteByte(c)
 		}
-		begun = true
+		inWord = true
 	}
-	if begun {
+	if inWord {
 		words = append(words, word.String())
 	}
 	return words, nil

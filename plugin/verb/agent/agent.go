@@ -149,7 +149,7 @@ func (o *agentOptions) newRun(dockerCLI command.Cli, args []string) (*agentRun, 
 	if err != nil {
 		return nil, err
 	}
-	spec, warnings, err := agent.New(configured, agent.Given{Mode: o.mode, Args: args, Image: o.image}, agentHost(store))
+	spec, warnings, err := agent.New(configured, agent.Overrides{Mode: o.mode, Args: args, Image: o.image}, agentHost(store))
 	if err != nil {
 		return nil, err
 	}
@@ -200,11 +200,11 @@ func CheckConfig(store *state.Store, c config.Agent) []policy.Problem {
 	if c.Err() != nil {
 		return nil
 	}
-	given := agent.Given{Args: []string{"typed"}, Image: "typed"}
-	_, _, err := agent.New(c, given, agentHost(store))
+	overrides := agent.Overrides{Args: []string{"typed"}, Image: "typed"}
+	_, _, err := agent.New(c, overrides, agentHost(store))
 	if err == nil && len(c.Container) > 0 {
-		given.Mode = string(agent.InContainer)
-		_, _, err = agent.New(c, given, agentHost(store))
+		overrides.Mode = string(agent.InContainer)
+		_, _, err = agent.New(c, overrides, agentHost(store))
 	}
 	if err != nil {
 		return []policy.Problem{{Text: err.Error(), Fatal: true}}

@@ -136,7 +136,7 @@ func (d *doctor) staleState(ctx context.Context) finding {
 // engines have listed their containers.
 func (d *doctor) recordless(left *leftovers, recs []state.Session, answered bool) {
 	recordless := d.store.Recordless(sessions.MinAge)
-	for _, folder := range d.store.IncompleteFolders(sessions.MinAge) {
+	for _, folder := range d.store.IncompleteDirs(sessions.MinAge) {
 		id := filepath.Base(folder)
 		switch {
 		case sessions.Contains(recs, id):

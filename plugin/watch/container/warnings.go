@@ -85,7 +85,7 @@ func mountWarnings(mounts []container.MountPoint) (list []string) {
 	for _, m := range mounts {
 		switch {
 		case m.Type == apimount.TypeVolume:
-		case callcontainer.EngineIn(m.Source):
+		case callcontainer.HasEngineSocket(m.Source):
 			list = append(list, "the container has the engine's socket: it can start any other container, and so take over this host")
 		case mount.OverlapsAny(m.Source, loginSockets()...):
 			list = append(list, fmt.Sprintf("the container has sockets of your login session, in %s: by these it can start programs as you", m.Source))

@@ -20,26 +20,26 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-var errElsewhere = errors.New("the container's working directory is not the one that is held: it was replaced meanwhile")
+var errReplaced = errors.New("the container's working directory was replaced meanwhile")
 
-// begin checks the working directory and the mounts of the first process, and lets it start c.
-func (g *containerProcess) begin(p Spec, c executor.Command, files [3]int, size *executor.Winsize) error {
-	kind, _, fds, err := readFrame(g.conn)
+// startCommand checks the working directory and the mounts of the first process, and lets it start c.
+func (proc *containerProcess) startCommand(p Spec, c executor.Command, files [3]int, size *executor.Winsize) error {
+	kind, _, fds, err := readFrame(proc.conn)
 	if err != nil {
-		return fmt.Errorf("meet the container's first process: %w", err)
+		return fmt.Errorf("read from the container's first process: %w", err)
 	}
 	err = p.checkView(kind, c.Dir, fds)
 	dir.Close(fds...)
 	if err != nil {
 		return err
 	}
-	if g.pid, err = peer(g.conn); err != nil {
+	if proc.pid, err = peer(proc.conn); err != nil {
 		return err
 	}
-	if err := g.send(c, files, size); err != nil {
+	if err := proc.send(c, files, size); err != nil {
 		return err
 	}
-	kind, payload, fds, err := readFrame(g.conn)
+	kind, payload, fds, err := readFrame(proc.conn)
 	if err == nil && kind == wire.KindExit {
 		dir.Close(fds...)
 		return notStarted(p, c, payload)
@@ -48,7 +48,7 @@ func (g *containerProcess) begin(p Spec, c executor.Command, files [3]int, size 
 		err = wire.ErrKind
 	}
 	if err == nil && size != nil {
-		err = g.terminal(fds[0])
+		err = proc.terminal(fds[0])
 	}
 	if err != nil {
 		dir.Close(fds...)
@@ -63,7 +63,7 @@ func (p Spec) checkView(kind wire.Kind, cwd int, fds []int) error {
 	case kind != wire.KindNotice || len(fds) != 2:
 		return wire.ErrKind
 	case !dir.Same(fds[0], cwd):
-		return errElsewhere
+		return errReplaced
 	case p.CheckMounts == nil:
 		return nil
 	}
@@ -71,7 +71,7 @@ func (p Spec) checkView(kind wire.Kind, cwd int, fds []int) error {
 }
 
 // send sends the command and its descriptors.
-func (g *containerProcess) send(c executor.Command, files [3]int, size *executor.Winsize) error {
+func (proc *containerProcess) send(c executor.Command, files [3]int, size *executor.Winsize) error {
 	m := wire.Exec{Args: append([]string{cmp.Or(c.Path, c.Args[0])}, c.Args...)}
 	if size != nil {
 		m.Winsize = wire.Winsize(*size)
@@ -90,10 +90,10 @@ func (g *containerProcess) send(c executor.Command, files [3]int, size *executor
 	if len(payload) > wire.MaxExec {
 		return unix.E2BIG
 	}
-	if _, _, err := g.conn.WriteMsgUnix(wire.AppendHeader(nil, wire.KindExec, len(payload)), unix.UnixRights(passed...), nil); err != nil {
+	if _, _, err := proc.conn.WriteMsgUnix(wire.AppendHeader(nil, wire.KindExec, len(payload)), unix.UnixRights(passed...), nil); err != nil {
 		return err
 	}
-	_, err := g.conn.Write(payload)
+	_, err := proc.conn.Write(payload)
 	return err
 }
 
@@ -122,16 +122,16 @@ func notStarted(p Spec, c executor.Command, payload []byte) error {
 
 // terminal stores the master of the command's terminal, after a check that fd is one. The container
 // allocates the terminal, so that the terminal has a name there.
-func (g *containerProcess) terminal(fd int) error {
+func (proc *containerProcess) terminal(fd int) error {
 	var st unix.Statx_t
 	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_TYPE, &st)
 	if err != nil || st.Mode&unix.S_IFMT != unix.S_IFCHR || st.Rdev_major != 5 || st.Rdev_minor != 2 {
-		return errors.Join(errors.New("the container's terminal is none"), err)
+		return errors.Join(errors.New("the container's terminal is not a terminal"), err)
 	}
 	if err := unix.SetNonblock(fd, true); err != nil {
 		return err
 	}
-	g.tty = os.NewFile(uintptr(fd), "ptmx")
+	proc.tty = os.NewFile(uintptr(fd), "ptmx")
 	return nil
 }
 

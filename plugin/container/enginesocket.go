@@ -8,9 +8,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/mount"
 )
 
-// EngineIn reports whether source is an engine's socket, or a directory that holds one: one of
-// those where it usually is, or of sockets.
-func EngineIn(source string, sockets ...string) bool {
+// HasEngineSocket reports whether source is an engine's socket, or a directory that contains one. Engine sockets are the
+// usual ones and those in sockets.
+func HasEngineSocket(source string, sockets ...string) bool {
 	if filepath.Base(source) == "docker.sock" {
 		return true
 	}
