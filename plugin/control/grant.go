@@ -107,11 +107,7 @@ func serveGrants(mux *http.ServeMux, q *approval.Queue) {
 
 func serveAnswers[T any](mux *http.ServeMux, e Effect, all func() []T, listed, shown func(T) Grant, revoke func(id string) error) {
 	mux.HandleFunc("GET "+e.path(), func(w http.ResponseWriter, r *http.Request) {
-		list := []Grant{} // [] in JSON, not null
-		for _, one := range all() {
-			list = append(list, listed(one))
-		}
-		Reply(w, http.StatusOK, list)
+		Reply(w, http.StatusOK, append([]Grant{}, each(all(), listed)...)) // [] in JSON, not null
 	})
 	mux.HandleFunc("GET "+e.path()+"/{id}", func(w http.ResponseWriter, r *http.Request) {
 		replyOne(w, all(), func(one T) bool { return shown(one).ID == r.PathValue("id") }, func(one T) any { return shown(one) }, e.None())
@@ -121,24 +117,37 @@ func serveAnswers[T any](mux *http.ServeMux, e Effect, all func() []T, listed, s
 	}))
 }
 
-// Answers returns the answers in effect that also hold for later requests.
+// Answers returns the answers in effect that also hold for later requests. Without a watcher, these are the answers that
+// the next watcher of the session would have.
 func (c *Client) Answers(ctx context.Context, e Effect) ([]Grant, error) {
 	var all []Grant
 	err := c.get(ctx, e.path(), &all)
+	if errors.Is(err, ErrNoWatcher) {
+		return storedAnswers(c.dir, e, false)
+	}
 	return all, err
 }
 
-// Answer returns one of Answers with complete texts.
+// Answer returns one of Answers with complete texts. The error is e.None if there is none with that id.
 func (c *Client) Answer(ctx context.Context, e Effect, id string) (g Grant, err error) {
 	err = c.get(ctx, e.path()+"/"+url.PathEscape(id), &g)
+	switch {
+	case errors.Is(err, approval.ErrUnknown):
+		return g, e.None()
+	case errors.Is(err, ErrNoWatcher):
+		return storedAnswer(c.dir, e, id)
+	}
 	return g, err
 }
 
 // Revoke ends one of Answers. The error is e.None if there is none with that id.
 func (c *Client) Revoke(ctx context.Context, e Effect, id string) error {
 	_, err := c.do(ctx, http.MethodDelete, e.path()+"/"+url.PathEscape(id), nil, http.StatusOK)
-	if errors.Is(err, approval.ErrUnknown) {
+	switch {
+	case errors.Is(err, approval.ErrUnknown):
 		return e.None()
+	case errors.Is(err, ErrNoWatcher):
+		return revokeStored(c.dir, e, id)
 	}
 	return err
 }
