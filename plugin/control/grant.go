@@ -36,11 +36,12 @@ func (e Effect) None() error {
 // ASCII. It is a JSON object of the API.
 type Grant struct {
 	ID        string    `json:"id"`
-	Args      []string  `json:"args"` // quoted as in Go if not printable
-	Cwd       string    `json:"cwd"`  // in the container
-	Dir       string    `json:"dir"`  // on the host
-	Path      string    `json:"path"` // the program
-	Rule      string    `json:"rule"` // the rule that would ask
+	Args      []string  `json:"args"`            // quoted as in Go if not printable
+	Named     []string  `json:"named,omitempty"` // Args, with the caller's words for copies of files; absent: there are none
+	Cwd       string    `json:"cwd"`             // in the container
+	Dir       string    `json:"dir"`             // on the host
+	Path      string    `json:"path"`            // the program
+	Rule      string    `json:"rule"`            // the rule that would ask
 	Session   string    `json:"session"`
 	Container string    `json:"container"`
 	Project   string    `json:"project"`
@@ -57,7 +58,7 @@ type Grant struct {
 func shownGrant(g approval.Grant) Grant {
 	q := shown(g.Question)
 	return Grant{
-		ID: g.ID, Args: q.Args, Cwd: q.Cwd, Dir: q.Dir, Path: q.Path, Rule: q.Rule, Session: q.Session, Container: q.Container,
+		ID: g.ID, Args: q.Args, Named: q.Named, Cwd: q.Cwd, Dir: q.Dir, Path: q.Path, Rule: q.Rule, Session: q.Session, Container: q.Container,
 		Project: q.Project, User: names.Printable(g.User), Made: g.Made, Until: g.Until, Left: max(g.Left, 0),
 		Unchanged: shownInputs(g.Unchanged),
 		Vary:      shownVariable(&g),
@@ -71,6 +72,7 @@ func listedGrant(g approval.Grant) Grant {
 	if g.Variable = nil; vary != nil { // its number may be beyond the arguments that are left
 		vary.Rule = s.text(vary.Rule)
 	}
+	named := s.names(q)
 	q.Args = s.args(q.Args)
 	for _, text := range []*string{&q.Cwd, &q.Dir, &q.Path, &q.Rule, &q.Container, &q.Project} {
 		*text = s.text(*text)
@@ -79,7 +81,7 @@ func listedGrant(g approval.Grant) Grant {
 	if u := short.Unchanged; u != nil && len(u.Files) > maxListedFiles {
 		u.Files, s.cut = u.Files[:maxListedFiles], true
 	}
-	short.Vary, short.Cut = vary, s.mark(whole)
+	short.Named, short.Vary, short.Cut = named, vary, s.mark(whole)
 	return short
 }
 
