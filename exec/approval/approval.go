@@ -18,6 +18,7 @@ import (
 	"errors"
 	"hash"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/inputs"
@@ -52,6 +53,9 @@ type Question struct {
 	Diff     string      // how Inputs differ from those of an approval that held while they were unchanged
 	Preview  *Preview    // nil: the rule wants none, or nobody has seen the question yet
 
+	// Copied has the caller's words for the arguments that are copies of files. Notes show the content of the copies.
+	Copied map[int]string
+
 	// The digest does not have these. A grant with a variable argument needs them.
 	Called    []string  // the caller's own arguments, if Args has others; then Notes[0] shows them
 	Workspace Workspace // the directory tree of the host that has Dir
@@ -79,10 +83,25 @@ func (p *Preview) texts() []string {
 	return append([]string{p.Output, p.Problem}, p.Added...)
 }
 
+// Named returns Args with the caller's words for copies. Two calls at a time have different copies of the same file, and
+// the path of a copy says little.
+func (q *Question) Named() []string {
+	if len(q.Copied) == 0 {
+		return q.Args
+	}
+	named := slices.Clone(q.Args)
+	for n := range named {
+		if word, ok := q.Copied[n]; ok {
+			named[n] = word
+		}
+	}
+	return named
+}
+
 // Digest identifies everything that an answer applies to: the command, where it runs, the rule and
 // the session. Equal questions of different callers have equal digests.
 func (q *Question) Digest() string {
-	return digestOf([]string{q.Session, q.Container, q.Cwd, q.Dir, q.Path, q.Rule, string(q.Grade)}, q.Effects, q.Notes, q.Args)
+	return digestOf([]string{q.Session, q.Container, q.Cwd, q.Dir, q.Path, q.Rule, string(q.Grade)}, q.Effects, q.Notes, q.Named())
 }
 
 // Shown identifies what a person was shown: the question, its inputs and their changes, and its preview. An answer has to

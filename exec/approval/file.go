@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -42,8 +44,9 @@ type grantFile struct {
 	Always    bool          `json:"always,omitempty"` // until the session ends
 	Unchanged *inputs.Set   `json:"unchanged,omitempty"`
 
-	Called []quotedBytes `json:"called,omitempty"`
-	Vary   *variableFile `json:"vary,omitempty"`
+	Called []quotedBytes       `json:"called,omitempty"`
+	Copied map[int]quotedBytes `json:"copied,omitempty"`
+	Vary   *variableFile       `json:"vary,omitempty"`
 }
 
 // quotedBytes is a string of arbitrary bytes, quoted as in Go, because JSON strings hold only valid
@@ -114,6 +117,8 @@ func (k grantFile) check(session string) error {
 		return errors.New("it has no id")
 	case len(k.Args) == 0 || k.Path == "" || k.Rule == "":
 		return errors.New("it does not say what runs")
+	case slices.ContainsFunc(slices.Collect(maps.Keys(k.Copied)), func(n int) bool { return n < 1 || n >= len(k.Args) }):
+		return errors.New("a copy is none of its arguments")
 	case string(k.Session) != session:
 		return fmt.Errorf("it is of session %s", names.Quoted(string(k.Session)))
 	case k.Made.IsZero() || k.Left < 0 || terms != 1:
@@ -134,13 +139,25 @@ func (g Grant) fileForm() grantFile {
 		Effects: exactArgs(q.Effects), Grade: quotedBytes(q.Grade), Notes: exactArgs(q.Notes),
 		User: quotedBytes(g.User), Made: g.Made, Until: g.Until, Left: max(g.Left, 0), Always: g.Left == Unlimited && g.Until.IsZero(),
 		Unchanged: g.Unchanged,
-		Called:    exactArgs(q.Called), Vary: g.Variable.fileForm(),
+		Called:    exactArgs(q.Called), Copied: converted[quotedBytes](q.Copied), Vary: g.Variable.fileForm(),
 	}
 }
 
 func exactArgs(list []string) (all []quotedBytes) {
 	for _, s := range list {
 		all = append(all, quotedBytes(s))
+	}
+	return all
+}
+
+// converted returns copied with values of another type of text.
+func converted[T, F ~string](copied map[int]F) map[int]T {
+	var all map[int]T
+	for n, word := range copied {
+		if all == nil {
+			all = map[int]T{}
+		}
+		all[n] = T(word)
 	}
 	return all
 }
@@ -164,6 +181,7 @@ func (k grantFile) grant() Grant {
 		ID: k.Request, Args: texts(k.Args), Cwd: string(k.Cwd), Dir: string(k.Dir), Path: string(k.Path),
 		Rule: string(k.Rule), Session: string(k.Session), Container: string(k.Container), Project: string(k.Project),
 		Effects: texts(k.Effects), Grade: k.grade(), Notes: texts(k.Notes), Called: texts(k.Called),
+		Copied: converted[string](k.Copied),
 	}
 	g := Grant{ID: k.ID, Question: q, User: string(k.User), Made: k.Made, Until: k.Until, Left: k.Left, Unchanged: k.Unchanged, digest: q.Digest(), Variable: k.Vary.variable()}
 	if k.Left == 0 {

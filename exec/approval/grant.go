@@ -39,7 +39,7 @@ func (g Grant) varying() string {
 	if g.Variable == nil {
 		return ""
 	}
-	short, _ := names.TruncateArgs([]string{g.Variable.Line(g.Question.Args)}, names.MaxListed)
+	short, _ := names.TruncateArgs([]string{g.Variable.Line(g.Question.Named())}, names.MaxListed)
 	return ": " + short[0]
 }
 

@@ -201,6 +201,7 @@ func TestFile(t *testing.T) {
 	q := stored(t, file)
 	odd := ask("1", "git", "\xff\x00\n", "'\"\u202e")
 	odd.Cwd, odd.Container, odd.Project = "/w\xfe", "c", "p"
+	odd.Copied = map[int]string{2: "./\xfe"}
 	odd.Effects, odd.Grade, odd.Notes = []string{"write"}, policy.GradePossible, []string{"stdin is \xff"}
 	granted(t, q, odd, Terms{Always: true})
 	granted(t, q, ask("2", "make"), Terms{For: time.Hour})
@@ -220,7 +221,7 @@ func TestFile(t *testing.T) {
 			t.Errorf("it is %+v, was %+v", is[i], was[i])
 		}
 	}
-	if !reflect.DeepEqual(is[0].Question.Args, odd.Args) {
+	if !reflect.DeepEqual(is[0].Question.Args, odd.Args) || !reflect.DeepEqual(is[0].Question.Copied, odd.Copied) {
 		t.Errorf("the bytes are %q, were %q", is[0].Question.Args, odd.Args)
 	}
 	for i, want := range []bool{true, false} { // three calls, two of them used before
@@ -246,6 +247,7 @@ func TestBrokenFile(t *testing.T) {
 	for _, change := range [][2]string{
 		{`"args"`, `"argv"`}, {`"always": true`, `"always": false`}, {`"left": 8`, `"left": -1`}, {`"left": 8`, `"left": 8, "always": true`},
 		{`\"a\"`, `a`}, {`\"/w\"`, "`/w`"}, {`"session": "\"s\""`, `"session": "\"t\""`}, {`"id": "`, `"id": "x`}, {"]\n}", "]"}, {"\n]\n", "\n]\n[]"}, {"[", ""}, {`"made"`, `"maid"`},
+		{`"id": "`, `"copied": {"1": "\"a\""}, "id": "`},
 	} {
 		bad := strings.Replace(string(good), change[0], change[1], 1)
 		if change[0] == "]\n}" {

@@ -20,7 +20,7 @@ func (q *Question) Group() string {
 	if q.Inputs != nil {
 		files = fmt.Sprint(q.Inputs.Content(), q.Inputs.Copied)
 	}
-	return digestOf([]string{q.Path, q.Rule, string(q.Grade), q.Setup, files, q.NoInputs, q.Diff}, q.Effects, q.Notes, q.Args, q.offered(), q.Preview.texts())
+	return digestOf([]string{q.Path, q.Rule, string(q.Grade), q.Setup, files, q.NoInputs, q.Diff}, q.Effects, q.Notes, q.Named(), q.offered(), q.Preview.texts())
 }
 
 // offered describes the arguments that may vary, as a person is shown them.

@@ -13,6 +13,7 @@ import (
 func grouped() Question {
 	q := withFile("echo 1")
 	q.Container, q.Cwd, q.Dir, q.Project, q.Branch, q.Agent = "web", "/w", "/home/u/w", "w", "main", "a"
+	q.Args, q.Copied = []string{"sh", "/scratch/1/run.sh"}, map[int]string{1: "run.sh"}
 	q.Effects, q.Grade, q.Notes, q.Setup, q.Diff = []string{"write"}, policy.GradeCertain, []string{"stdin is 2 bytes"}, "env", "+x"
 	q.Offers = []Offer{{Argument: 1, Forms: []policy.Form{policy.FormPath}}}
 	q.Workspace = Workspace{Path: "/w", Dir: "/home/u/w"}
@@ -24,10 +25,11 @@ func TestGroup(t *testing.T) {
 	first := grouped()
 	for name, change := range map[string]func(*Question){
 		"request": func(q *Question) { q.ID = "2" }, "session": func(q *Question) { q.Session = "t" }, "container": func(q *Question) { q.Container = "db" },
-		"directory": func(q *Question) { q.Cwd, q.Dir, q.Workspace.Dir = "/w/x", "/home/u/x", "/home/u/x" },
-		"project":   func(q *Question) { q.Project, q.Branch, q.Agent = "x", "y", "z" },
-		"call":      func(q *Question) { files := *q.Inputs; files.Call = "d"; q.Inputs = &files },
-		"earlier":   func(q *Question) { q.Earlier.Asked = 3 },
+		"directory":      func(q *Question) { q.Cwd, q.Dir, q.Workspace.Dir = "/w/x", "/home/u/x", "/home/u/x" },
+		"project":        func(q *Question) { q.Project, q.Branch, q.Agent = "x", "y", "z" },
+		"call":           func(q *Question) { files := *q.Inputs; files.Call = "d"; q.Inputs = &files },
+		"path of a copy": func(q *Question) { q.Args = []string{"sh", "/scratch/2/run.sh"} },
+		"earlier":        func(q *Question) { q.Earlier.Asked = 3 },
 	} {
 		q := grouped()
 		if change(&q); q.Group() != first.Group() || q.Group() == "" {
@@ -36,6 +38,7 @@ func TestGroup(t *testing.T) {
 	}
 	for name, change := range map[string]func(*Question){
 		"argument": func(q *Question) { q.Args = []string{"sh", "run.sh", ""} }, "name": func(q *Question) { q.Args = []string{"bash", "run.sh"} },
+		"copy": func(q *Question) { q.Copied = map[int]string{1: "other.sh"} }, "no copy": func(q *Question) { q.Copied = nil },
 		"program": func(q *Question) { q.Path = "/usr/local/bin/sh" }, "rule": func(q *Question) { q.Rule = "s" },
 		"effects": func(q *Question) { q.Effects = nil }, "grade": func(q *Question) { q.Grade = policy.GradePossible },
 		"notes": func(q *Question) { q.Notes = []string{"stdin is 3 bytes"} }, "setup": func(q *Question) { q.Setup = "env2" },

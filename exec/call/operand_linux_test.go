@@ -6,9 +6,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/call/calltest"
 	"github.com/docker-hostexec/hostexec/exec/dir/dirtest"
@@ -132,6 +134,50 @@ func TestOperandCopies(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestOperandOneQuestion calls twice with the same file at a time. The calls have copies of their own, and are one question.
+// A grant covers both, and a third call while they run. Another content asks again.
+func TestOperandOneQuestion(t *testing.T) {
+	s, work, _ := scripts(t, copied)
+	defer s.Queue.AddWatcher()()
+	gate, script := filepath.Join(work, "gate"), filepath.Join(work, "run.sh")
+	if err := errors.Join(calltest.MakeFIFO(gate), os.WriteFile(script, []byte("read line <gate; echo $0\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	first, _ := askedAbout(t, s)
+	second, q := askedAbout(t, s)
+	if all := s.Queue.Pending(); len(all) != 1 || len(q.Waiting) != 2 || strings.Join(q.Named(), " ") != "sh run.sh" {
+		t.Fatalf("%d questions wait, the first for %d callers: %q", len(all), len(q.Waiting), q.Named())
+	}
+	if err := s.Queue.Grant(q.ID, q.Shown(), q.Waiting, "ann", approval.Terms{Always: true}); err != nil {
+		t.Fatal(err)
+	}
+	third := calltest.Dial(t, s)
+	third.Cwd = "/w"
+	third.Exec(t, wire.FDNull, "sh", "run.sh")
+	third.Read(t, wire.KindStarted)
+	open, err := os.OpenFile(gate, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	if _, err := open.WriteString("1\n2\n3\n"); err != nil {
+		t.Fatal(err)
+	}
+	var ran []string
+	for _, c := range []*calltest.Caller{first, second, third} {
+		c.Read(t, wire.KindExit)
+		ran = append(ran, c.Out.String())
+	}
+	if slices.Sort(ran); len(slices.Compact(ran)) != 3 || ran[0] == "" {
+		t.Errorf("they ran %q, want three copies", ran)
+	}
+	if err := os.WriteFile(script, []byte("echo evil\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := askedAbout(t, s)
+	c.Conn.Close()
 }
 
 // TestOperandMissing calls with a file that is not there: the call is refused, and the program is not said to be

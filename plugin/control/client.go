@@ -43,6 +43,7 @@ var ErrNotRunning = errors.New("no command runs for that request")
 // Client sends requests to the watcher of one session. It has a method for each request of the API, and so more
 // methods than other types.
 type Client struct {
+	dir  string // of the session
 	http http.Client
 	pid  atomic.Int64 // the watcher's, from the last connection; 0 if the system does not report it
 }
@@ -50,7 +51,7 @@ type Client struct {
 // Dial returns a client for the watcher of the session in directory dir. Each request opens a connection, so
 // requests return ErrNoWatcher, not Dial. The caller must close the client.
 func Dial(dir string) *Client {
-	c := &Client{}
+	c := &Client{dir: dir}
 	c.http.Transport = &http.Transport{
 		DialContext: func(context.Context, string, string) (net.Conn, error) {
 			conn, err := state.Dial(dir, filepath.Base(state.ControlSock(dir)))

@@ -36,11 +36,12 @@ func (e Effect) None() error {
 // ASCII. It is a JSON object of the API.
 type Grant struct {
 	ID        string    `json:"id"`
-	Args      []string  `json:"args"` // quoted as in Go if not printable
-	Cwd       string    `json:"cwd"`  // in the container
-	Dir       string    `json:"dir"`  // on the host
-	Path      string    `json:"path"` // the program
-	Rule      string    `json:"rule"` // the rule that would ask
+	Args      []string  `json:"args"`            // quoted as in Go if not printable
+	Named     []string  `json:"named,omitempty"` // Args, with the caller's words for copies of files; absent: there are none
+	Cwd       string    `json:"cwd"`             // in the container
+	Dir       string    `json:"dir"`             // on the host
+	Path      string    `json:"path"`            // the program
+	Rule      string    `json:"rule"`            // the rule that would ask
 	Session   string    `json:"session"`
 	Container string    `json:"container"`
 	Project   string    `json:"project"`
@@ -57,7 +58,7 @@ type Grant struct {
 func shownGrant(g approval.Grant) Grant {
 	q := shown(g.Question)
 	return Grant{
-		ID: g.ID, Args: q.Args, Cwd: q.Cwd, Dir: q.Dir, Path: q.Path, Rule: q.Rule, Session: q.Session, Container: q.Container,
+		ID: g.ID, Args: q.Args, Named: q.Named, Cwd: q.Cwd, Dir: q.Dir, Path: q.Path, Rule: q.Rule, Session: q.Session, Container: q.Container,
 		Project: q.Project, User: names.Printable(g.User), Made: g.Made, Until: g.Until, Left: max(g.Left, 0),
 		Unchanged: shownInputs(g.Unchanged),
 		Vary:      shownVariable(&g),
@@ -71,6 +72,7 @@ func listedGrant(g approval.Grant) Grant {
 	if g.Variable = nil; vary != nil { // its number may be beyond the arguments that are left
 		vary.Rule = s.text(vary.Rule)
 	}
+	named := s.names(q)
 	q.Args = s.args(q.Args)
 	for _, text := range []*string{&q.Cwd, &q.Dir, &q.Path, &q.Rule, &q.Container, &q.Project} {
 		*text = s.text(*text)
@@ -79,7 +81,7 @@ func listedGrant(g approval.Grant) Grant {
 	if u := short.Unchanged; u != nil && len(u.Files) > maxListedFiles {
 		u.Files, s.cut = u.Files[:maxListedFiles], true
 	}
-	short.Vary, short.Cut = vary, s.mark(whole)
+	short.Named, short.Vary, short.Cut = named, vary, s.mark(whole)
 	return short
 }
 
@@ -107,11 +109,7 @@ func serveGrants(mux *http.ServeMux, q *approval.Queue) {
 
 func serveAnswers[T any](mux *http.ServeMux, e Effect, all func() []T, listed, shown func(T) Grant, revoke func(id string) error) {
 	mux.HandleFunc("GET "+e.path(), func(w http.ResponseWriter, r *http.Request) {
-		list := []Grant{} // [] in JSON, not null
-		for _, one := range all() {
-			list = append(list, listed(one))
-		}
-		Reply(w, http.StatusOK, list)
+		Reply(w, http.StatusOK, append([]Grant{}, each(all(), listed)...)) // [] in JSON, not null
 	})
 	mux.HandleFunc("GET "+e.path()+"/{id}", func(w http.ResponseWriter, r *http.Request) {
 		replyOne(w, all(), func(one T) bool { return shown(one).ID == r.PathValue("id") }, func(one T) any { return shown(one) }, e.None())
@@ -121,24 +119,37 @@ func serveAnswers[T any](mux *http.ServeMux, e Effect, all func() []T, listed, s
 	}))
 }
 
-// Answers returns the answers in effect that also hold for later requests.
+// Answers returns the answers in effect that also hold for later requests. Without a watcher, these are the answers that
+// the next watcher of the session would have.
 func (c *Client) Answers(ctx context.Context, e Effect) ([]Grant, error) {
 	var all []Grant
 	err := c.get(ctx, e.path(), &all)
+	if errors.Is(err, ErrNoWatcher) {
+		return storedAnswers(c.dir, e, false)
+	}
 	return all, err
 }
 
-// Answer returns one of Answers with complete texts.
+// Answer returns one of Answers with complete texts. The error is e.None if there is none with that id.
 func (c *Client) Answer(ctx context.Context, e Effect, id string) (g Grant, err error) {
 	err = c.get(ctx, e.path()+"/"+url.PathEscape(id), &g)
+	switch {
+	case errors.Is(err, approval.ErrUnknown):
+		return g, e.None()
+	case errors.Is(err, ErrNoWatcher):
+		return storedAnswer(c.dir, e, id)
+	}
 	return g, err
 }
 
 // Revoke ends one of Answers. The error is e.None if there is none with that id.
 func (c *Client) Revoke(ctx context.Context, e Effect, id string) error {
 	_, err := c.do(ctx, http.MethodDelete, e.path()+"/"+url.PathEscape(id), nil, http.StatusOK)
-	if errors.Is(err, approval.ErrUnknown) {
+	switch {
+	case errors.Is(err, approval.ErrUnknown):
 		return e.None()
+	case errors.Is(err, ErrNoWatcher):
+		return revokeStored(c.dir, e, id)
 	}
 	return err
 }

@@ -89,7 +89,7 @@ func TestStored(t *testing.T) {
 		changed, answer := s.queue.Changed(), make(chan approval.Answer, 1)
 		// ends with the answer, or with the test's context.
 		go func() {
-			answer <- s.queue.Ask(t.Context(), approval.Question{ID: "01", Args: []string{"git", strings.Repeat("x", i)}, Path: "/git", Rule: "r", Session: "s"})
+			answer <- s.queue.Ask(t.Context(), approval.Question{ID: "01", Args: []string{"git", strings.Repeat("x", i), strings.Repeat("y", 2000)}, Path: "/git", Rule: "r", Session: "s"})
 		}()
 		<-changed
 		all, err := c.Pending(t.Context())
@@ -101,36 +101,43 @@ func TestStored(t *testing.T) {
 		}
 		<-answer
 	}
+	next := Dial(dir) // it has no watcher
+	defer next.Close()
 	lock := flock.New(state.LockFile(dir))
 	if err := lock.Lock(); err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range []Effect{EffectGrant, EffectDenial} {
-		stored, err := ReadStored(dir)
-		if err != nil || len(stored.Answers(e)) != 1 {
-			t.Fatalf("ReadStored: %v, %+v", err, stored)
+		all, err := next.Answers(t.Context(), e)
+		if err != nil || len(all) != 1 || all[0].Cut == nil {
+			t.Fatalf("Answers(%s) = %+v, %v", e, all, err)
 		}
-		if err := RevokeStored(dir, e, stored.Answers(e)[0].ID); err == nil {
-			t.Errorf("a %s of a session with a watcher is revoked", e)
+		if whole, err := next.Answer(t.Context(), e, all[0].ID); err != nil || whole.Cut != nil || len(whole.Args[2]) != 2000 {
+			t.Errorf("Answer(%s) = %+v, %v", e, whole, err)
+		}
+		if err := next.Revoke(t.Context(), e, all[0].ID); err == nil {
+			t.Errorf("a %s of a session that is being resumed is revoked", e)
 		}
 	}
 	if err := lock.Close(); err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range []Effect{EffectGrant, EffectDenial} {
-		stored, err := ReadStored(dir)
-		if err != nil {
-			t.Fatal(err)
+		all, err := next.Answers(t.Context(), e)
+		if err != nil || len(all) != 1 {
+			t.Fatalf("Answers(%s) = %+v, %v", e, all, err)
 		}
-		id := stored.Answers(e)[0].ID
-		if err := RevokeStored(dir, e, id); err != nil {
+		if err := next.Revoke(t.Context(), e, all[0].ID); err != nil {
 			t.Error(err)
 		}
-		if err := RevokeStored(dir, e, id); !errors.Is(err, e.None()) {
+		if err := next.Revoke(t.Context(), e, all[0].ID); !errors.Is(err, e.None()) {
 			t.Errorf("revoked again: %v, want %v", err, e.None())
 		}
-		if stored, err = ReadStored(dir); err != nil || len(stored.Answers(e)) != 0 {
-			t.Errorf("after it was revoked: %v, %+v", err, stored)
+		if _, err := next.Answer(t.Context(), e, all[0].ID); !errors.Is(err, e.None()) {
+			t.Errorf("after it was revoked: %v, want %v", err, e.None())
+		}
+		if all, err := next.Answers(t.Context(), e); err != nil || len(all) != 0 {
+			t.Errorf("after it was revoked: %+v, %v", all, err)
 		}
 	}
 }

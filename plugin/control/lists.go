@@ -51,6 +51,15 @@ func (s *shortener) args(args []string) []string {
 	return short
 }
 
+// names cuts the arguments of q with the caller's words for copies, and removes these words from q.
+func (s *shortener) names(q *approval.Question) []string {
+	named := shownNames(q)
+	if q.Copied = nil; named != nil {
+		named = s.args(named)
+	}
+	return named
+}
+
 func (s *shortener) text(text string) string {
 	short := clip(text, maxListedText)
 	s.cut = s.cut || short != text
@@ -126,12 +135,13 @@ func listed(q approval.Question) Question {
 	q.Inputs, q.NoInputs, q.Diff, q.Preview = nil, "", "", nil
 	s := shortener{cut: true}
 	cut := s.mark(q.Args)
+	named := s.names(&q)
 	q.Args, q.Notes, q.Effects = s.args(q.Args), s.args(q.Notes), s.args(q.Effects)
 	for _, text := range []*string{&q.Cwd, &q.Dir, &q.Path, &q.Rule, &q.Container, &q.Project, &q.Branch, &q.Agent} {
 		*text = s.text(*text)
 	}
 	short := shown(q)
-	short.Digest, short.Group, short.Vary, short.Cut = "", "", nil, cut
+	short.Digest, short.Group, short.Vary, short.Cut, short.Named = "", "", nil, cut, named
 	return short
 }
 

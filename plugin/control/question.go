@@ -15,10 +15,11 @@ import (
 // object of the API.
 type Question struct {
 	ID        string       `json:"id"`
-	Args      []string     `json:"args"` // quoted as in Go if not printable
-	Cwd       string       `json:"cwd"`  // in the container
-	Dir       string       `json:"dir"`  // on the host
-	Path      string       `json:"path"` // the program
+	Args      []string     `json:"args"`            // quoted as in Go if not printable
+	Named     []string     `json:"named,omitempty"` // Args, with the caller's words for copies of files; absent: there are none
+	Cwd       string       `json:"cwd"`             // in the container
+	Dir       string       `json:"dir"`             // on the host
+	Path      string       `json:"path"`            // the program
 	Rule      string       `json:"rule"`
 	Session   string       `json:"session"`
 	Container string       `json:"container"`
@@ -119,9 +120,28 @@ func shown(q approval.Question) Question {
 		Asked: q.Asked, Deadline: q.Deadline, Waiting: q.Waiting, Gone: q.Gone, Digest: q.Shown(),
 		Inputs: shownInputs(q.Inputs), NoInputs: names.Plain(q.NoInputs), Diff: q.Diff, Preview: shownPreview(q.Preview), Earlier: q.Earlier,
 	}
+	s.Named = shownNames(&q)
 	s.Grade, s.Vary, s.Group = q.Grade, shownOffers(&q), q.Group()
 	s.Branch, s.Agent, s.Effects, s.Code, s.Notes = names.Printable(q.Branch), names.Printable(q.Agent), names.PrintableArgs(q.Effects), q.Grade.Code(), texts(q.Notes)
 	return s
+}
+
+// shownNames returns the arguments of q with the caller's words for copies, or nil if there are none.
+func shownNames(q *approval.Question) []string {
+	if len(q.Copied) == 0 {
+		return nil
+	}
+	return names.PrintableArgs(q.Named())
+}
+
+// Words returns the arguments for a line: a copied file has the name that the caller gave.
+func (q *Question) Words() []string { return words(q.Args, q.Named) }
+
+func words(args, named []string) []string {
+	if named != nil {
+		return named
+	}
+	return args
 }
 
 // texts returns sentences of the host. Texts of the container in them are quoted already.

@@ -10,36 +10,56 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Stored are the answers of a session without a watcher that also hold for later requests: those that its next watcher
-// would have.
-type Stored struct{ queue approval.Queue }
-
-// ReadStored reads the answers that the watcher of the session in dir has stored.
-func ReadStored(dir string) (*Stored, error) {
+// readStored reads the answers of the session in dir that also hold for later requests: those that the next watcher of
+// the session would have.
+func readStored(dir string) (*approval.Queue, error) {
 	_, session := state.Of(dir)
-	s := &Stored{}
-	if err := s.queue.LoadDenials(state.DenialsFile(dir), session); err != nil {
+	q := &approval.Queue{}
+	if err := q.LoadDenials(state.DenialsFile(dir), session); err != nil {
 		return nil, err
 	}
-	return s, s.queue.Load(state.GrantsFile(dir), session)
+	return q, q.Load(state.GrantsFile(dir), session)
 }
 
-// Answers returns the answers with the effect e, with complete texts.
-func (s *Stored) Answers(e Effect) (all []Grant) {
-	if e == EffectDenial {
-		for _, d := range s.queue.Denials() {
-			all = append(all, shownDenial(d))
+// storedAnswers returns the stored answers with the effect e, as a list shows them or with complete texts.
+func storedAnswers(dir string, e Effect, whole bool) ([]Grant, error) {
+	q, err := readStored(dir)
+	switch {
+	case err != nil:
+		return nil, err
+	case e == EffectDenial && whole:
+		return each(q.Denials(), shownDenial), nil
+	case e == EffectDenial:
+		return each(q.Denials(), listedDenial), nil
+	case whole:
+		return each(q.Grants(), shownGrant), nil
+	}
+	return each(q.Grants(), listedGrant), nil
+}
+
+func each[T any](all []T, show func(T) Grant) (list []Grant) {
+	for _, one := range all {
+		list = append(list, show(one))
+	}
+	return list
+}
+
+// storedAnswer returns one of the stored answers with complete texts.
+func storedAnswer(dir string, e Effect, id string) (Grant, error) {
+	all, err := storedAnswers(dir, e, true)
+	if err != nil {
+		return Grant{}, err
+	}
+	for _, g := range all {
+		if g.ID == id {
+			return g, nil
 		}
-		return all
 	}
-	for _, g := range s.queue.Grants() {
-		all = append(all, shownGrant(g))
-	}
-	return all
+	return Grant{}, e.None()
 }
 
-// RevokeStored ends one of the answers that the session in dir has stored. It fails if a watcher serves the session.
-func RevokeStored(dir string, e Effect, id string) error {
+// revokeStored ends one of the stored answers. It fails if a watcher serves the session.
+func revokeStored(dir string, e Effect, id string) error {
 	lock := state.ExistingLock(state.LockFile(dir))
 	if ok, err := lock.TryLock(); err != nil {
 		return fmt.Errorf("lock the session: %w", err)
@@ -47,12 +67,12 @@ func RevokeStored(dir string, e Effect, id string) error {
 		return errors.New("the session is just being resumed: try again")
 	}
 	defer lock.Close()
-	s, err := ReadStored(dir)
+	q, err := readStored(dir)
 	switch {
 	case err != nil:
 		return err
 	case e == EffectDenial:
-		return s.queue.RevokeDenial(id)
+		return q.RevokeDenial(id)
 	}
-	return s.queue.Revoke(id)
+	return q.Revoke(id)
 }

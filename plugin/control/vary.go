@@ -49,7 +49,7 @@ func shownVariable(g *approval.Grant) *Variable {
 	}
 	return &Variable{
 		Argument: v.Argument, Form: v.Form, Words: names.PrintableArgs(v.Words), Below: names.Printable(v.Workspace.Path),
-		Rule: v.Line(g.Question.Args),
+		Rule: v.Line(g.Question.Named()),
 	}
 }
 
@@ -58,7 +58,7 @@ func (g Grant) Line() string {
 	if g.Vary != nil {
 		return g.Vary.Rule
 	}
-	return Line(g.Args) + g.Cut.String()
+	return Line(words(g.Args, g.Named)) + g.Cut.String()
 }
 
 // VaryLine returns the readable rule of a grant for q in which the argument of spec varies. It returns "" if q does not
@@ -74,7 +74,7 @@ func (q *Question) VaryLine(spec string) (string, error) {
 	}
 	asked := approval.Question{Args: make([]string, len(q.Args)), Offers: []approval.Offer{{Argument: v.Argument, Forms: q.Vary[i].Forms}}}
 	asked.Workspace.Path, _ = Unquoted(q.Vary[i].Below)
-	for n, arg := range q.Args {
+	for n, arg := range q.Words() { // a copy never varies
 		asked.Args[n], _ = Unquoted(arg)
 	}
 	chosen, err := asked.Variable(spec)

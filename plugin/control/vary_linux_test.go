@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
@@ -26,6 +27,37 @@ func TestVaryListed(t *testing.T) {
 	g.Variable = nil
 	if short := listedGrant(g); short.Vary != nil || !strings.HasSuffix(short.Line(), " (3 arguments, 5002 bytes)") {
 		t.Errorf("without a variable: %+v", short)
+	}
+}
+
+// TestNamed checks that lines have the names of copied files, and not the paths of the copies.
+func TestNamed(t *testing.T) {
+	q := approval.Question{Args: []string{"sh", "/scratch/1/run.sh", "1"}, Copied: map[int]string{1: "./run.sh\x1b"}}
+	const line = `sh $'./run.sh\033' 1`
+	for _, s := range []Question{shown(q), listed(q)} {
+		if Line(s.Words()) != line || s.Args[1] != "/scratch/1/run.sh" {
+			t.Errorf("a question is shown as %+v", s)
+		}
+	}
+	for _, g := range []Grant{shownGrant(approval.Grant{Question: q}), listedGrant(approval.Grant{Question: q})} {
+		if g.Line() != line || g.Args[1] != "/scratch/1/run.sh" || g.Cut != nil {
+			t.Errorf("a grant is shown as %+v", g)
+		}
+	}
+	g := approval.Grant{Question: q, Variable: &approval.Variable{Argument: 2, Form: policy.FormNumber}}
+	if got := shownGrant(g).Line(); got != strings.TrimSuffix(line, "1")+"<number>" {
+		t.Errorf("a rule is shown as %s", got)
+	}
+	s := shown(q)
+	s.Vary = []Offer{{Argument: 2, Forms: []policy.Form{policy.FormNumber}}}
+	if got, err := s.VaryLine("2=number"); err != nil || got != strings.TrimSuffix(line, "1")+"<number>" {
+		t.Errorf("a rule is offered as %s, %v", got, err)
+	}
+	q.Args[2] = strings.Repeat("x", 2*maxListedQuestion)
+	for _, short := range [][]string{listed(q).Named, listedGrant(approval.Grant{Question: q}).Named} {
+		if len(short) < 2 || !strings.HasPrefix(Line(short), `sh $'./run.sh\033'`) || len(Line(short)) > 2*names.MaxListed {
+			t.Errorf("in a list it is %q", short)
+		}
 	}
 }
 

@@ -80,7 +80,7 @@ func (ps *pageState) endedCard(q control.Question) card {
 // newEndedCard returns a card with the part of q that is shown after its end.
 func newEndedCard(q control.Question, outcome Outcome) card {
 	kept := control.Question{ID: q.ID, Container: q.Container, Session: q.Session}
-	kept.Args, kept.Cut = control.ListedArgs(q.Args)
+	kept.Args, kept.Cut = control.ListedArgs(q.Words())
 	if q.Cut != nil { // the watcher has cut it
 		kept.Cut = q.Cut
 	}

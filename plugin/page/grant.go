@@ -24,8 +24,8 @@ func (p *Page) answers(e control.Effect) http.HandlerFunc {
 	}
 }
 
-// answers returns the answers of all sessions that also hold for later requests, oldest first. Sessions that do not
-// answer are left out.
+// answers returns the answers of all sessions that also hold for later requests, oldest first. They are left out
+// of sessions whose watchers do not answer.
 func answers(ctx context.Context, store *state.Store, e control.Effect) []control.Grant {
 	all := []control.Grant{} // [] in JSON, not null
 	recs, _ := store.List()  // the records that can be read
@@ -50,7 +50,7 @@ func (p *Page) revoke(e control.Effect) http.HandlerFunc {
 		err := callWatcher(r.Context(), p.Store.Dir(all[i].Session), func(c *control.Client, ctx context.Context) error { return c.Revoke(ctx, e, id) })
 		p.state.wakeUp()
 		switch {
-		case errors.Is(err, e.None()), errors.Is(err, control.ErrNoWatcher):
+		case errors.Is(err, e.None()):
 			replyError(w, http.StatusNotFound, e.None().Error())
 		case errors.Is(err, control.ErrCalled):
 			replyError(w, http.StatusForbidden, err.Error())

@@ -4,13 +4,16 @@ package page
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // on returns a decision that approves r on terms.
@@ -59,6 +62,47 @@ func TestGrants(t *testing.T) {
 		t.Error("what was revoked holds")
 	}
 	events.next("grants", "[]")
+}
+
+// TestStoredGrants checks that grants and denials of a session without a watcher are listed, and can be revoked.
+func TestStoredGrants(t *testing.T) {
+	store := newStore(t)
+	rec, s := &state.Session{ID: state.NewID(), ContainerName: "web"}, newPage(t, store)
+	if err := store.Create(rec); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(state.LockFile(store.Dir(rec.ID)), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := &watcher{id: rec.ID}
+	w.queue.CanNotify = func() bool { return true }
+	if err := errors.Join(w.queue.Load(state.GrantsFile(store.Dir(w.id)), w.id), w.queue.LoadDenials(state.DenialsFile(store.Dir(w.id)), w.id)); err != nil {
+		t.Fatal(err)
+	}
+	w.allowed(t, "git", "fetch")
+	answer := w.ask(t, ask1, "git", "push")
+	if q := w.queue.Pending()[0]; w.queue.DenyAlways(q.ID, q.Shown(), "no", "me") != nil {
+		t.Fatal("it is not denied")
+	}
+	<-answer
+	for list, word := range map[string]string{"grants": "fetch", "denials": "push"} {
+		events := s.readEvents(nil)
+		var all []control.Grant
+		if s.get("/"+list, &all); len(all) != 1 || all[0].Args[1] != word || all[0].Session != rec.ID {
+			t.Fatalf("/%s = %+v", list, all)
+		}
+		events.next(list, word)
+		if a := s.try(http.MethodDelete, "/"+list+"/"+all[0].ID, "", nil); a.code != 200 {
+			t.Errorf("revoke = %d, %s", a.code, a.body)
+		}
+		if a := s.try(http.MethodDelete, "/"+list+"/"+all[0].ID, "", nil); a.code != 404 {
+			t.Errorf("revoked again = %d, %s", a.code, a.body)
+		}
+		if s.get("/"+list, &all); len(all) != 0 {
+			t.Errorf("/%s = %+v after it was revoked", list, all)
+		}
+		events.next(list, "[]")
+	}
 }
 
 // TestBadTerms checks that invalid terms approve nothing.

@@ -28,7 +28,7 @@ type Request struct {
 
 func request(q control.Question) Request {
 	return Request{
-		Question: q, Cloister: q.Session, Cmd: commandLine(q.Args, q.Cut), Timestamp: q.Asked.UTC().Truncate(time.Second),
+		Question: q, Cloister: q.Session, Cmd: commandLine(q.Words(), q.Cut), Timestamp: q.Asked.UTC().Truncate(time.Second),
 		Branch: q.Branch, Agent: q.Agent,
 	}
 }

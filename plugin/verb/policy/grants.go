@@ -24,27 +24,10 @@ var answerEffects = []control.Effect{control.EffectGrant, control.EffectDenial}
 // prefix distinguishes an answer's ID from a rule's name. No rule has such a name.
 func prefix(e control.Effect) string { return string(e) + "/" }
 
-// listAnswers returns the answers of all sessions that also hold for later requests, oldest first. The answers of a session
-// without a watcher come from its files: they hold again when it is resumed.
+// listAnswers returns the answers of all sessions that also hold for later requests, oldest first.
 func listAnswers(ctx context.Context, store *state.Store, e control.Effect) ([]control.Grant, error) {
 	list := func(c *control.Client, ctx context.Context) ([]control.Grant, error) { return c.Answers(ctx, e) }
-	made := func(g control.Grant) time.Time { return g.Made }
-	all, err := sessions.AskAll(ctx, store, list, made)
-	recs, problem := store.List()
-	err = errors.Join(err, problem)
-	for _, rec := range recs {
-		if sessions.Locked(store, rec.ID) { // its watcher has been asked
-			continue
-		}
-		stored, problem := control.ReadStored(store.Dir(rec.ID))
-		if problem != nil {
-			err = errors.Join(err, fmt.Errorf("session %s: %w", rec.ID, problem))
-			continue
-		}
-		all = append(all, stored.Answers(e)...)
-	}
-	slices.SortStableFunc(all, func(a, b control.Grant) int { return made(a).Compare(made(b)) })
-	return all, err
+	return sessions.AskAll(ctx, store, list, func(g control.Grant) time.Time { return g.Made })
 }
 
 // revokeAnswer ends the answer with the ID ref, or whose ID begins with ref, and returns its ID. Its requests
@@ -62,13 +45,9 @@ func revokeAnswer(ctx context.Context, store *state.Store, e control.Effect, ref
 	default:
 		return "", fmt.Errorf("%s names %d %ss: give more of the id", names.Quoted(ref), len(found), e)
 	}
-	dir := store.Dir(found[0].Session)
-	c := control.Dial(dir)
+	c := control.Dial(store.Dir(found[0].Session))
 	defer c.Close()
-	if err = c.Revoke(ctx, e, found[0].ID); errors.Is(err, control.ErrNoWatcher) {
-		err = control.RevokeStored(dir, e, found[0].ID)
-	}
-	return found[0].ID, err
+	return found[0].ID, c.Revoke(ctx, e, found[0].ID)
 }
 
 // answerRows returns the grants and denials as rows of policy ls, with complete or truncated texts.
