@@ -16,7 +16,7 @@ import (
 
 // devcontainer is what a tool for dev containers reads of a devcontainer.json.
 type devcontainer struct {
-	Image             string
+	Image, RemoteUser string
 	InitializeCommand []string
 	Mounts, RunArgs   []string
 	RemoteEnv         map[string]string
@@ -39,8 +39,8 @@ func (h *Host) expand(s, id string) string {
 	})
 }
 
-// devRun is what a tool does with it: what it runs here first, then the docker run, and the environment of
-// what runs in the container then.
+// devRun is what a tool does with it: what it runs here first, then the docker run, and the user and the environment
+// of what runs in the container then.
 func (d devcontainer) devRun(h *Host, id, name string) (initialize, run, env []string) {
 	all := func(words []string) (out []string) {
 		for _, w := range words {
@@ -54,6 +54,9 @@ func (d devcontainer) devRun(h *Host, id, name string) (initialize, run, env []s
 		run = append(run, "--mount", m)
 	}
 	run = append(append(run, all(d.RunArgs)...), h.expand(d.Image, id), "sh", "-c", "exec tail -f /dev/null")
+	if d.RemoteUser != "" {
+		env = append(env, "-u", d.RemoteUser)
+	}
 	for k, v := range d.RemoteEnv {
 		env = append(env, "-e", k+"="+h.expand(v, id))
 	}

@@ -29,6 +29,7 @@ import (
 //	user     busybox, whose commands run as its user, by name
 //	git      full, and git
 //	node     busybox with stand-ins for apt-get and npm, and an npx that is an agent
+//	agents   busybox with an npm and a pip that install the agent of testdata/agent.sh
 //
 // All have /probe, which is static.
 var images struct {
@@ -36,7 +37,7 @@ var images struct {
 	refs map[string]string
 }
 
-var recipes = map[string]func(testing.TB) *rootfs{"full": fullImage, "busybox": busyboxImage, "empty": emptyImage, "user": userImage, "node": nodeImage, "git": gitImage}
+var recipes = map[string]func(testing.TB) *rootfs{"full": fullImage, "busybox": busyboxImage, "empty": emptyImage, "user": userImage, "node": nodeImage, "git": gitImage, "agents": agentsImage}
 
 // image returns the reference of one of the images, which it makes if need be.
 func image(t testing.TB, name string) string {
@@ -202,6 +203,16 @@ func nodeImage(t testing.TB) *rootfs {
 		"apt-get": `echo "$0 $*" >>/installed`, "npm": `echo "$0 $*" >>/installed`, "npx": `echo "$0 $*" >&2; exec /probe agent`,
 	} {
 		fs.files["/usr/bin/"+name] = file{data: []byte("#!/bin/sh\n" + script + "\n"), mode: 0o755}
+	}
+	return fs
+}
+
+func agentsImage(t testing.TB) *rootfs {
+	fs := busyboxImage(t)
+	fs.files["/agent.sh"] = file{data: readFile(t, "testdata/agent.sh"), mode: 0o755}
+	for name, packages := range map[string]string{"npm": "*/claude-code) name=claude ;; */codex) name=codex ;;", "pip": "aider-chat) name=aider ;;"} {
+		script := "for package; do :; done; case $package in " + packages + " *) exit 1 ;; esac; mkdir -p /usr/local/bin; ln -s /agent.sh /usr/local/bin/$name\n"
+		fs.files["/bin/"+name] = file{data: []byte("#!/bin/sh\n" + script), mode: 0o755}
 	}
 	return fs
 }

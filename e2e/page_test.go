@@ -18,13 +18,17 @@ import (
 func (tab *Tab) asked(t *testing.T, c *Container, args ...string) (*Call, string) {
 	t.Helper()
 	call := c.Start(t, args...)
-	word := args[len(args)-1]
-	var id string
-	eventually(t, patience, "a card of "+word, func() bool {
+	return call, tab.waiting(args[len(args)-1])
+}
+
+// waiting returns the id of a request whose last word is word, once the tab shows its card.
+func (tab *Tab) waiting(word string) (id string) {
+	tab.t.Helper()
+	eventually(tab.t, patience, "a card of "+word, func() bool {
 		id = eval[string](tab, `[...document.querySelectorAll('.request.live')].filter(c => c.querySelector('li:last-child code')?.textContent === '`+word+`').map(c => c.dataset.id)[0] ?? ''`)
 		return id != ""
 	})
-	return call, id
+	return id
 }
 
 // TestIntegrationPage answers on the page, by mouse. A request appears by itself, runs if approved,
