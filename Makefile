@@ -101,7 +101,7 @@ test-race: $(SHIMS) $(SHELLS) tools
 # Tests that do only a part of their work under the race detector, because it takes ten times as long; and tests of
 # signals with the runtime of shims.
 test-whole: $(OVERLAY)
-	$(GO) test -run 'TestLeak|TestKilled' ./exec/shell ./exec/audit
+	$(GO) test -run 'TestLeak|TestKilled|Property' ./exec/shell ./exec/audit ./exec/policy ./exec/approval
 	$(GO) test -overlay $(OVERLAY) -run 'Signal|Nohup' ./shim
 
 # Numbers in frames must also fit an int of 32 bits: on amd64, the tests of frames and of flow control run as 386. Not

@@ -66,14 +66,15 @@ func testIndex(t *testing.T) index {
 func newIndex(t *testing.T) index {
 	t.Helper()
 	unit, halves := runBy(t)
-	x, all := index{}, map[string]helpers{} // by package
+	x, all, byDecl := index{}, map[string]helpers{}, map[*ast.FuncDecl]helper{} // all: by package
 	for _, s := range sources(t) {
 		if all[s.dir] == nil {
 			all[s.dir] = helpers{}
 		}
 		for _, d := range s.ast.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok && s.test && f.Body != nil {
-				all[s.dir][f.Name.Name] = append(all[s.dir][f.Name.Name], helper{f, s.name})
+				byDecl[f] = helper{f, s.name, factsOf(f)}
+				all[s.dir][f.Name.Name] = append(all[s.dir][f.Name.Name], byDecl[f])
 			}
 		}
 	}
@@ -84,7 +85,7 @@ func newIndex(t *testing.T) index {
 				continue
 			}
 			it := &indexedTest{attacks: declared(s.ast, f)}
-			it.asserts, it.skips = all[s.dir].walk(helper{f, s.name}, s.name, map[*ast.FuncDecl]bool{})
+			it.asserts, it.skips = all[s.dir].walk(byDecl[f], s.name, map[*ast.FuncDecl]bool{})
 			name := f.Name.Name
 			it.runs = !unit.MatchString(name) || (s.dir == "e2e" || strings.HasPrefix(s.dir, "e2e/")) && halves.MatchString(name)
 			x[s.dir+"."+name] = it
@@ -113,6 +114,34 @@ func declared(file *ast.File, f *ast.FuncDecl) (all []int) {
 type helper struct {
 	*ast.FuncDecl
 	file string
+	*facts
+}
+
+// facts are what the body of a function does itself.
+type facts struct {
+	asserts bool // it fails the test on more than an error
+	skips   bool
+	names   []string // of identifiers: called functions, or functions that it passes on
+}
+
+func factsOf(f *ast.FuncDecl) *facts {
+	var is facts
+	seen := map[string]bool{}
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			name := sourceText(n.Fun)
+			is.skips = is.skips || skipping.MatchString(name)
+			is.asserts = is.asserts || fails.MatchString(name) && !onlyError(n)
+		case *ast.Ident:
+			if !seen[n.Name] {
+				seen[n.Name] = true
+				is.names = append(is.names, n.Name)
+			}
+		}
+		return true
+	})
+	return &is
 }
 
 // helpers are the functions of a package's tests by name.
@@ -128,20 +157,13 @@ func (hs helpers) walk(f helper, home string, been map[*ast.FuncDecl]bool) (asse
 	}
 	been[f.FuncDecl] = true
 	counts := f.file == home || judges.MatchString(f.Name.Name) || !setupFiles.MatchString(f.file)
-	ast.Inspect(f.Body, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.CallExpr:
-			name := sourceText(n.Fun)
-			skips = skips || skipping.MatchString(name)
-			asserts = asserts || counts && fails.MatchString(name) && !onlyError(n)
-		case *ast.Ident: // called, or handed to one that calls it
-			for _, g := range hs[n.Name] {
-				a, s := hs.walk(g, home, been)
-				asserts, skips = asserts || a, skips || s
-			}
+	asserts, skips = counts && f.asserts, f.skips
+	for _, name := range f.names {
+		for _, g := range hs[name] {
+			a, s := hs.walk(g, home, been)
+			asserts, skips = asserts || a, skips || s
 		}
-		return true
-	})
+	}
 	return asserts, skips
 }
 

@@ -71,7 +71,7 @@ func since(t *testing.T, path string, from time.Time) (requests []string, read i
 }
 
 func TestSkipBefore(t *testing.T) {
-	const n = 2000
+	const n = 1300
 	minutes := make([]int, n)
 	for i := range minutes {
 		minutes[i] = i

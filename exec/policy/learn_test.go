@@ -183,7 +183,7 @@ func TestLearn(t *testing.T) {
 // calls only about which that asked, and that each of them was approved, or is a stated variation of approved calls.
 func TestLearnProperty(t *testing.T) {
 	changed, varied := 0, 0
-	for seed := range int64(400) {
+	for seed := range int64(histories) {
 		g := generator{rand.New(rand.NewSource(seed))}
 		p := g.policy()
 		var approved []Candidate
@@ -223,7 +223,7 @@ func TestLearnProperty(t *testing.T) {
 			}
 		}
 	}
-	if changed < 10000 || varied < 1000 {
+	if changed < 25*histories || varied < 2*histories {
 		t.Errorf("%d decisions changed, %d of them by a variation: the histories are too poor", changed, varied)
 	}
 }
