@@ -261,9 +261,6 @@ func outputLimitExceeded(req *request, v *policy.Verdict) Failure {
 		Reason: fmt.Sprintf("the output was cut after %d bytes, the limit of %s", v.Profile.Output, v.Rule)}
 }
 
-// outputMissing warns of output that was not written. lost is of fullDisk.
-func outputMissing(lost string) string { return Line("warning: output may be missing%s", lost) }
-
 // notRun answers a request whose command could not be started.
 func notRun(req *request, v *policy.Verdict, err error) Failure {
 	e := Failure{Name: quoteWord(req.Args[0]), Rule: v.Rule, Request: req.ID}

@@ -60,7 +60,7 @@ func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command,
 	ctx, kill := context.WithCancelCause(ctx)
 	defer kill(nil)
 	defer s.running.drop(c.ID)
-	o.Full = func(err error) { io.WriteString(o.Err, outputMissing(fullDisk(err))) }
+	o.Full = func(err error) { io.WriteString(o.Err, s.outputMissing(c.ID, err)) }
 	code, err := how(ctx, startConfig, c, s.running.hostText(sh, c, o, kill))
 	code, signal := hostExit(code, err)
 	if errors.Is(err, errKilled) {

@@ -160,11 +160,22 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 	if full == nil && code != 0 && r.x.req.shell.shell.In() == "" { // a quota shows by a write alone
 		full = r.x.server.Shells.CheckSpace()
 	}
-	if lost := fullDisk(full); err == nil && lost != "" {
-		e.Text = outputMissing(lost)
+	if lost := r.x.server.outputMissing(r.x.req.ID, full); err == nil && lost != "" {
+		e.Text = lost
 	}
 	v.Ended(int(e.Code), why)
 	return e
+}
+
+// outputMissing warns the caller of output that was not written because the disk is full, and the log, too. For
+// other errors it returns "".
+func (s *Server) outputMissing(request string, err error) string {
+	lost := fullDisk(err)
+	if lost == "" {
+		return ""
+	}
+	s.Log.Warn("output may be missing", "request", request, "error", err)
+	return Line("warning: output may be missing%s", lost)
 }
 
 // reportBusy tells a caller at a terminal that it waits for its turn.
