@@ -158,12 +158,7 @@ func (w *authorizedCall) question(req *request) approval.Question {
 		Session: w.state.Session, Container: w.state.Container, Project: w.state.Project, Branch: w.state.Branch, Agent: w.state.Agent,
 		Effects: w.v.Effects, Grade: w.v.Grade, Notes: w.notes, Setup: w.setup(req),
 	}
-	for n, file := range w.copied {
-		if q.Copied == nil {
-			q.Copied = map[int]string{}
-		}
-		q.Copied[n] = file.Name
-	}
+	q.Copied = w.copiedNames()
 	w.fixWorkspace(&q, req)
 	if w.v.AskReason != "" {
 		q.Notes = append([]string{"asked, although " + w.v.Rule + " allows it: " + w.v.AskReason}, q.Notes...)
