@@ -57,6 +57,9 @@ func (q *Queue) storeAnswer(w *waiter, a Answer) {
 		return
 	}
 	if a.Outcome == Approved || a.Outcome == Denied {
+		if w.late != nil {
+			w.late(a)
+		}
 		q.answered = append(q.answered, w)
 		return
 	}

@@ -57,7 +57,8 @@ type waiter struct {
 	deadline     time.Time
 	answer       chan Answer // capacity one
 	disconnected bool
-	expiry       *time.Timer // set if disconnected
+	expiry       *time.Timer  // set if disconnected
+	late         func(Answer) // receives the answer while disconnected; nil: nobody
 }
 
 func (w *waiter) isAny(requests []string) bool {
@@ -73,7 +74,11 @@ func (e *question) requests() (ids []string) {
 
 // Ask queues a question and returns its answer. If ctx is done first, it returns Cancelled. An
 // identical question that already waits is shared.
-func (q *Queue) Ask(ctx context.Context, ask Question) Answer {
+func (q *Queue) Ask(ctx context.Context, ask Question) Answer { return q.AskLate(ctx, ask, nil) }
+
+// AskLate is Ask. In a durable queue, late gets a person's answer that comes after ctx is done, before anything is done
+// with it. late must not use the queue.
+func (q *Queue) AskLate(ctx context.Context, ask Question, late func(Answer)) Answer {
 	now := time.Now()
 	w, refusal := q.enter(ask, now)
 	if w == nil {
@@ -85,9 +90,9 @@ func (q *Queue) Ask(ctx context.Context, ask Question) Answer {
 	case a := <-w.answer:
 		return a
 	case <-t.C:
-		return q.leave(w, Answer{Outcome: TimedOut}, false)
+		return q.leave(w, Answer{Outcome: TimedOut}, false, nil)
 	case <-ctx.Done():
-		return q.leave(w, Answer{Outcome: Cancelled}, !errors.Is(context.Cause(ctx), ErrWithdrawn))
+		return q.leave(w, Answer{Outcome: Cancelled}, !errors.Is(context.Cause(ctx), ErrWithdrawn), late)
 	}
 }
 
@@ -173,13 +178,14 @@ func refused(format string, args ...any) Answer {
 }
 
 // leave removes w from the queue and returns a. If mayStay is set and the queue is durable, w stays
-// for a while. If w was settled meanwhile, leave returns that answer instead.
-func (q *Queue) leave(w *waiter, a Answer, mayStay bool) Answer {
+// for a while, and late gets its answer. If w was settled meanwhile, leave returns that answer instead.
+func (q *Queue) leave(w *waiter, a Answer, mayStay bool, late func(Answer)) Answer {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, e := range q.questions {
 		if i := slices.Index(e.waiters, w); i >= 0 {
 			if mayStay && q.Durable {
+				w.late = late
 				q.keepDisconnected(w)
 				return a
 			}

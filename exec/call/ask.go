@@ -85,6 +85,7 @@ func (x asking) askPerson(ctx context.Context, ask approval.Question) (bool, err
 	a := x.wait(patience, ask, p.close)
 	switch {
 	case a.Outcome == approval.Approved && a.Inputs != "" && x.w.findInputs(x.req, &ask) != a.Inputs:
+		x.noteLasting(a)
 		return false, errRedecide // they changed meanwhile: the question shows how
 	case a.Outcome == approval.Approved:
 		return x.approved(a)
@@ -97,7 +98,7 @@ func (x asking) askPerson(ctx context.Context, ask approval.Question) (bool, err
 	case a.By == "": // no person has seen it
 		return false, errors.Join(x.deny(ctx, x.w, a.Reason), x.end(denied(x.req, x.w, a)))
 	}
-	return false, errors.Join(x.w.note(x.req, audit.Record{Kind: audit.Deny, Reason: a.Reason, By: a.By}), x.end(denied(x.req, x.w, a)))
+	return false, errors.Join(x.noteAnswer(a), x.end(denied(x.req, x.w, a)))
 }
 
 // cancelled ends a call whose question was withdrawn: by the caller's deadline, because the caller left the queue,
@@ -121,11 +122,30 @@ func (x asking) unanswered() (bool, error) {
 // approved records who approved the request, the grant that was made with it, and the digest of the files on which that
 // depends. A request whose approval cannot be recorded does not run.
 func (x asking) approved(a approval.Answer) (bool, error) {
-	r := audit.Record{Kind: audit.Approve, By: a.By, Grant: a.Grant, Inputs: a.Inputs, More: x.req.MoreThanArgs || x.w.v.MoreThanArgs()}
-	if err := x.w.note(x.req, r); err != nil {
+	if err := x.noteAnswer(a); err != nil {
 		return false, x.fail(err)
 	}
 	return true, nil
+}
+
+// noteAnswer records an approval or a denial.
+func (x asking) noteAnswer(a approval.Answer) error {
+	if a.Outcome == approval.Denied {
+		return x.w.note(x.req, audit.Record{Kind: audit.Deny, Reason: a.Reason, By: a.By})
+	}
+	more := x.req.MoreThanArgs || x.w.v.MoreThanArgs()
+	return x.w.note(x.req, audit.Record{Kind: audit.Approve, By: a.By, Grant: a.Grant, Inputs: a.Inputs, More: more})
+}
+
+// noteLasting records an answer that does not settle this call, if it holds for later ones: the caller has left, or the
+// files have changed since the question was shown.
+func (x asking) noteLasting(a approval.Answer) {
+	if a.Grant == "" && !a.Always {
+		return
+	}
+	if err := x.noteAnswer(a); err != nil {
+		x.server.Log.Error("record an answer", "request", x.req.ID, "error", err)
+	}
 }
 
 // fail answers a request that cannot be recorded.
@@ -138,12 +158,7 @@ func (w *authorizedCall) question(req *request) approval.Question {
 		Session: w.state.Session, Container: w.state.Container, Project: w.state.Project, Branch: w.state.Branch, Agent: w.state.Agent,
 		Effects: w.v.Effects, Grade: w.v.Grade, Notes: w.notes, Setup: w.setup(req),
 	}
-	for n, file := range w.copied {
-		if q.Copied == nil {
-			q.Copied = map[int]string{}
-		}
-		q.Copied[n] = file.Name
-	}
+	q.Copied = w.copiedNames()
 	w.fixWorkspace(&q, req)
 	if w.v.AskReason != "" {
 		q.Notes = append([]string{"asked, although " + w.v.Rule + " allows it: " + w.v.AskReason}, q.Notes...)
@@ -186,7 +201,7 @@ func (x asking) wait(ctx context.Context, ask approval.Question, asked func()) a
 			}
 		}
 	})
-	return x.server.Queue.Ask(ctx, ask)
+	return x.server.Queue.AskLate(ctx, ask, x.noteLasting)
 }
 
 // whileDecided returns a context that ends with the cause errRedecide when the policy would decide the request

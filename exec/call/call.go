@@ -262,7 +262,7 @@ func (x *exchange) runAndAnswer(ctx, within context.Context, w *authorizedCall) 
 
 // noteComplete records the end of a command that began at start.
 func (x *exchange) noteComplete(w *authorizedCall, code int, signal string, start time.Time) {
-	if err := w.note(x.req, audit.Record{Kind: audit.Complete, Args: w.v.Args, Exit: code, Signal: signal, Duration: time.Since(start)}); err != nil {
+	if err := w.note(x.req, audit.Record{Kind: audit.Complete, Args: w.named(), Exit: code, Signal: signal, Duration: time.Since(start)}); err != nil {
 		x.server.Log.Error("audit", "request", x.req.ID, "error", err)
 	}
 }

@@ -33,7 +33,7 @@ func (x *exchange) detach(session, ctx context.Context, ready Readiness) error {
 
 // startJob starts w as a job, and answers the caller when the job is ready.
 func (x *exchange) startJob(session, ctx context.Context, w *authorizedCall, ready Readiness) error {
-	kept, err := x.server.Jobs.Begin(x.req.ID, w.v.Args, w.cwd.Path(), x.req.keep)
+	kept, err := x.server.Jobs.Begin(x.req.ID, w.named(), w.cwd.Path(), x.req.keep)
 	if err != nil {
 		w.close()
 		return fail(x.peer, err, jobRefused(err))

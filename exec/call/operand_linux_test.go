@@ -19,11 +19,11 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// reading is a session whose container may have its files read by cat, as path has it, and the
-// directory that it mounts as /w.
-func reading(t *testing.T, path policy.Element) (s *call.Server, work string) {
+// reading is a session whose container may have its files read by cat, as path has it, the
+// directory that it mounts as /w, and its log.
+func reading(t *testing.T, path policy.Element) (s *call.Server, work, log string) {
 	t.Helper()
-	s, _ = calltest.NewServer(t)
+	s, log = calltest.NewServer(t)
 	work = t.TempDir()
 	dirs, err := mount.NewTable([]mount.Point{{Target: "/w", Source: work, Bind: true}}, mount.Default{})
 	if err != nil {
@@ -41,7 +41,7 @@ func reading(t *testing.T, path policy.Element) (s *call.Server, work string) {
 		"cat": {Exec: "/bin/cat", Rules: []policy.Rule{r}}, "echo": {Exec: "/bin/echo", Rules: []policy.Rule{r}}, "ls": {Exec: "/bin/ls", Rules: []policy.Rule{r}},
 	}}
 	s.SetState(&sc)
-	return s, work
+	return s, work, log
 }
 
 func callOnce(t *testing.T, s *call.Server, args ...string) *calltest.Caller {
@@ -61,7 +61,7 @@ func callOnce(t *testing.T, s *call.Server, args ...string) *calltest.Caller {
 func TestOperandExchange(t *testing.T) {
 	for _, typ := range []policy.FileType{policy.TypeFile, policy.TypeAny} {
 		t.Run(string(typ), func(t *testing.T) {
-			s, work := reading(t, policy.Element{Type: typ})
+			s, work, _ := reading(t, policy.Element{Type: typ})
 			secret := filepath.Join(t.TempDir(), "secret")
 			err := errors.Join(os.WriteFile(secret, []byte("secret"), 0o600), os.WriteFile(filepath.Join(work, "file"), []byte("mine"), 0o600), os.Symlink(secret, filepath.Join(work, "link")))
 			if err != nil {
@@ -107,12 +107,15 @@ func TestOperandCopies(t *testing.T) {
 		{"a file, by name", policy.Element{Type: policy.TypeFile, Snapshot: policy.SnapshotNone}, "notes.txt", "name"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, work := reading(t, tt.path)
+			s, work, log := reading(t, tt.path)
 			name := tt.operand
 			if err := errors.Join(os.WriteFile(filepath.Join(work, "notes.txt"), nil, 0o600), os.Mkdir(filepath.Join(work, "sub"), 0o700)); err != nil {
 				t.Fatal(err)
 			}
 			c := callOnce(t, s, "echo", name)
+			if lines := calltest.Audited(t, log, "HOSTEXEC COMPLETE"); tt.want != "refused" && (len(lines) != 1 || !strings.Contains(lines[0], `cmd="echo `+name+`"`)) {
+				t.Errorf("the log has the end %q", lines)
+			}
 			got, out := "refused", strings.TrimSpace(c.Out.String())
 			switch {
 			case out == name:
@@ -183,7 +186,7 @@ func TestOperandOneQuestion(t *testing.T) {
 // TestOperandMissing calls with a file that is not there: the call is refused, and the program is not said to be
 // missing.
 func TestOperandMissing(t *testing.T) {
-	s, _ := reading(t, policy.Element{Type: policy.TypeFile})
+	s, _, _ := reading(t, policy.Element{Type: policy.TypeFile})
 	for _, name := range []string{"none", "/etc/passwd"} {
 		if c := callOnce(t, s, "cat", name); c.Exit.Code != 126 || !strings.Contains(c.Exit.Text, "hostexec: cat: argument \""+name+"\": ") {
 			t.Errorf("%s: code %d, %q", name, c.Exit.Code, c.Exit.Text)

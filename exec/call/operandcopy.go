@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"sync/atomic"
 
+	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
@@ -39,6 +40,24 @@ func (w *authorizedCall) copiesDir() string {
 		return ""
 	}
 	return w.copies.dir
+}
+
+// copiedNames returns the caller's words for the arguments that are copies, or nil.
+func (w *authorizedCall) copiedNames() map[int]string {
+	if len(w.copied) == 0 {
+		return nil
+	}
+	all := map[int]string{}
+	for n, c := range w.copied {
+		all[n] = c.Name
+	}
+	return all
+}
+
+// named returns the arguments for lists, with the caller's words for copies. The record of the start has their paths.
+func (w *authorizedCall) named() []string {
+	q := approval.Question{Args: w.v.Args, Copied: w.copiedNames()}
+	return q.Named()
 }
 
 // remove removes the copies. A second call does nothing.

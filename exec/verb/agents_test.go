@@ -4,6 +4,9 @@ package verb
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -75,5 +78,30 @@ func TestAgentsLimit(t *testing.T) {
 	}
 	if got := Agents(p, nil); len(got) > 2*maxAgents || len(got) < maxAgents || !strings.Contains(got, "\nmore: hostexec ls --json\n") {
 		t.Errorf("%d bytes, %d commands", len(got), strings.Count(got, "\n### "))
+	}
+}
+
+// TestAgentsMessages checks that what calls print, as agents are told, is a message of the code that answers calls.
+func TestAgentsMessages(t *testing.T) {
+	var code strings.Builder
+	files, err := filepath.Glob("../call/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code.Write(text)
+	}
+	messages := regexp.MustCompile("`([a-z ]+): \\.\\.\\.`").FindAllStringSubmatch(agentsText, -1)
+	if len(messages) < 2 {
+		t.Errorf("the text has the messages %q, want two or more", messages)
+	}
+	for _, m := range messages {
+		if !strings.Contains(code.String(), m[1]) {
+			t.Errorf("no call prints %q", m[1])
+		}
 	}
 }
