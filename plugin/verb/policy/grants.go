@@ -29,7 +29,7 @@ func prefix(e control.Effect) string { return string(e) + "/" }
 func listAnswers(ctx context.Context, store *state.Store, e control.Effect) ([]control.Grant, error) {
 	list := func(c *control.Client, ctx context.Context) ([]control.Grant, error) { return c.Answers(ctx, e) }
 	made := func(g control.Grant) time.Time { return g.Made }
-	all, err := sessions.AskAll(ctx, store, list, made)
+	all, err := control.AskAll(ctx, store, list, made)
 	recs, problem := store.List()
 	err = errors.Join(err, problem)
 	for _, rec := range recs {
@@ -91,14 +91,11 @@ func answerRows(ctx context.Context, store *state.Store, whole bool) (rows []*po
 
 // completeAnswer returns g with its complete text. If it has ended meanwhile, g is unchanged.
 func completeAnswer(ctx context.Context, store *state.Store, e control.Effect, g control.Grant) control.Grant {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	c := control.Dial(store.Dir(g.Session))
-	defer c.Close()
-	if all, err := c.Answer(ctx, e, g.ID); err == nil {
-		return all
+	all, err := control.Ask(ctx, store.Dir(g.Session), func(c *control.Client, ctx context.Context) (control.Grant, error) { return c.Answer(ctx, e, g.ID) })
+	if err != nil {
+		return g
 	}
-	return g
+	return all
 }
 
 // timeOfDay returns the local time of day, with the day unless it is today.
