@@ -87,12 +87,12 @@ func TestKeyIsForTheShown(t *testing.T) {
 		if got := key(anything); got != "\x00The same request came once more." {
 			t.Errorf("for one more: %q", got)
 		}
-		d.tell()
+		d.notify()
 		if got := key(func(q control.Question) bool { return q.ID != all[2].ID }); got != "y" {
 			t.Errorf("for one more that is filtered: %q", got)
 		}
 		d.set("web", all[2:])
-		if got := key(anything); !strings.Contains(got, "nobody waits for it any more") {
+		if got := key(anything); !strings.Contains(got, "its callers have gone") {
 			t.Errorf("for one that does not wait any more: %q", got)
 		}
 	})
