@@ -54,7 +54,7 @@ func activities(ctx context.Context, store *state.Store, recs []state.Session) (
 func activitiesOf(ctx context.Context, store *state.Store, rec state.Session) ([]activity, error) {
 	all, err := control.Ask(ctx, store.Dir(rec.ID), watchedActivities)
 	if errors.Is(err, control.ErrNoWatcher) {
-		return leftJobs(state.JobsDir(store.Dir(rec.ID)))
+		return endedJobs(state.JobsDir(store.Dir(rec.ID)))
 	}
 	return all, err
 }
@@ -115,8 +115,8 @@ func (a *activity) complete(c *control.Client, ctx context.Context) {
 	}
 }
 
-// leftJobs returns the jobs of a session without a watcher: none of them runs.
-func leftJobs(dir string) (all []activity, err error) {
+// endedJobs returns the jobs of a session without a watcher: none of them runs.
+func endedJobs(dir string) (all []activity, err error) {
 	infos, err := job.Read(dir)
 	for _, info := range infos {
 		info.Args, info.Dir, info.Reason = names.PrintableArgs(info.Args), names.Printable(info.Dir), names.Printable(info.Reason)
@@ -127,21 +127,21 @@ func leftJobs(dir string) (all []activity, err error) {
 
 // findActivity returns the activity with the ID ref, or whose ID begins with ref.
 func findActivity(all []activity, what, ref string) (activity, error) {
-	var hits []activity
+	var matching []activity
 	for _, a := range all {
 		if a.ID == ref {
 			return a, nil
 		}
-		again := slices.ContainsFunc(hits, func(b activity) bool { return b.ID == a.ID }) // a job and its remaining processes have one ID
-		if ref != "" && strings.HasPrefix(a.ID, ref) && !again {
-			hits = append(hits, a)
+		known := slices.ContainsFunc(matching, func(b activity) bool { return b.ID == a.ID }) // a job and its remaining processes have one ID
+		if ref != "" && strings.HasPrefix(a.ID, ref) && !known {
+			matching = append(matching, a)
 		}
 	}
-	switch len(hits) {
+	switch len(matching) {
 	case 0:
 		return activity{}, cli.Hint(fmt.Errorf("no such %s: %s", what, names.Quoted(ref)), "docker hostexec ps -a")
 	case 1:
-		return hits[0], nil
+		return matching[0], nil
 	}
-	return activity{}, fmt.Errorf("%s is the beginning of %d ids: give more of it", names.Quoted(ref), len(hits))
+	return activity{}, fmt.Errorf("%s is the beginning of %d ids: give more of it", names.Quoted(ref), len(matching))
 }
