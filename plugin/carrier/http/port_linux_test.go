@@ -17,7 +17,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// listening is an HTTP with a port of its own on the loopback device.
+// listening returns a Listener with a port on the loopback device.
 func listening(t *testing.T, serve func(*receivedCall)) (*Listener, string) {
 	t.Helper()
 	h := New(t.TempDir(), goodToken, func() string { return "/w" })
@@ -177,7 +177,7 @@ func TestHTTPPorts(t *testing.T) {
 	}
 }
 
-// TestHTTPOtherNetwork hears nobody but those on the same network: not this host itself.
+// TestHTTPOtherNetwork checks that only hosts of the same network can connect, not even this host.
 //
 // Attack 175.
 func TestHTTPOtherNetwork(t *testing.T) {
