@@ -28,7 +28,7 @@ func threeAsk() (group []control.Question) {
 	return group
 }
 
-// TestGroupIsShownWhole checks that each container and directory is shown, and what they have in common only once.
+// TestGroupIsShownWhole checks that each container and directory is shown, and common facts only once.
 func TestGroupIsShownWhole(t *testing.T) {
 	var out strings.Builder
 	showQuestion(&out, threeAsk(), 2)
@@ -62,7 +62,7 @@ func TestGroupRow(t *testing.T) {
 	}
 }
 
-// TestKeyIsForTheShown checks that a key answers nothing if the group has become smaller or larger than it is shown.
+// TestKeyIsForTheShown checks that a key answers nothing if the group has changed since it was shown.
 func TestKeyIsForTheShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := threeAsk()
