@@ -128,7 +128,7 @@ func TestDoctorConfiguration(t *testing.T) {
 	}
 }
 
-// TestDoctorFiles checks the disk tests in a directory that works, and in one that was removed.
+// TestDoctorFiles checks the disk tests in a usable directory and in a removed one.
 func TestDoctorFiles(t *testing.T) {
 	for _, tt := range []struct {
 		dir, status string
