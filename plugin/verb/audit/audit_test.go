@@ -16,7 +16,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
-// recordedLog is a log of one call that ran and one that was refused.
+// recordedLog is a log with one call that ran and one refused call.
 func recordedLog(t *testing.T) (path string, l *audit.Log) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "audit.log")
@@ -148,8 +148,8 @@ func TestAuditSince(t *testing.T) {
 	}
 }
 
-// What is no record is not passed over in silence. Half a line of a writer that found the disk full is
-// as it was written.
+// TestAuditInvalidLines checks that lines that are not records are reported. Half a line, left by a writer on a full
+// disk, is not an error.
 func TestAuditInvalidLines(t *testing.T) {
 	path, _ := recordedLog(t)
 	b, err := os.ReadFile(path)
@@ -191,7 +191,7 @@ func TestAuditVerify(t *testing.T) {
 	}
 }
 
-// Following shows what is added, from a log that is not there at first.
+// TestAuditFollows checks that --follow shows new lines, also of a log that does not exist at first.
 func TestAuditFollows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	r, w := io.Pipe()
