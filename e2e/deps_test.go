@@ -40,8 +40,8 @@ var allowedImports = map[string]string{
 	"exec":          "", // the map, it holds no code
 	"exec/approval": "exec/inputs exec/policy exec/names",
 	"exec/audit":    "exec/policy exec/names",
-	"exec/gitpush":  "exec/dir exec/executor exec/names exec/sandbox",
-	"exec/git":      "exec/dir exec/mount exec/names exec/osenv",
+	"exec/gitpush":  "exec/dir exec/executor exec/limit exec/names exec/sandbox",
+	"exec/git":      "exec/dir exec/limit exec/mount exec/names exec/osenv",
 	"exec/executor": "exec/proctree exec/dir exec/osenv exec/sandbox",
 	"exec/sandbox":  "",
 	"exec/job":      "exec/dir exec/executor exec/proctree exec/names",
