@@ -29,9 +29,9 @@ func Directory(dir string) (string, error) {
 		return "", err
 	}
 	real, err := filepath.EvalSymlinks(abs)
-	var lost *fs.PathError
-	if errors.As(err, &lost) { // the error names the missing part instead of the argument
-		err = fmt.Errorf("%s: %w", abs, lost.Err)
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) { // the error names the missing part instead of the argument
+		err = fmt.Errorf("%s: %w", abs, pathErr.Err)
 	}
 	if err != nil {
 		return "", err
