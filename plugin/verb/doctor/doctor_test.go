@@ -106,7 +106,7 @@ func TestDoctorCarrier(t *testing.T) {
 	}{
 		{"nothing known", isOK, state.Engine{}, e, []string{"not known yet", "doctor --image IMAGE"}},
 		{"socket", isOK, state.Engine{ID: "A", Carrier: "socket"}, e, []string{"socket: a connection"}},
-		{"relay", isOK, state.Engine{ID: "A", Carrier: "relay"}, e, []string{"relay: a socket of this host did not cross"}},
+		{"relay", isOK, state.Engine{ID: "A", Carrier: "relay"}, e, []string{"relay: a socket of this host does not work"}},
 		{"apart", isOK, state.Engine{ID: "A", Carrier: "relay", RemoteFiles: true}, e, []string{"relay: this engine does not see"}},
 		{"another engine", isWarn, state.Engine{ID: "B", Carrier: "socket"}, e, []string{"another engine at the same address", "doctor --image IMAGE"}},
 		{"silent", isWarn, state.Engine{ID: "A", Carrier: "socket"}, engineFacts{err: errSilent}, []string{"an earlier result"}},
@@ -200,7 +200,7 @@ fail  c                x
 	if out.String() != want {
 		t.Errorf("shown:\n%s\nwant:\n%s", out.String(), want)
 	}
-	if err := verdict(all); err == nil || err.Error() != "not in order: c" {
+	if err := verdict(all); err == nil || err.Error() != "failed probes: c" {
 		t.Errorf("verdict = %v", err)
 	}
 	if err := verdict(all[:2]); err != nil {
