@@ -65,7 +65,7 @@ func uninstall(dockerCLI command.Cli, m serviceManager) error {
 	if err != nil {
 		return err
 	}
-	there, err := m.written(file)
+	installed, err := m.written(file)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func uninstall(dockerCLI command.Cli, m serviceManager) error {
 			return fmt.Errorf("uninstall the service: %w", err)
 		}
 	}
-	if !there {
+	if !installed {
 		cli.Say(dockerCLI.Err(), "it is not installed: there is no %s", names.Escaped(file))
 		return nil
 	}
@@ -96,7 +96,7 @@ func (m serviceManager) written(file string) (bool, error) {
 	case err != nil:
 		return false, fmt.Errorf("look at the service: %w", err)
 	case !strings.Contains(string(b), m.mark):
-		return true, cli.Hint(fmt.Errorf("%s was not written by docker hostexec service install: it is left alone", file), "move it elsewhere")
+		return true, cli.Hint(fmt.Errorf("%s was not written by docker hostexec service install, so it is not changed", file), "move it elsewhere")
 	}
 	return true, nil
 }
