@@ -72,7 +72,7 @@ func TestDoctorUIDs(t *testing.T) {
 		{"one's own rootless", isOK, facts(1000, "name=rootless"), 1000, []string{"root in a container is you"}},
 		{"another's rootless", isWarn, facts(1001, "name=rootless"), 1000, []string{"uid 1001's", "a volume on the engine has the shims"}},
 		{"userns-remap", isOK, facts(0, "name=userns"), 1000, []string{"userns-remap", "an unknown uid here"}},
-		{"elsewhere", isOK, facts(-1), 1000, []string{"elsewhere"}},
+		{"elsewhere", isOK, facts(-1), 1000, []string{"another system"}},
 		{"silent", isWarn, engineFacts{err: errSilent}, 1000, []string{"does not answer"}},
 	} {
 		tt.e.uids(tt.uid).is(t, tt.name, tt.status, tt.words...)

@@ -60,6 +60,16 @@ func configured(problems []policy.Problem, files []string) finding {
 		return f
 	}
 	slices.SortStableFunc(problems, func(a, b policy.Problem) int { return rank(a) - rank(b) })
+	f.Found, f.Status, f.Fix = firstLines(problems), isWarn, "docker hostexec policy check"
+	f.Means = "it has an effect, but check these warnings"
+	if problems[0].Fatal {
+		f.Status, f.Means = isFail, "an invalid configuration denies every request"
+	}
+	return f
+}
+
+// firstLines returns the first problems, one in each line.
+func firstLines(problems []policy.Problem) string {
 	var lines []string
 	for _, p := range problems[:min(len(problems), shownProblems)] {
 		lines = append(lines, p.String())
@@ -67,12 +77,7 @@ func configured(problems []policy.Problem, files []string) finding {
 	if n := len(problems) - shownProblems; n > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", n))
 	}
-	f.Found, f.Status, f.Fix = strings.Join(lines, "\n"), isWarn, "docker hostexec policy check"
-	f.Means = "it has an effect, but check these warnings"
-	if problems[0].Fatal {
-		f.Status, f.Means = isFail, "an invalid configuration denies every request"
-	}
-	return f
+	return strings.Join(lines, "\n")
 }
 
 func rank(p policy.Problem) int {
