@@ -152,7 +152,7 @@ func run(docker context.Context, dockerCLI command.Cli, opts *options, args []st
 	server := &apiproxy.Server{Engine: dockerCLI.Client(), Sessions: launcher, Socket: sock.Path}
 	err = serveDuring(docker, server, sock, func() error {
 		if len(args) > 0 {
-			return become(docker, path, args, environ(sock.Host(), dockerCLI.DockerEndpoint().Host, cli.GlobalArgs(dockerCLI)))
+			return runCommand(docker, path, args, environ(sock.Host(), dockerCLI.DockerEndpoint().Host, cli.GlobalArgs(dockerCLI)))
 		}
 		announce(dockerCLI, opts, sock.Host())
 		if dockerCLI.Err().IsTerminal() {
