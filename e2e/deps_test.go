@@ -31,7 +31,7 @@ var allowedImports = map[string]string{
 	"exec/policy":      "exec/names",
 	"exec/recording":   "exec/names",
 	"plugin/state":     "exec/dir exec/names",
-	"plugin/notify":    "exec/osenv",
+	"plugin/notify":    "exec/osenv exec/proctree",
 	"plugin/volume":    "",
 	"plugin/entry":     "",
 	"plugin/keeper":    "exec/proctree",
