@@ -57,15 +57,7 @@ func NewStopCommand(dockerCLI command.Cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var errs []error
-			for _, ref := range args {
-				if err := stop(cmd.Context(), dockerCLI, store, ref, opts); err != nil {
-					errs = append(errs, err)
-					continue
-				}
-				fmt.Fprintln(dockerCLI.Out(), ref)
-			}
-			return errors.Join(errs...)
+			return forEach(dockerCLI.Out(), args, func(ref string) error { return stop(cmd.Context(), dockerCLI, store, ref, opts) })
 		}),
 	}
 	cmd.Flags().BoolVarP(&opts.container, "container", "c", false, "Stop the container too")
