@@ -70,7 +70,7 @@ var allowedImports = map[string]string{
 		"exec/audit exec/executor exec/limit exec/mount exec/names exec/osenv shim/wire",
 	"plugin/watch/process":   "plugin/watch exec/executor exec/mount",
 	"plugin/watch/directory": "plugin/watch plugin/state plugin/carrier plugin/carrier/files exec/dir exec/mount",
-	"plugin/agent":           "plugin/watch plugin/inject plugin/container plugin/config exec/osenv exec/names",
+	"plugin/agent":           "plugin/watch plugin/inject plugin/container plugin/config plugin/state exec/osenv exec/names",
 
 	"plugin/cli":                   "exec/names exec/osenv",
 	"plugin/cli/clitest":           "",
