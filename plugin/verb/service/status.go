@@ -46,11 +46,7 @@ func newServiceStatusCommand(dockerCLI command.Cli) *cobra.Command {
 }
 
 func showService(ctx context.Context, dockerCLI command.Cli, m serviceManager) error {
-	file, err := m.file()
-	if err != nil {
-		return err
-	}
-	installed, err := m.written(file)
+	file, installed, err := m.find()
 	if err != nil {
 		return err
 	}
