@@ -46,12 +46,12 @@ func TestSignalEndsRunBeforeItsContainer(t *testing.T) {
 
 func checkInterrupted(t *testing.T, ctx context.Context, code int) {
 	t.Helper()
-	var told *Interrupted
-	if !errors.As(context.Cause(ctx), &told) {
+	var interrupted *Interrupted
+	if !errors.As(context.Cause(ctx), &interrupted) {
 		t.Fatalf("cause = %v, want a signal", context.Cause(ctx))
 	}
 	var status dockercli.StatusError
-	if err := told.Status(); !errors.As(err, &status) || status.StatusCode != code || err.Error() != "" {
+	if err := interrupted.Status(); !errors.As(err, &status) || status.StatusCode != code || err.Error() != "" {
 		t.Errorf("status %+v, want the silent %d", err, code)
 	}
 }
@@ -117,9 +117,9 @@ func TestSignalCancels(t *testing.T) {
 		<-ctx.Done()
 		stop()
 		checkInterrupted(t, ctx, 128+int(sig))
-		var told *Interrupted
-		if errors.As(context.Cause(ctx), &told) && told.Caller() != why {
-			t.Errorf("the reason is %q, want %q", told.Caller(), why)
+		var interrupted *Interrupted
+		if errors.As(context.Cause(ctx), &interrupted) && interrupted.Caller() != why {
+			t.Errorf("the reason is %q, want %q", interrupted.Caller(), why)
 		}
 	}
 }
