@@ -164,26 +164,26 @@ func TestAuditInvalidLines(t *testing.T) {
 	if strings.Count(out, "\n") != 4 || !strings.Contains(errs, "the log is not as it was written: 2 lines") {
 		t.Errorf("shown is %q, %q", out, errs)
 	}
-	var told strings.Builder
-	err = verifyAudit(&told, path, nil)
-	if err == nil || !strings.Contains(err.Error(), "2 faults, the first in "+path+":1") || strings.Contains(told.String(), "\x1b") {
-		t.Errorf("verify says %v and %q", err, told.String())
+	var report strings.Builder
+	err = verifyAudit(&report, path, nil)
+	if err == nil || !strings.Contains(err.Error(), "2 faults, the first in "+path+":1") || strings.Contains(report.String(), "\x1b") {
+		t.Errorf("verify says %v and %q", err, report.String())
 	}
 }
 
 func TestAuditVerify(t *testing.T) {
 	path, _ := recordedLog(t)
 	for _, files := range [][]string{nil, {path}} {
-		var told strings.Builder
-		if err := verifyAudit(&told, path, files); err != nil || told.String() != "ok: 4 records in 1 chain\n" {
-			t.Errorf("verify says %v and %q", err, told.String())
+		var report strings.Builder
+		if err := verifyAudit(&report, path, files); err != nil || report.String() != "ok: 4 records in 1 chain\n" {
+			t.Errorf("verify says %v and %q", err, report.String())
 		}
 	}
-	var told strings.Builder
-	if err := verifyAudit(&told, path+".none", nil); err != nil || !strings.Contains(told.String(), "no audit log yet") {
-		t.Errorf("without a log verify says %v and %q", err, told.String())
+	var report strings.Builder
+	if err := verifyAudit(&report, path+".none", nil); err != nil || !strings.Contains(report.String(), "no audit log yet") {
+		t.Errorf("without a log verify says %v and %q", err, report.String())
 	}
-	if err := verifyAudit(&told, path, []string{path + ".none"}); err == nil {
+	if err := verifyAudit(&report, path, []string{path + ".none"}); err == nil {
 		t.Error("it verified a file that is not there")
 	}
 	if out, errs := show(t, path+".none", auditOptions{}); out+errs != "" {
