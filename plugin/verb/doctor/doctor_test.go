@@ -107,7 +107,7 @@ func TestDoctorCarrier(t *testing.T) {
 		{"nothing known", isOK, state.Engine{}, e, []string{"not known yet", "doctor --image IMAGE"}},
 		{"socket", isOK, state.Engine{ID: "A", Carrier: "socket"}, e, []string{"socket: a connection"}},
 		{"relay", isOK, state.Engine{ID: "A", Carrier: "relay"}, e, []string{"relay: a socket of this host does not work"}},
-		{"apart", isOK, state.Engine{ID: "A", Carrier: "relay", RemoteFiles: true}, e, []string{"relay: this engine does not see"}},
+		{"remote files", isOK, state.Engine{ID: "A", Carrier: "relay", RemoteFiles: true}, e, []string{"relay: this engine does not see"}},
 		{"another engine", isWarn, state.Engine{ID: "B", Carrier: "socket"}, e, []string{"another engine at the same address", "doctor --image IMAGE"}},
 		{"silent", isWarn, state.Engine{ID: "A", Carrier: "socket"}, engineFacts{err: errSilent}, []string{"an earlier result"}},
 	} {
