@@ -251,13 +251,13 @@ func TestRelayRefuses(t *testing.T) {
 		says []byte
 		want string
 	}{
-		{"nothing", nil, "hear of the relay"},
-		{"another program's output", []byte("Permission denied, and so on\n"), "hear of the relay"},
-		{"a chunk that is too long", long, "hear of the relay"},
+		{"nothing", nil, "read the first message"},
+		{"another program's output", []byte("Permission denied, and so on\n"), "read the first message"},
+		{"a chunk that is too long", long, "read the first message"},
 		{"an empty hello", chunk(0, ""), "malformed"},
 		{"a hello of some call", chunk(3, string(good[wire.ChunkLen:])), "malformed"},
 		{"another version", chunk(0, "\x09\x00\x00"), "version"},
-		{"another share", hello(wire.Hello{Nonce: "of another"}), "not the one"},
+		{"another share", hello(wire.Hello{Nonce: "of another"}), "another session"},
 		{"that it failed", hello(wire.Hello{Nonce: "the nonce", Failed: "no \x1b[31mplace"}), `no \x1b[31mplace`},
 		{"a chunk that is too long, later", append(bytes.Clone(good), long...), "too long"},
 		{"half a chunk", append(bytes.Clone(good), chunk(1, "half")[:10]...), "unexpected EOF"},
