@@ -132,7 +132,7 @@ func TestIntegrationAttachRefused(t *testing.T) {
 		name, says string
 		c          *Container
 	}{
-		{"read-only", "is read-only: nothing can be put into it\nhostexec: hint: create it with docker hostexec run", h.startUnknown(t, "--read-only")},
+		{"read-only", "is read-only: nothing can be copied into it\nhostexec: hint: create it with docker hostexec run", h.startUnknown(t, "--read-only")},
 		{"a tmpfs over /run", "has a mount over /run/hostexec: nothing can be copied there", h.startUnknown(t, "--tmpfs", "/run")},
 		{"stopped", "does not run: it is exited\nhostexec: hint: docker start ", stopped},
 		{"paused", " is paused\nhostexec: hint: docker unpause ", paused},

@@ -92,7 +92,7 @@ func TestIntegrationAttackAlias(t *testing.T) {
 	}
 	for _, dir := range []string{"state-alias/x", "part-alias/x", "home-alias/state"} {
 		r := h.runsProxy(t, "--dir", at(dir), "true")
-		if r.Code != 125 || !strings.Contains(r.Err, "would lie in each other") {
+		if r.Code != 125 || !strings.Contains(r.Err, "overlap") {
 			t.Errorf("requests in %s: %v", dir, r)
 		}
 	}

@@ -31,7 +31,7 @@ var allowedImports = map[string]string{
 	"exec/policy":      "exec/names",
 	"exec/recording":   "exec/names",
 	"plugin/state":     "exec/dir exec/names",
-	"plugin/notify":    "exec/osenv",
+	"plugin/notify":    "exec/osenv exec/proctree",
 	"plugin/volume":    "",
 	"plugin/entry":     "",
 	"plugin/keeper":    "exec/proctree",
@@ -40,8 +40,8 @@ var allowedImports = map[string]string{
 	"exec":          "", // the map, it holds no code
 	"exec/approval": "exec/inputs exec/policy exec/names",
 	"exec/audit":    "exec/policy exec/names",
-	"exec/gitpush":  "exec/dir exec/executor exec/names exec/sandbox",
-	"exec/git":      "exec/dir exec/mount exec/names exec/osenv",
+	"exec/gitpush":  "exec/dir exec/executor exec/limit exec/names exec/sandbox",
+	"exec/git":      "exec/dir exec/limit exec/mount exec/names exec/osenv",
 	"exec/executor": "exec/proctree exec/dir exec/osenv exec/sandbox",
 	"exec/sandbox":  "",
 	"exec/job":      "exec/dir exec/executor exec/proctree exec/names",
@@ -70,7 +70,7 @@ var allowedImports = map[string]string{
 		"exec/audit exec/executor exec/limit exec/mount exec/names exec/osenv shim/wire",
 	"plugin/watch/process":   "plugin/watch exec/executor exec/mount",
 	"plugin/watch/directory": "plugin/watch plugin/state plugin/carrier plugin/carrier/files exec/dir exec/mount",
-	"plugin/agent":           "plugin/watch plugin/inject plugin/container plugin/config exec/osenv exec/names",
+	"plugin/agent":           "plugin/watch plugin/inject plugin/container plugin/config plugin/state exec/osenv exec/names",
 
 	"plugin/cli":                   "exec/names exec/osenv",
 	"plugin/cli/clitest":           "",

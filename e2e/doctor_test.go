@@ -185,7 +185,7 @@ func TestIntegrationDoctorStale(t *testing.T) {
 	want(t, "status", d.Status, "warn")
 	for _, text := range []string{
 		"session " + lost.Session + " (" + lost.name(t) + ") is lost", "session " + gone.Session + " is of a container that was removed",
-		half + " is no session", bare + " is no session", "session " + stuck.Session + " (" + stuck.name(t) + "): the watcher (process " + strconv.Itoa(w.PID) + ") was suspended by a signal",
+		half + " is not a session", bare + " is not a session", "session " + stuck.Session + " (" + stuck.name(t) + "): the watcher (process " + strconv.Itoa(w.PID) + ") was suspended by a signal",
 	} {
 		if !strings.Contains(d.Found, text) {
 			t.Errorf("%q lacks %q", d.Found, text)
@@ -222,7 +222,7 @@ func TestIntegrationDoctorImage(t *testing.T) {
 	h := newHost(t, os.Getuid() == 0)
 	empty := image(t, "empty")
 	d := h.doctor(t, "--image", empty)["carrier"]
-	want(t, "carrier", d.Status+" "+d.Found, "ok socket: a call of a container of "+empty+" has arrived by it")
+	want(t, "carrier", d.Status+" "+d.Found, "ok socket: a call of a container of "+empty+" has arrived")
 	d = h.doctor(t, "--image", "hostexec-e2e/none")["carrier"]
 	want(t, "without the image", d.Status, "fail")
 	want(t, "it says why", strings.Contains(d.Found, "No such image"), true)

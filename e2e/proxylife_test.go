@@ -250,7 +250,7 @@ func TestIntegrationProxyBadInput(t *testing.T) {
 		{"the root", "--dir / make", "hostexec: --dir /: not a directory for requests", 125},
 		{"a link", "--dir link make", "a symbolic link is on the way", 125},
 		{"two directories", "--dir x --global make", "--dir and --global exclude each other", 125},
-		{"the state", "--dir " + h.State + "/x make", "would lie in each other", 125},
+		{"the state", "--dir " + h.State + "/x make", "overlap", 125},
 		{"a program within", "--dir . tool=" + h.Work + "/tool", "could change " + h.Work + "/tool, which tool runs", 125},
 		{"a variable with a value", "--pass-env A=b make", "give the name only", 125},
 	} {

@@ -78,7 +78,7 @@ func TestIntegrationService(t *testing.T) {
 	h.Write(t, filepath.Dir(unit), "docker-hostexec.service", "[Service]\nExecStart=/bin/true\n", 0o644)
 	r := h.Docker(t, "hostexec", "service", "install")
 	want(t, "over somebody's own", r.Code, 1)
-	want(t, "over somebody's own", strings.Contains(r.Err, "was not written by docker hostexec service install: it is left alone"), true)
+	want(t, "over somebody's own", strings.Contains(r.Err, "was not written by docker hostexec service install, so it is not changed"), true)
 }
 
 // unit is what a test reads in the file of a systemd service.

@@ -22,20 +22,20 @@ func fixed(values ...string) cobra.CompletionFunc {
 	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 }
 
-// directories has the shell offer those.
+// directories completes directories.
 func directories(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// yamlFiles has the shell offer those.
+// yamlFiles completes YAML files.
 func yamlFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// ownFlags are those of run that docker run has not and that take a value.
+// ownFlags are the flags of run with a value that docker run does not have.
 var ownFlags = []string{"proxy", "proxy-shell", "pass-env", "workspace", "workdir-host", "carrier", "http"}
 
-// completions are those of flags, by their names.
+// completions returns the completions of flags, by flag name.
 func completions(dockerCLI command.Cli) map[string]cobra.CompletionFunc {
 	times := fixed("5m", "15m", "1h", "8h", "24h")
 	short := fixed("500ms", "10s", "1m", "5m")
@@ -52,7 +52,7 @@ func completions(dockerCLI command.Cli) map[string]cobra.CompletionFunc {
 }
 
 // completeFlags adds completions to the flags of cmd and its verbs that take a value and have none. The
-// completion depends on the flag's name, which has one meaning in all verbs. Flags such as a reason or a number
+// completion depends on the flag's name, which means the same in all verbs. Flags such as a reason or a number
 // have no completion.
 func completeFlags(cmd *cobra.Command, byName map[string]cobra.CompletionFunc) {
 	ofDocker := func(flag string) bool { return cmd.Name() == "run" && !slices.Contains(ownFlags, flag) } // docker has completed them
@@ -64,7 +64,7 @@ func completeFlags(cmd *cobra.Command, byName map[string]cobra.CompletionFunc) {
 		if complete == nil {
 			complete = cobra.NoFileCompletions
 		}
-		_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // it is there, and has none
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // it exists, and has no completion
 	})
 	for _, sub := range cmd.Commands() {
 		completeFlags(sub, byName)

@@ -33,7 +33,7 @@ func Main() int {
 		return answerLost(os.Args[1], os.Args[2])
 	}
 	os.Args = cli.Standalone(os.Args, plugin.RunningStandalone())
-	// Without this, every command would write telemetry's complaints to stderr.
+	// Otherwise, every command would write errors of telemetry to stderr.
 	otel.SetErrorHandler(debug.OTELErrorHandler)
 	if err := cli.LeaveProxy(); err != nil {
 		return cli.Report(os.Stderr, &cli.Failure{Code: cli.CodeVerb, Err: err})
@@ -48,13 +48,13 @@ func Main() int {
 	return cli.Report(os.Stderr, plugin.RunPlugin(dockerCLI, newRootCommand(dockerCLI), about))
 }
 
-// answerLost answers the callers of the session in directory, whose watcher ended with that exit status, which it
-// returns.
-func answerLost(folder, status string) int {
+// answerLost answers the callers of the session in dir, whose watcher ended with this exit status. It returns the
+// status.
+func answerLost(dir, status string) int {
 	// The process that ends the commands of such a watcher holds the session's lock for a moment.
 	ctx, cancel := context.WithTimeout(context.Background(), sessions.LockTimeout)
 	defer cancel()
-	watch.AnswerLost(ctx, folder)
+	watch.AnswerLost(ctx, dir)
 	code, err := strconv.Atoi(status)
 	if err != nil {
 		return cli.CodeRun

@@ -108,7 +108,7 @@ func writeOptions(w io.Writer, cmd *cobra.Command) {
 	})
 }
 
-// zeroValues are defaults that say nothing.
+// zeroValues are the defaults that are not shown.
 var zeroValues = []string{"", "0", "0s", "false", "[]", "map[]", "<nil>"}
 
 // writeText writes paragraphs. Indented lines stay as they are; man(1) fills all others.
@@ -131,10 +131,10 @@ func writeText(w io.Writer, text string) {
 	}
 }
 
-// roffNames are those of characters for which man(1) shows typographic ones, which a shell does not understand.
+// roffNames replace characters that man(1) would show as typographic ones, which a shell does not understand.
 var roffNames = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, `"`, `\(dq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`)
 
-// roff returns line as text of man(7), which takes a line with a dot in front for a request.
+// roff returns line as text of man(7). A line that begins with a dot would be a request.
 func roff(line string) string {
 	line = roffNames.Replace(line)
 	if strings.HasPrefix(line, ".") {

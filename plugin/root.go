@@ -63,7 +63,7 @@ func newRootCommand(dockerCLI command.Cli) *cobra.Command {
 func verbs(dockerCLI command.Cli) []*cobra.Command {
 	return []*cobra.Command{
 		cli.FlagsAsRun(run.NewRunCommand(dockerCLI)),
-		agent.NewCommand(dockerCLI), // which reports errors as JSON, too
+		agent.NewCommand(dockerCLI), // also reports errors as JSON
 		agent.NewRulesCommand(dockerCLI),
 		cli.FlagsAsRun(with.NewCommand(dockerCLI)),
 		cli.ArgsAsRun(proxy.NewCommand(dockerCLI)),

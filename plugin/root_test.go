@@ -139,7 +139,8 @@ func TestUnknownFlag(t *testing.T) {
 	}
 }
 
-// A wrong command line of a verb that exits with another program's code is told apart from that.
+// TestWrongCommandLine checks the exit codes for wrong command lines. Verbs that exit with the code of another program
+// use 125.
 func TestWrongCommandLine(t *testing.T) {
 	for args, want := range map[string]int{
 		"attach": 125, "attach a b": 125, "proxy": 125, "proxy --dir": 125, "proxy --shutdown-grace x make": 125, "proxy --dir a --global make": 125, "devcontainer x": 125, "shell exec": 125, "shell exec a b": 125, "shell exec --bogus a b -- c": 125,

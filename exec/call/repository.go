@@ -17,6 +17,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/git"
+	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
@@ -144,9 +145,9 @@ const maxGitStderr = 200
 
 // quiet runs a command for hostexec itself, with /dev/null as stdin.
 func (w *authorizedCall) quiet(ctx context.Context, c executor.Command, out io.Writer) error {
-	var stderr firstBytes
+	stderr := limit.Prefix{Max: maxGitStderr}
 	st, err := w.server.Runner.Run(ctx, c, executor.Streams{FD: [3]int{-1, -1, -1}, Out: out, Err: &stderr})
-	switch text, _, _ := strings.Cut(string(stderr), "\n"); {
+	switch text, _, _ := strings.Cut(string(stderr.Text), "\n"); {
 	case err != nil:
 		return err
 	case st.Code != 0 && text != "":
@@ -155,12 +156,4 @@ func (w *authorizedCall) quiet(ctx context.Context, c executor.Command, out io.W
 		return fmt.Errorf("exit status %d", st.Code)
 	}
 	return nil
-}
-
-// firstBytes keeps the first bytes that are written to it.
-type firstBytes []byte
-
-func (f *firstBytes) Write(p []byte) (int, error) {
-	*f = append(*f, p[:min(len(p), maxGitStderr-len(*f))]...)
-	return len(p), nil
 }

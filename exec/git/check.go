@@ -12,7 +12,6 @@
 package git
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -23,6 +22,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
+	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/mount"
 )
 
@@ -162,25 +162,10 @@ func (at repository) checkNoLinks() error {
 // ask runs git in d with the options before line's verb. It returns at most max bytes of git's
 // stdout.
 func (c *Check) ask(ctx context.Context, line commandLine, d *dir.Dir, max int, args ...string) ([]byte, error) {
-	out := &capped{max: max}
+	out := &limit.Buffer{Max: max}
 	err := c.Run(ctx, d, line.with(args...), out)
-	if out.over {
+	if out.Exceeded {
 		err = fmt.Errorf("it prints more than %d bytes", max)
 	}
-	return out.b.Bytes(), err
-}
-
-// capped stores at most max bytes of what is written to it.
-type capped struct {
-	b    bytes.Buffer
-	max  int
-	over bool
-}
-
-func (w *capped) Write(p []byte) (int, error) {
-	if w.b.Len()+len(p) > w.max {
-		w.over = true
-		return 0, io.ErrShortWrite
-	}
-	return w.b.Write(p)
+	return out.Bytes(), err
 }

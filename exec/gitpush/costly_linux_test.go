@@ -107,7 +107,7 @@ func TestLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := limit(cmd.Process.Pid, time.Minute); err != nil {
+	if err := setLimits(cmd.Process.Pid, time.Minute); err != nil {
 		t.Error(err)
 	}
 	limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", cmd.Process.Pid))

@@ -19,6 +19,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/sandbox"
 )
@@ -103,7 +104,7 @@ func (s *service) confined(ctx context.Context, quarantine string, streams execu
 		within, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		ctx, streams.Started = within, func(pid int) { // before git reads its input
-			if err := limit(pid, cmp.Or(s.maxCPU, defaultMaxCPU)); err != nil {
+			if err := setLimits(pid, cmp.Or(s.maxCPU, defaultMaxCPU)); err != nil {
 				cancel(fmt.Errorf("limit git: %w", err))
 			}
 		}
@@ -145,29 +146,13 @@ func (c *Call) git(ctx context.Context, cmd executor.Command, at string, s execu
 	return c.Run(ctx, cmd, s)
 }
 
-// errTooMuch means that git printed more than maxOutput.
-var errTooMuch = errors.New("git prints too much")
-
 // maxOutput is the maximum output of git, in bytes.
 const maxOutput = 32 << 20
 
-// limitedBuffer is a buffer whose writes fail beyond a limit.
-type limitedBuffer struct {
-	bytes.Buffer
-	max int
-}
-
-func (t *limitedBuffer) Write(b []byte) (int, error) {
-	if t.Len()+len(b) > t.max {
-		return 0, errTooMuch
-	}
-	return t.Buffer.Write(b)
-}
-
 // read returns the output of a confined git. Its error has git's stderr.
 func (s *service) read(ctx context.Context, quarantine string, in string, args ...string) (string, error) {
-	out, stderr := limitedBuffer{max: maxOutput}, firstBytes{}
-	streams := executor.Streams{FD: noFiles, Out: &out, Err: &stderr}
+	out, stderr := limit.Buffer{Max: maxOutput}, newGitStderr()
+	streams := executor.Streams{FD: noFiles, Out: &out, Err: stderr}
 	if in != "" {
 		streams.In = io.NopCloser(strings.NewReader(in))
 	}
@@ -178,30 +163,27 @@ func (s *service) read(ctx context.Context, quarantine string, in string, args .
 // maxStderr is the number of bytes of git's stderr that are kept.
 const maxStderr = 2 << 10
 
-// firstBytes keeps the first bytes that are written to it.
-type firstBytes []byte
+// gitStderr keeps the beginning of git's stderr.
+type gitStderr struct{ limit.Prefix }
 
-func (b *firstBytes) Write(p []byte) (int, error) {
-	*b = append(*b, p[:min(len(p), maxStderr-len(*b))]...)
-	return len(p), nil
-}
+func newGitStderr() *gitStderr { return &gitStderr{limit.Prefix{Max: maxStderr}} }
 
 // failure returns why git failed, or nil.
-func (b firstBytes) failure(st executor.Status, err error) error {
+func (b *gitStderr) failure(st executor.Status, err error) error {
 	switch {
 	case err != nil || st.Code == 0:
 		return err
-	case st.Signal == "XCPU" || st.Signal == "KILL" || bytes.Contains(b, []byte("ut of memory")) || bytes.Contains(b, []byte("attempting to allocate")):
+	case st.Signal == "XCPU" || st.Signal == "KILL" || bytes.Contains(b.Text, []byte("ut of memory")) || bytes.Contains(b.Text, []byte("attempting to allocate")):
 		return errCostly
 	}
-	for line := range strings.Lines(string(b)) {
+	for line := range strings.Lines(string(b.Text)) {
 		for _, kind := range []string{"fatal: ", "error: "} {
 			if reason, ok := strings.CutPrefix(strings.TrimSpace(line), kind); ok {
 				return errors.New(reason)
 			}
 		}
 	}
-	if first, _, _ := strings.Cut(strings.TrimSpace(string(b)), "\n"); first != "" {
+	if first, _, _ := strings.Cut(strings.TrimSpace(string(b.Text)), "\n"); first != "" {
 		return errors.New(first)
 	}
 	return fmt.Errorf("git exits with %d", st.Code)

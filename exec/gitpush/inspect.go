@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
@@ -52,7 +53,7 @@ func (s *service) inspect(ctx context.Context, u *Update, quarantine string) err
 func (s *service) complete(ctx context.Context, u *Update, quarantine string) error {
 	list, err := s.read(ctx, quarantine, "", "rev-list", "--objects", "--no-object-names", u.New, "--not", "--all")
 	switch {
-	case errors.Is(err, errTooMuch), strings.Count(list, "\n") > maxNewList:
+	case errors.Is(err, limit.ErrTooMuch), strings.Count(list, "\n") > maxNewList:
 		return errTooMany
 	case errors.Is(err, errCostly):
 		return err
@@ -90,7 +91,7 @@ func (s *service) refuseLFS(ctx context.Context, list, quarantine string) error 
 		return nil
 	}
 	contents, err := s.read(ctx, quarantine, small.String(), "cat-file", "--buffer", "--batch=pointer")
-	if errors.Is(err, errTooMuch) {
+	if errors.Is(err, limit.ErrTooMuch) {
 		return errors.New("hostexec: too many small files in one push: push them in parts")
 	}
 	if err != nil {

@@ -6,4 +6,4 @@ package gitpush
 
 import "time"
 
-func limit(int, time.Duration) error { return nil }
+func setLimits(int, time.Duration) error { return nil }

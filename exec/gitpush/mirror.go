@@ -18,6 +18,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/limit"
 )
 
 // mirror is a bare repository of the host with the branches and tags of one remote. Its objects are only
@@ -67,8 +68,8 @@ func (s *service) initMirror(ctx context.Context, m *mirror) error {
 	if err := s.readRefs(ctx, m); err == nil && len(m.refs) > 0 && m.knowsHead() {
 		return nil
 	}
-	out, stderr := limitedBuffer{max: maxOutput}, firstBytes{}
-	st, err := s.network(ctx, s.Dir, "", &out, &stderr, "ls-remote", "--symref", "--", s.Remote.URL, "HEAD", "refs/heads/*")
+	out, stderr := limit.Buffer{Max: maxOutput}, newGitStderr()
+	st, err := s.network(ctx, s.Dir, "", &out, stderr, "ls-remote", "--symref", "--", s.Remote.URL, "HEAD", "refs/heads/*")
 	if err := stderr.failure(st, err); err != nil {
 		return err
 	}
@@ -88,9 +89,9 @@ func (s *service) initMirror(ctx context.Context, m *mirror) error {
 
 // run runs git on m, in the directory at, without the user's configuration.
 func (s *service) run(ctx context.Context, m *mirror, at string, args ...string) error {
-	var stderr firstBytes
+	stderr := newGitStderr()
 	c := executor.Command{Env: s.confinedEnv(m.dir, ""), Args: slices.Concat(safeSettings, args)}
-	st, err := s.git(ctx, c, at, executor.Streams{FD: noFiles, Err: &stderr})
+	st, err := s.git(ctx, c, at, executor.Streams{FD: noFiles, Err: stderr})
 	return stderr.failure(st, err)
 }
 
@@ -110,8 +111,8 @@ func parseRemote(list []byte) (head, hash string) {
 
 // fetch makes the refs of m those of the remote.
 func (s *service) fetch(ctx context.Context, m *mirror) error {
-	var stderr firstBytes
-	st, err := s.network(ctx, m.dir, "", nil, &stderr, "fetch", "--quiet", "--prune", "--no-tags", "--force", "--no-write-fetch-head", "--no-auto-maintenance",
+	stderr := newGitStderr()
+	st, err := s.network(ctx, m.dir, "", nil, stderr, "fetch", "--quiet", "--prune", "--no-tags", "--force", "--no-write-fetch-head", "--no-auto-maintenance",
 		"--no-recurse-submodules", "--", s.Remote.URL, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 	if err := stderr.failure(st, err); err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
@@ -175,8 +176,8 @@ func (s *service) unpack(ctx context.Context, quarantine string) error {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(head), s.in), s.in}
-	var stderr firstBytes
-	st, err := s.confined(ctx, quarantine, executor.Streams{FD: noFiles, In: in, Err: &stderr},
+	stderr := newGitStderr()
+	st, err := s.confined(ctx, quarantine, executor.Streams{FD: noFiles, In: in, Err: stderr},
 		"index-pack", "--stdin", "--strict", "--fix-thin", "--max-input-size="+strconv.FormatInt(limit, 10))
 	return stderr.failure(st, err)
 }
@@ -207,13 +208,13 @@ func (s *service) apply(ctx context.Context, c command, quarantine string, progr
 	if err != nil {
 		return fmt.Errorf("hostexec: %w", err)
 	}
-	out, stderr := limitedBuffer{max: maxOutput}, firstBytes{}
-	st, err := s.network(ctx, s.mirror.dir, quarantine, &out, io.MultiWriter(remoteLines{progress}, &stderr), u.Args[1:]...)
+	out, stderr := limit.Buffer{Max: maxOutput}, newGitStderr()
+	st, err := s.network(ctx, s.mirror.dir, quarantine, &out, io.MultiWriter(remoteLines{progress}, stderr), u.Args[1:]...)
 	ended(st.Code)
 	if err != nil {
 		return err
 	}
-	if out.Len() == 0 && st.Code != 0 {
+	if len(out.Bytes()) == 0 && st.Code != 0 {
 		return fmt.Errorf("%s: %w", s.Remote.Name, stderr.failure(st, nil))
 	}
 	return u.result(out.String())

@@ -5,6 +5,7 @@
 //	Session.Take(Calls, 1) ... Give(Calls, 1)     amounts in use for a while
 //	Reservation.Set(n) ... Set(m) ... Set(0)      the amount of one file that grows and shrinks
 //	TokenBucket.Take()                            events, at a rate
+//	Buffer, Prefix                                memory for a command's output
 //
 // A limit that is not configured has a default, never infinity. A refusal is an *Error, which names
 // the limit and the key of config.yaml that changes it. The package only counts; the caller handles

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package osenv reads and edits environments, which are lists of NAME=value as in [os.Environ], and
-// searches programs in a PATH. It does not read the environment of this process.
+// searches programs in a PATH. Only ExpandHome reads the environment of this process.
 package osenv
 
 import (
 	"iter"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -41,6 +42,16 @@ func Without(env []string, prefixes ...string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(kv, p) })
 	})
+}
+
+// ExpandHome returns path with the user's home directory in place of a leading ~.
+func ExpandHome(path string) (string, error) {
+	rest, ok := strings.CutPrefix(path, "~")
+	if !ok || rest != "" && rest[0] != '/' {
+		return path, nil
+	}
+	home, err := os.UserHomeDir()
+	return home + rest, err
 }
 
 // Dirs returns the absolute directories of path, a PATH. It skips relative ones, because a container

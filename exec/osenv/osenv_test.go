@@ -70,3 +70,13 @@ func TestLookPath(t *testing.T) {
 		}
 	}
 }
+
+// TestExpandHome checks that only ~ and ~/ stand for the home directory.
+func TestExpandHome(t *testing.T) {
+	t.Setenv("HOME", "/home/you")
+	for path, want := range map[string]string{"~": "/home/you", "~/a": "/home/you/a", "~other/a": "~other/a", "/~/a": "/~/a", "a": "a", "": ""} {
+		if got, err := ExpandHome(path); got != want || err != nil {
+			t.Errorf("ExpandHome(%q) = %q, %v, want %q", path, got, err, want)
+		}
+	}
+}

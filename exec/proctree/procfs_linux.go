@@ -51,6 +51,12 @@ func readStat(pid int) (s stat, ok bool) {
 	return s, true
 }
 
+// Stat returns the state, the parent and the start time of a process: fields 3, 4 and 22 of proc_pid_stat(5).
+func Stat(pid int) (state byte, parent int, start uint64, ok bool) {
+	s, ok := readStat(pid)
+	return s.state, s.ppid, s.start, ok
+}
+
 // readProcFile returns the content of a file of /proc, or nothing if the file is gone. os.ReadFile would first
 // register the file with the poller.
 func readProcFile(name string) []byte {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 func env(vars map[string]string) func(string) (string, bool) {
@@ -161,7 +162,7 @@ func TestEnviron(t *testing.T) {
 	if want := []string{"A=2", "PATH=/s/bin:/bin", "HOSTEXEC_DIR=/s"}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("Environ = %q, %v, want %q", got, err, want)
 	}
-	for _, share := range []string{"/" + strings.Repeat("x", maxSocket-7), "/a:b"} {
+	for _, share := range []string{"/" + strings.Repeat("x", state.MaxSocketPath-7), "/a:b"} {
 		if _, err := Environ(nil, nil, share); err == nil {
 			t.Errorf("Environ takes %s", share)
 		}

@@ -11,16 +11,14 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
+	"github.com/docker-hostexec/hostexec/plugin/state"
 )
-
-// maxSocket is the maximum length of a unix socket's path; sun_path holds one byte more (unix(7)).
-const maxSocket = 107
 
 // Environ returns the environment of an agent on this host. It consists of base and add, with the shims'
 // directory first in PATH, and HOSTEXEC_DIR, where the shims find the host. It returns an error if
 // share cannot hold a socket, or cannot be in PATH.
 func Environ(base, add []string, share string) ([]string, error) {
-	if sock := filepath.Join(share, "socket"); len(sock) > maxSocket || strings.Contains(share, ":") {
+	if sock := filepath.Join(share, "socket"); len(sock) > state.MaxSocketPath || strings.Contains(share, ":") {
 		return nil, &Error{Type: Failed, Message: fmt.Sprintf("%s is too long for a socket, or has a colon: an agent could not call commands", sock), Hint: "set HOSTEXEC_HOME to a shorter path"}
 	}
 	env := Set(base, add)

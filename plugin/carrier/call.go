@@ -46,7 +46,7 @@ func (c *Call) Close() error { return c.conn.Close() }
 type Receiver interface {
 	// Output receives a part of the command's output to one stream, KindStdout or KindStderr.
 	Output(stream wire.Kind, b []byte) error
-	// Event takes any other frame but the last one, Exit.
+	// Event receives all other frames except Exit.
 	Event(kind wire.Kind, payload []byte) error
 }
 

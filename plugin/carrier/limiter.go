@@ -16,7 +16,7 @@ const MaxUnknown = 128
 // one from the address with the most. So a client with ten thousand connections displaces only its own.
 type ConnLimiter struct {
 	net.Listener
-	Network netip.Prefix   // from which connections are accepted, except from its own address; the zero value is every network
+	Network netip.Prefix   // connections are accepted from it, except from its own address; the zero value means every network
 	mu      sync.Mutex     // guards the field below
 	unknown []*LimitedConn // oldest first
 }
@@ -39,8 +39,8 @@ func (c *ConnLimiter) Accept() (net.Conn, error) {
 			conn.Close()
 			continue
 		}
-		if out := c.add(g); out != nil {
-			out.Conn.Close() // its own goroutine sees that and calls Close
+		if displaced := c.add(g); displaced != nil {
+			displaced.Conn.Close() // its own goroutine sees that and calls Close
 		}
 		return g, nil
 	}
@@ -49,8 +49,8 @@ func (c *ConnLimiter) Accept() (net.Conn, error) {
 // comesFrom stores the address of g, and reports whether it is accepted.
 func (g *LimitedConn) comesFrom(addr netip.Addr) bool {
 	g.from = addr.String()
-	near := g.limiter.Network
-	return !near.IsValid() || near.Contains(addr) && addr != near.Addr()
+	network := g.limiter.Network
+	return !network.IsValid() || network.Contains(addr) && addr != network.Addr()
 }
 
 // add adds g, and returns the connection that must be closed for it, or nil.

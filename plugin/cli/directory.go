@@ -8,30 +8,28 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 )
 
 // Directory returns the absolute path of an existing directory without symbolic links. The engine mounts the
 // link's target, and a path that is equal on both sides must lead to the same place. It expands a leading ~,
 // because no shell does in --workspace=~/app.
 func Directory(dir string) (string, error) {
-	if rest, ok := strings.CutPrefix(dir, "~"); ok && (rest == "" || rest[0] == '/') {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", err
-		}
-		dir = home + rest
+	dir, err := osenv.ExpandHome(dir)
+	if err != nil {
+		return "", err
 	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
 	}
 	real, err := filepath.EvalSymlinks(abs)
-	var lost *fs.PathError
-	if errors.As(err, &lost) { // the error names the missing part instead of the argument
-		err = fmt.Errorf("%s: %w", abs, lost.Err)
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) { // the error names the missing part instead of the argument
+		err = fmt.Errorf("%s: %w", abs, pathErr.Err)
 	}
 	if err != nil {
 		return "", err

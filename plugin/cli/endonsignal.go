@@ -51,21 +51,21 @@ var endSignals = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, sy
 // OnSignals calls act with each of the given signals to this process until act returns false or stop is called.
 func OnSignals(docker context.Context, which []os.Signal, act func(syscall.Signal) bool) (stop func()) {
 	signals := make(chan os.Signal, 1)
-	if which = notIgnored(which...); len(which) > 0 { // none would be all
+	if which = notIgnored(which...); len(which) > 0 { // Notify without signals would mean all signals
 		signal.Notify(signals, which...)
 	}
 	ended := make(chan struct{})
 	done := make(chan struct{})
-	word := docker.Done()
+	reports := docker.Done()
 	// ends when stop closes done, or with the process; stop waits for it
 	go func() {
 		defer close(ended)
 		for {
-			sig, reported := firstSignal(signals, word, done)
+			sig, reported := firstSignal(signals, reports, done)
 			if sig == 0 || !act(sig) {
 				return
 			}
-			word = nil // docker reports only one signal
+			reports = nil // docker reports only one signal
 			if reported {
 				_, _ = firstSignal(signals, nil, done) // the same signal, which comes late
 			}

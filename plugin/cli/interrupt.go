@@ -62,17 +62,17 @@ func Interruptible(parent context.Context, dockerCLI command.Cli, also ...os.Sig
 
 // handleSignals handles signals and docker's report until done is closed.
 func handleSignals(signals <-chan os.Signal, docker, done <-chan struct{}, cancel context.CancelCauseFunc, dockerCLI command.Cli) {
-	heard, ends := 0, 0
+	received, ends := 0, 0
 	parent := os.Getppid()
-	var settle <-chan time.Time
+	var delay <-chan time.Time
 	for {
 		select {
 		case <-done:
 			return
 		case s := <-signals:
-			heard++
+			received++
 			cancel(&Interrupted{s.(syscall.Signal)}) // every signal here is a syscall.Signal
-			if s == syscall.SIGQUIT {                // docker run passes on as many as come
+			if s == syscall.SIGQUIT {                // docker run passes on any number of these
 				continue
 			}
 			if ends++; ends == maxSignals {
@@ -80,10 +80,10 @@ func handleSignals(signals <-chan os.Signal, docker, done <-chan struct{}, cance
 			}
 		case <-docker:
 			docker = nil
-			settle = time.After(signalDelay)
-		case <-settle:
+			delay = time.After(signalDelay)
+		case <-delay:
 			// A key press signals docker and this process; kill(1) signals only docker.
-			if heard > 0 {
+			if received > 0 {
 				continue
 			}
 			if os.Getppid() != parent {

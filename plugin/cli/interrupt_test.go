@@ -46,12 +46,12 @@ func TestSignalEndsRunBeforeItsContainer(t *testing.T) {
 
 func checkInterrupted(t *testing.T, ctx context.Context, code int) {
 	t.Helper()
-	var told *Interrupted
-	if !errors.As(context.Cause(ctx), &told) {
+	var interrupted *Interrupted
+	if !errors.As(context.Cause(ctx), &interrupted) {
 		t.Fatalf("cause = %v, want a signal", context.Cause(ctx))
 	}
 	var status dockercli.StatusError
-	if err := told.Status(); !errors.As(err, &status) || status.StatusCode != code || err.Error() != "" {
+	if err := interrupted.Status(); !errors.As(err, &status) || status.StatusCode != code || err.Error() != "" {
 		t.Errorf("status %+v, want the silent %d", err, code)
 	}
 }
@@ -68,7 +68,8 @@ func TestDockersWordBecomesASignal(t *testing.T) {
 	checkInterrupted(t, ctx, 143)
 }
 
-// ^C reaches docker and us; docker then speaks too, and may be the first to.
+// TestKeyPressCountsOnce checks that ^C counts once. It reaches docker and this process, and docker may report it
+// first.
 func TestKeyPressCountsOnce(t *testing.T) {
 	signals, docker, ctx := handleSignalsUntilEnd(t)
 	close(docker)
@@ -77,7 +78,7 @@ func TestKeyPressCountsOnce(t *testing.T) {
 	checkInterrupted(t, ctx, 130)
 }
 
-// A signal to a verb comes here itself, or docker tells that it got one, or both.
+// TestFirstSignal covers signals to this process, signals that docker reports, and both.
 func TestFirstSignal(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -108,7 +109,7 @@ func TestFirstSignal(t *testing.T) {
 	}
 }
 
-// The first signal ends the context of a verb that reports what it has until then.
+// TestSignalCancels checks that the first signal ends the context of a verb, which then reports its results.
 func TestSignalCancels(t *testing.T) {
 	for sig, why := range map[syscall.Signal]string{syscall.SIGHUP: "its caller got SIGHUP", syscall.SIGINT: "its caller got SIGINT"} {
 		ctx, stop := CancelOnSignal(context.Background())
@@ -116,14 +117,14 @@ func TestSignalCancels(t *testing.T) {
 		<-ctx.Done()
 		stop()
 		checkInterrupted(t, ctx, 128+int(sig))
-		var told *Interrupted
-		if errors.As(context.Cause(ctx), &told) && told.Caller() != why {
-			t.Errorf("the reason is %q, want %q", told.Caller(), why)
+		var interrupted *Interrupted
+		if errors.As(context.Cause(ctx), &interrupted) && interrupted.Caller() != why {
+			t.Errorf("the reason is %q, want %q", interrupted.Caller(), why)
 		}
 	}
 }
 
-// A terminal that is closed ends attach and agents, which end what they have begun.
+// TestHangUpInterrupts checks that HUP, when the terminal is closed, interrupts attach and agents.
 func TestHangUpInterrupts(t *testing.T) {
 	ctx, stop := Interruptible(context.Background(), clitest.New(t, io.Discard), syscall.SIGHUP)
 	defer stop()
@@ -132,7 +133,7 @@ func TestHangUpInterrupts(t *testing.T) {
 	checkInterrupted(t, ctx, 129)
 }
 
-// signal.Notify for HUP would undo nohup(1).
+// TestIgnoredSignalsStayIgnored checks that HUP stays ignored under nohup(1): signal.Notify would undo that.
 func TestIgnoredSignalsStayIgnored(t *testing.T) {
 	signal.Ignore(syscall.SIGHUP)
 	defer signal.Reset(syscall.SIGHUP)

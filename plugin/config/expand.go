@@ -4,13 +4,12 @@ package config
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"sync"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 )
 
 var reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`) })
@@ -43,12 +42,9 @@ var leadingVariable = sync.OnceValue(func() *regexp.Regexp {
 // ExpandDir returns the absolute path of the directory text. A leading ~, $HOME or $XDG_... is replaced by
 // its value on the host.
 func ExpandDir(text string, lookup func(string) (string, bool)) (string, error) {
-	if rest, ok := strings.CutPrefix(text, "~"); ok && (rest == "" || rest[0] == '/') {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", err
-		}
-		return filepath.Join(home, rest), nil
+	text, err := osenv.ExpandHome(text)
+	if err != nil {
+		return "", err
 	}
 	if m := leadingVariable().FindStringSubmatch(text); m != nil {
 		name := m[1] + m[2]

@@ -123,8 +123,8 @@ var hostile = []string{
 	"1", "0x10", "---", "...", "? x", "<<", ",", "\\\"", "${HOME}", "$$", "yes", `" # do: allow`, `", do: allow, argv: ["`, "a  b", strings.Repeat("long words ", 40),
 }
 
-// TestLearnedRoundTrip checks that what is written parses to exactly the rules that were learned, whatever the text of
-// approved calls, and that it allows no call that one of its arguments only resembles.
+// TestLearnedRoundTrip checks that written rules are parsed unchanged, whatever the texts of the approved calls. They
+// allow no similar call.
 func TestLearnedRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	text := func() string {

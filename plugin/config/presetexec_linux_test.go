@@ -22,9 +22,8 @@ const hostileTree = `for f in Makefile GNUmakefile; do printf 'all test check bu
 	for h in applypatch-msg commit-msg fsmonitor-watchman post-applypatch post-checkout post-commit post-index-change post-merge post-rewrite pre-applypatch pre-auto-gc pre-commit \
 		pre-merge-commit pre-push pre-rebase prepare-commit-msg push-to-checkout reference-transaction; do cp evil hooks/$h; cp evil .git/hooks/$h; done`
 
-// TestPresetExecutions calls what each preset allows without a question, in a work tree with code for each tool, whose
-// .git the container can write, and in one with a read-only .git. No code runs outside of a sandbox. It prints the
-// numbers.
+// TestPresetExecutions calls what each preset allows without a question, in a work tree with code for each tool. It
+// repeats the calls with a read-only .git. No code may run outside of a sandbox. It prints the numbers.
 //
 // Attacks 88, 89.
 func TestPresetExecutions(t *testing.T) {

@@ -25,8 +25,8 @@ var hostilePaths = strings.Fields(`
 	agent/x agent/../x main/../../x x/.. 1/.. 1/../../x plan-00000000.tfplan/../x`)
 
 // TestPresetPaths checks that no argument list that a preset allows names a path outside of the workspace. Elements
-// that look the path up below the mounts, and commands in a sandbox, are exempt. The lists consist of texts that the
-// preset's rules match, of hostile paths, and of mixtures.
+// that look up the path below the mounts, and commands in a sandbox, are exempt. The lists mix texts that match the
+// rules with hostile paths.
 //
 // Attack 63.
 func TestPresetPaths(t *testing.T) {

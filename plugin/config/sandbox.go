@@ -3,7 +3,6 @@
 package config
 
 import (
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
@@ -62,11 +62,8 @@ func (d *document) caches(into *[]string) func(*yaml.Node) {
 
 // homePath returns the cleaned path, with the home for ~.
 func homePath(p string) (path string, ok bool) {
-	if rest, below := strings.CutPrefix(p, "~/"); below {
-		home, err := os.UserHomeDir()
-		return filepath.Join(home, rest), err == nil
-	}
-	return filepath.Clean(p), filepath.IsAbs(p)
+	path, err := osenv.ExpandHome(p)
+	return filepath.Clean(path), err == nil && p != "~" && filepath.IsAbs(path)
 }
 
 // variables reads a list of names of variables.

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"strconv"
 
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
@@ -26,38 +25,16 @@ func startedByCall(pid int) bool {
 		if string(name) == proctree.KeeperName {
 			return true
 		}
-		if pid, err = parent(pid); err != nil {
+		var ok bool
+		if _, pid, _, ok = proctree.Stat(pid); !ok {
 			return true
 		}
 	}
 	return false
 }
 
-// parent returns the parent of process pid.
-func parent(pid int) (int, error) {
-	fields, err := statFields(pid)
-	if err != nil {
-		return 0, err
-	}
-	return strconv.Atoi(string(fields[1]))
-}
-
 // suspended reports whether a signal (SIGSTOP, SIGTSTP) has suspended process pid.
 func suspended(pid int) bool {
-	fields, err := statFields(pid)
-	return err == nil && string(fields[0]) == "T"
-}
-
-// statFields returns the fields of proc_pid_stat(5) from the state on: state, parent and so on. The name in
-// parentheses before them may contain any byte.
-func statFields(pid int) ([][]byte, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return nil, err
-	}
-	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
-	if len(fields) < 2 {
-		return nil, fmt.Errorf("process %d has no parent", pid)
-	}
-	return fields, nil
+	state, _, _, _ := proctree.Stat(pid)
+	return state == 'T'
 }

@@ -24,10 +24,10 @@ func runs(ctx context.Context, argv, env []string) error {
 }
 
 // stub puts a program called name into PATH. It records its arguments and exits with code.
-func stub(t *testing.T, name, code string) (told func() string) {
+func stub(t *testing.T, name, code string) (calls func() string) {
 	t.Helper()
 	dir := t.TempDir()
-	out := filepath.Join(dir, "told")
+	out := filepath.Join(dir, "calls")
 	script := "#!/bin/sh\n{ printf '<%s>' \"$@\"; echo \" $HOSTEXEC_PENDING $HOSTEXEC_SESSION\"; } >>" + out + "\nexit " + code + "\n"
 	if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func stub(t *testing.T, name, code string) (told func() string) {
 // Attack 99.
 func TestDesktop(t *testing.T) {
 	for _, goos := range []string{"linux", "darwin", "windows"} {
-		told := stub(t, desktops[goos][0], "0")
+		calls := stub(t, desktops[goos][0], "0")
 		for _, name := range []string{"DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS"} {
 			t.Setenv(name, "")
 		}
@@ -61,8 +61,8 @@ func TestDesktop(t *testing.T) {
 			if err := n.Notify(t.Context(), i+1); err != nil {
 				t.Errorf("%s: %v", goos, err)
 			}
-			if got := told(); strings.Count(got, "wait") != i+1 || !strings.Contains(got, want) || strings.Contains(got, count) {
-				t.Errorf("%s was told %s, want %s", goos, got, want)
+			if got := calls(); strings.Count(got, "wait") != i+1 || !strings.Contains(got, want) || strings.Contains(got, count) {
+				t.Errorf("%s was calls %s, want %s", goos, got, want)
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func TestDesktop(t *testing.T) {
 
 // Attack 99.
 func TestCommand(t *testing.T) {
-	told := stub(t, "tell-me", "0")
+	calls := stub(t, "tell-me", "0")
 	path, ok := osenv.LookPath("tell-me", os.Getenv("PATH"))
 	if !ok {
 		t.Fatal("it is not found")
@@ -86,8 +86,8 @@ func TestCommand(t *testing.T) {
 	if err := n.Notify(t.Context(), 3); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := told(), "<{count} $HOME><a b> 3 0123456789ab\n"; got != want {
-		t.Errorf("it was told %q, want %q", got, want)
+	if got, want := calls(), "<{count} $HOME><a b> 3 0123456789ab\n"; got != want {
+		t.Errorf("it was calls %q, want %q", got, want)
 	}
 	for _, name := range []string{"nothing-such", "./tell-me", "sub/tell-me", ""} {
 		if p, ok := osenv.LookPath(name, os.Getenv("PATH")); ok {

@@ -3,14 +3,14 @@
 package notify
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
 // CurrentTerminal returns the terminal of this process, if it has one.
@@ -65,17 +65,8 @@ func (t Terminal) write(text string) {
 	}
 }
 
-// startTime returns the start time of a process in clock ticks since boot: field 22 of proc_pid_stat(5). The
-// name in parentheses before it may contain any byte.
+// startTime returns the start time of a process that is not a zombie.
 func startTime(pid int) (uint64, bool) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, false
-	}
-	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
-	if len(fields) < 20 || string(fields[0]) == "Z" {
-		return 0, false
-	}
-	start, err := strconv.ParseUint(string(fields[19]), 10, 64)
-	return start, err == nil
+	state, _, start, ok := proctree.Stat(pid)
+	return start, ok && state != 'Z'
 }

@@ -87,13 +87,13 @@ func (p *Page) deny(w http.ResponseWriter, r *http.Request) {
 
 // decideTimeout is the time limit for a decision on all questions of a card. The reply has to be written within the
 // server's own limit.
-const decideTimeout = 3 * askTimeout
+const decideTimeout = 3 * control.ReplyTimeout
 
 // decide sends a decision on the questions shown to the watchers of their sessions, and replies with the results.
 func (p *Page) decide(w http.ResponseWriter, r *http.Request, shown []*member, outcome Outcome, t approval.Terms, send answerFunc) {
 	ctx, cancel := context.WithTimeout(r.Context(), decideTimeout)
 	defer cancel()
-	all, _ := questions(ctx, p.Store) // questions of sessions that do not answer are not found
+	all, _ := control.AllPending(ctx, p.Store) // questions of sessions that do not answer are not found
 	var done []*member
 	// The first one is the last: until then, other browsers keep its card.
 	for _, m := range slices.Backward(shown) {
@@ -174,7 +174,7 @@ func (p *Page) kill(w http.ResponseWriter, r *http.Request) {
 		replyError(w, http.StatusNotFound, control.ErrNotRunning.Error())
 		return
 	}
-	switch err := callWatcher(r.Context(), dir, func(c *control.Client, ctx context.Context) error { return c.Kill(ctx, id) }); {
+	switch err := control.Call(r.Context(), dir, func(c *control.Client, ctx context.Context) error { return c.Kill(ctx, id) }); {
 	case errors.Is(err, control.ErrNotRunning), errors.Is(err, control.ErrNoWatcher):
 		replyError(w, http.StatusNotFound, control.ErrNotRunning.Error())
 	case errors.Is(err, control.ErrCalled):

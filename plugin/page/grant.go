@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/docker/go-units"
 
@@ -27,14 +28,9 @@ func (p *Page) answers(e control.Effect) http.HandlerFunc {
 // answers returns the answers of all sessions that also hold for later requests, oldest first. They are left out
 // of sessions whose watchers do not answer.
 func answers(ctx context.Context, store *state.Store, e control.Effect) []control.Grant {
-	all := []control.Grant{} // [] in JSON, not null
-	recs, _ := store.List()  // the records that can be read
-	for _, rec := range recs {
-		some, _ := ask(ctx, store.Dir(rec.ID), func(c *control.Client, ctx context.Context) ([]control.Grant, error) { return c.Answers(ctx, e) })
-		all = append(all, some...)
-	}
-	slices.SortStableFunc(all, func(a, b control.Grant) int { return a.Made.Compare(b.Made) })
-	return all
+	list := func(c *control.Client, ctx context.Context) ([]control.Grant, error) { return c.Answers(ctx, e) }
+	all, _ := control.AskAll(ctx, store, list, func(g control.Grant) time.Time { return g.Made })
+	return append([]control.Grant{}, all...) // [] in JSON, not null
 }
 
 // revoke answers DELETE /grants/{id} and /denials/{id}. Later requests of the same kind are asked again.
@@ -47,7 +43,7 @@ func (p *Page) revoke(e control.Effect) http.HandlerFunc {
 			replyError(w, http.StatusNotFound, e.None().Error())
 			return
 		}
-		err := callWatcher(r.Context(), p.Store.Dir(all[i].Session), func(c *control.Client, ctx context.Context) error { return c.Revoke(ctx, e, id) })
+		err := control.Call(r.Context(), p.Store.Dir(all[i].Session), func(c *control.Client, ctx context.Context) error { return c.Revoke(ctx, e, id) })
 		p.state.wakeUp()
 		switch {
 		case errors.Is(err, e.None()):

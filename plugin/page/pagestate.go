@@ -185,7 +185,7 @@ func (ps *pageState) questions() (all []control.Question) {
 	for _, s := range ps.watched {
 		all = append(all, s.waiting...)
 	}
-	slices.SortStableFunc(all, byAge)
+	slices.SortStableFunc(all, func(a, b control.Question) int { return a.Asked.Compare(b.Asked) })
 	return all
 }
 

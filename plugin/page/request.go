@@ -5,7 +5,6 @@ package page
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/plugin/control"
-	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // Request is a question in the form of the API: the fields of the watcher, and a shorter form.
@@ -51,7 +49,7 @@ const version2 = "application/vnd.hostexec.v2+json"
 
 // pending answers GET /pending.
 func (p *Page) pending(w http.ResponseWriter, r *http.Request) {
-	all, err := questions(r.Context(), p.Store)
+	all, err := control.AllPending(r.Context(), p.Store)
 	if err != nil && len(all) == 0 {
 		replyError(w, http.StatusBadGateway, err.Error())
 		return
@@ -91,49 +89,12 @@ func (p *Page) question(w http.ResponseWriter, r *http.Request) {
 
 // whole returns q with complete texts.
 func (p *Page) whole(ctx context.Context, q control.Question) (control.Question, error) {
-	return ask(ctx, p.Store.Dir(q.Session), func(c *control.Client, ctx context.Context) (control.Question, error) { return c.Complete(ctx, q) })
-}
-
-// questions returns the waiting questions of all sessions, oldest first.
-func questions(ctx context.Context, store *state.Store) (all []control.Question, err error) {
-	recs, err := store.List()
-	for _, rec := range recs {
-		some, e := ask(ctx, store.Dir(rec.ID), (*control.Client).Pending)
-		if e != nil && !errors.Is(e, control.ErrNoWatcher) {
-			err = errors.Join(err, fmt.Errorf("session %s: %w", rec.ID, e))
-		}
-		all = append(all, some...)
-	}
-	slices.SortStableFunc(all, byAge)
-	return all, err
-}
-
-func byAge(a, b control.Question) int { return a.Asked.Compare(b.Asked) }
-
-// askTimeout is the time limit for a watcher's reply.
-const askTimeout = 5 * time.Second
-
-// callWatcher calls f with a client of the watcher of the session in dir, and limits the time for its reply.
-func callWatcher(ctx context.Context, dir string, f func(*control.Client, context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	c := control.Dial(dir)
-	defer c.Close()
-	return f(c, ctx)
-}
-
-// ask is callWatcher for a method with a result.
-func ask[T any](ctx context.Context, dir string, f func(*control.Client, context.Context) (T, error)) (result T, err error) {
-	err = callWatcher(ctx, dir, func(c *control.Client, ctx context.Context) (err error) {
-		result, err = f(c, ctx)
-		return err
-	})
-	return result, err
+	return control.Ask(ctx, p.Store.Dir(q.Session), func(c *control.Client, ctx context.Context) (control.Question, error) { return c.Complete(ctx, q) })
 }
 
 // find returns the question whose Waiting contains request id.
 func (p *Page) find(ctx context.Context, id string) (q control.Question, ok bool) {
-	all, _ := questions(ctx, p.Store) // questions of sessions that do not answer are not found
+	all, _ := control.AllPending(ctx, p.Store) // questions of sessions that do not answer are not found
 	i := slices.IndexFunc(all, func(q control.Question) bool { return slices.Contains(q.Waiting, id) })
 	if i < 0 {
 		return q, false

@@ -14,6 +14,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
+	"github.com/gofrs/flock"
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
@@ -57,22 +58,19 @@ func SweepAgents(ctx context.Context, dockerCLI command.Cli, store *state.Store,
 
 // Locked reports whether a process holds the session's lock. It is a watcher, also one that does not answer,
 // or for a moment the process that answers the callers of a killed watcher.
-func Locked(store *state.Store, id string) bool {
-	lock := state.ExistingLock(state.LockFile(store.Dir(id)))
-	ok, err := lock.TryLock()
-	if err != nil || !ok {
-		return !errors.Is(err, fs.ErrNotExist)
-	}
-	return lock.Close() != nil
-}
+func Locked(store *state.Store, id string) bool { return lockHeld(store, id, (*flock.Flock).TryLock) }
 
 // Served reports whether a session has a watcher. It waits for a process that answers the callers of a killed
 // watcher.
 func Served(store *state.Store, id string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), LockTimeout)
 	defer cancel()
+	return lockHeld(store, id, func(l *flock.Flock) (bool, error) { return l.TryLockContext(ctx, 10*time.Millisecond) })
+}
+
+func lockHeld(store *state.Store, id string, try func(*flock.Flock) (bool, error)) bool {
 	lock := state.ExistingLock(state.LockFile(store.Dir(id)))
-	ok, err := lock.TryLockContext(ctx, 10*time.Millisecond)
+	ok, err := try(lock)
 	if err != nil || !ok {
 		return !errors.Is(err, fs.ErrNotExist)
 	}

@@ -30,16 +30,16 @@ func All(ctx context.Context, dockerCLI command.Cli, store *state.Store) ([]stat
 	if err != nil {
 		return nil, err
 	}
-	more, _ := Rebuilt(ctx, dockerCLI, store, recs)
-	return append(recs, more...), nil
+	rebuilt, _ := Rebuilt(ctx, dockerCLI, store, recs)
+	return append(recs, rebuilt...), nil
 }
 
 // Rebuilt returns the sessions without a readable record and without a watcher that have a container. It asks
 // docker's current engine and the engines of recs. answered reports whether all of them answered.
-func Rebuilt(ctx context.Context, dockerCLI command.Cli, store *state.Store, recs []state.Session) (more []state.Session, answered bool) {
+func Rebuilt(ctx context.Context, dockerCLI command.Cli, store *state.Store, recs []state.Session) (rebuilt []state.Session, answered bool) {
 	answered = true
-	folders := store.IncompleteDirs(0)
-	if len(folders) == 0 {
+	dirs := store.IncompleteDirs(0)
+	if len(dirs) == 0 {
 		return nil, answered
 	}
 	engines := [][]string{cli.GlobalArgs(dockerCLI)}
@@ -54,11 +54,11 @@ func Rebuilt(ctx context.Context, dockerCLI command.Cli, store *state.Store, rec
 			answered = false
 			continue
 		}
-		found := rebuild(folders, args, list)
-		more = append(more, found...)
-		folders = slices.DeleteFunc(folders, func(dir string) bool { return Contains(found, filepath.Base(dir)) })
+		found := rebuild(dirs, args, list)
+		rebuilt = append(rebuilt, found...)
+		dirs = slices.DeleteFunc(dirs, func(dir string) bool { return Contains(found, filepath.Base(dir)) })
 	}
-	return more, answered
+	return rebuilt, answered
 }
 
 // Contains reports whether recs has session id.
@@ -81,8 +81,8 @@ func labelled(ctx context.Context, dockerCLI command.Cli, globalArgs []string) (
 // rebuild returns records of the sessions in directories from the labels of their containers. An image can have
 // any label, but only a session's container has its mount. If a session has several containers, as a service
 // has, a running one takes precedence.
-func rebuild(folders, globalArgs []string, list []container.Summary) (recs []state.Session) {
-	for _, dir := range folders {
+func rebuild(dirs, globalArgs []string, list []container.Summary) (recs []state.Session) {
+	for _, dir := range dirs {
 		_, id := state.Of(dir)
 		own := slices.DeleteFunc(slices.Clone(list), func(c container.Summary) bool {
 			return c.Labels[inject.LabelSession] != id || !mounts(c, dir)

@@ -57,11 +57,11 @@ func (s Session) Unanswered() error { return s.unanswered }
 // session's engine does not answer, the session's state is unknown.
 func States(ctx context.Context, dockerCLI command.Cli, store *state.Store, recs []state.Session) []Session {
 	engines := make(map[string]map[string]containerState) // containers by ID, by engine
-	watchers, silent := askEach(ctx, store, recs)
+	watchers, unanswered := askEach(ctx, store, recs)
 	all := make([]Session, len(recs))
 	for i, rec := range recs {
 		rec = restored(store, rec, watchers[i])
-		s := Session{Session: rec, Watcher: watchers[i], unanswered: silent[i]}
+		s := Session{Session: rec, Watcher: watchers[i], unanswered: unanswered[i]}
 		switch {
 		case errors.As(s.unanswered, new(*control.SuspendedError)):
 			s.State = StateSuspended
@@ -98,8 +98,8 @@ func States(ctx context.Context, dockerCLI command.Cli, store *state.Store, recs
 // the session's ID.
 func restored(store *state.Store, rec state.Session, watcher *control.Status) state.Session {
 	if rec.Version == "" && watcher != nil {
-		if again, err := store.Load(rec.ID); err == nil {
-			return again
+		if restored, err := store.Load(rec.ID); err == nil {
+			return restored
 		}
 	}
 	return rec
@@ -148,14 +148,13 @@ func watchedState(rec state.Session, watcher string) string {
 // AskWatcher returns the status of a session's watcher, or nil if there is none. The error is the reason why
 // an existing watcher does not answer.
 func AskWatcher(ctx context.Context, store *state.Store, id string) (*control.Status, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	c := control.Dial(store.Dir(id))
-	defer c.Close()
-	st, err := c.Status(ctx)
-	if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) { // it may have just ended
-		st, err = c.Status(ctx)
-	}
+	st, err := control.Ask(ctx, store.Dir(id), func(c *control.Client, ctx context.Context) (control.Status, error) {
+		st, err := c.Status(ctx)
+		if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) { // it may have just ended
+			return c.Status(ctx)
+		}
+		return st, err
+	})
 	switch {
 	case errors.Is(err, control.ErrNoWatcher):
 		return nil, nil
@@ -221,8 +220,8 @@ func Find(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref st
 	if lerr != nil {
 		return rec, err
 	}
-	more, _ := Rebuilt(ctx, dockerCLI, store, recs)
-	if damaged, derr := state.FindIn(more, ref); derr == nil {
+	rebuilt, _ := Rebuilt(ctx, dockerCLI, store, recs)
+	if damaged, derr := state.FindIn(rebuilt, ref); derr == nil {
 		return damaged, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, EngineTimeout)
@@ -241,8 +240,7 @@ func Find(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref st
 	return rec, err
 }
 
-// findRestored has watchers restore damaged records, and then calls store.Find, which knows their names only
-// then.
+// findRestored makes watchers restore damaged records, and then calls store.Find. Before, their names are unknown.
 func findRestored(ctx context.Context, store *state.Store, ref string) (state.Session, error) {
 	recs, err := store.List()
 	if err != nil {

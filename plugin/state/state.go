@@ -155,6 +155,9 @@ func (s *Store) APIProxies() string { return filepath.Join(s.Home, "api") }
 
 func (s *Store) sessions() string { return filepath.Join(s.Home, "sessions") }
 
+// MaxSocketPath is the maximum length of a unix socket's path; sun_path holds one byte more (unix(7)).
+const MaxSocketPath = 107
+
 // ShareDir and the functions below it return the paths in a session's directory.
 func ShareDir(session string) string          { return filepath.Join(session, "share") }
 func ProxyDir(session string) string          { return filepath.Join(session, "proxy") }

@@ -35,7 +35,8 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestNextPoll polls rarely only where a request was announced, and nobody can delete the directory.
+// TestNextPoll checks that polling is rare only after a notification of a request, and only if callers cannot delete
+// the directory.
 func TestNextPoll(t *testing.T) {
 	renewable := func() (RequestDir, error) { return RequestDir{}, nil }
 	for _, tt := range []struct {

@@ -39,8 +39,7 @@ func touch(t *testing.T, name string, at time.Time) {
 	}
 }
 
-// TestHeartbeat distinguishes callers that touch .heartbeat from those that do not, whichever
-// process touches it.
+// TestHeartbeat distinguishes callers that touch .heartbeat from those that do not. Other processes may touch it too.
 func TestHeartbeat(t *testing.T) {
 	now := time.Now()
 	for _, tt := range []struct {
@@ -70,7 +69,7 @@ func TestHeartbeat(t *testing.T) {
 	}
 }
 
-// TestHeartbeatUntrusted takes nothing for a heartbeat that the container has put in its place.
+// TestHeartbeatUntrusted checks that other files in place of .heartbeat do not count, and are not changed.
 func TestHeartbeatUntrusted(t *testing.T) {
 	for name, plant := range map[string]func(name, other string) error{
 		"nothing":         func(string, string) error { return nil },
@@ -101,7 +100,7 @@ func TestHeartbeatUntrusted(t *testing.T) {
 	}
 }
 
-// TestAlive misses a caller that stops, and none that never began.
+// TestAlive checks that a caller is missed if it stops changing its file, but not if it never began.
 func TestAlive(t *testing.T) {
 	p, at := openPlace(t)
 	began := time.Now()
@@ -126,7 +125,7 @@ func TestAlive(t *testing.T) {
 	}
 }
 
-// TestHeartbeatShared makes .heartbeat for every user. Its creation does not count as a heartbeat.
+// TestHeartbeatShared checks that every user can write .heartbeat, and that its creation does not count as a heartbeat.
 func TestHeartbeatShared(t *testing.T) {
 	p, at := openPlace(t)
 	box, err := dir.MakeSharedDir(filepath.Dir(at), "x", dir.ForEveryone) // which Close closes

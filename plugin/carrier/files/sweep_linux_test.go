@@ -12,7 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// TestSweep removes what is old and of nobody, call by call, and nothing else.
+// TestSweep checks that only old files are removed, all files of a call together, and no files of calls in flight.
 //
 // Attack 19.
 func TestSweep(t *testing.T) {

@@ -16,8 +16,7 @@ import (
 
 var example = regexp.MustCompile("(?s)```http\nPOST /request\n(.*?)\n\n(\\d{3})\n(.*?)\n```")
 
-// TestDocs holds the examples of docs/http.md to what is answered: the command's part in
-// them is played.
+// TestDocs sends the requests of docs/http.md and compares the answers. The test plays the command.
 func TestDocs(t *testing.T) {
 	doc, err := os.ReadFile("../../../docs/http.md")
 	if err != nil {

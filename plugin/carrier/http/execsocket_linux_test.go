@@ -53,7 +53,7 @@ func tools(t *testing.T, serve func(*receivedCall)) func(line string) string {
 	}
 }
 
-// asked is a good request, changed.
+// asked is a valid request with changes.
 func asked(change map[string]any) string {
 	m := map[string]any{"secret": goodKeys.Secret, "token": goodToken, "workdir": "/home/you/app", "command": "make", "args": []string{"test"}}
 	for k, v := range change {

@@ -245,7 +245,7 @@ func TestHTTPNoDisk(t *testing.T) {
 		c.say(wire.KindStdout, []byte("later"))
 		c.end(wire.Exit{Outcome: wire.Exited})
 	})
-	for what, set := range map[string]func(){"no directory": func() { h.dir = "/nonexistent" }, "no room": func() { h.freeSpace.Store(1) }} {
+	for what, set := range map[string]func(){"no directory": func() { h.dir = "/nonexistent" }, "no space": func() { h.freeSpace.Store(1) }} {
 		set()
 		var got struct {
 			Stdout    string

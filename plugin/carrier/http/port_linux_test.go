@@ -17,7 +17,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// listening is an HTTP with a port of its own on the loopback device.
+// listening returns a Listener with a port on the loopback device.
 func listening(t *testing.T, serve func(*receivedCall)) (*Listener, string) {
 	t.Helper()
 	h := New(t.TempDir(), goodToken, func() string { return "/w" })
@@ -99,22 +99,22 @@ func TestHTTPSlowClients(t *testing.T) {
 	idle := dialTo(t, at)
 	slow := dialTo(t, at)
 	io.WriteString(slow, "POST /request HTTP/1.1\r\nHost: host\r\n")
-	var crowd []net.Conn
+	var others []net.Conn
 	for range 2 * carrier.MaxUnknown {
-		crowd = append(crowd, dialTo(t, at))
+		others = append(others, dialTo(t, at))
 	}
 	body := dialTo(t, at)
 	fmt.Fprintf(body, "POST /request HTTP/1.1\r\nHost: host\r\nX-Hostexec-Token: %s\r\nContent-Length: 100\r\n\r\nx", goodToken)
 	conn := dialTo(t, at)
 	ask(conn, `{"args": ["make"]}`)
 	if got := answered(t, conn); !strings.Contains(got, `"stdout":"make"`) {
-		t.Errorf("a request among strangers: %s", got)
+		t.Errorf("a request beside unauthenticated clients: %s", got)
 	}
-	for _, c := range append(crowd[:carrier.MaxUnknown/2], idle, slow) {
+	for _, c := range append(others[:carrier.MaxUnknown/2], idle, slow) {
 		if n, err := c.Read(make([]byte, 1)); n == 0 && err != nil && !strings.Contains(err.Error(), "timeout") {
 			continue
 		}
-		t.Error("a stranger is kept")
+		t.Error("an unauthenticated client is kept")
 	}
 	if got := answered(t, body); !strings.Contains(got, "408 Request Timeout") {
 		t.Errorf("half a body: %s", got)
@@ -177,7 +177,7 @@ func TestHTTPPorts(t *testing.T) {
 	}
 }
 
-// TestHTTPOtherNetwork hears nobody but those on the same network: not this host itself.
+// TestHTTPOtherNetwork checks that only hosts of the same network can connect, not even this host.
 //
 // Attack 175.
 func TestHTTPOtherNetwork(t *testing.T) {
@@ -195,11 +195,11 @@ func TestHTTPOtherNetwork(t *testing.T) {
 	conn := dialTo(t, at)
 	ask(conn, `{"args": ["make"]}`)
 	if got := answered(t, conn); !strings.Contains(got, `"stdout":"make"`) {
-		t.Errorf("a neighbour: %s", got)
+		t.Errorf("another host of the network: %s", got)
 	}
 }
 
-// TestHTTPClose ends a session: callers are told, and no file stays.
+// TestHTTPClose ends a session: callers get an answer, and no file stays.
 func TestHTTPClose(t *testing.T) {
 	session, stop := context.WithCancel(t.Context())
 	began := make(chan struct{})

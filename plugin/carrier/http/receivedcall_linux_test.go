@@ -15,7 +15,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// receivedCall is a call as the far end of a carrier's connection has it, which plays the host.
+// receivedCall is a call that the test receives in place of the host.
 type receivedCall struct {
 	net.Conn
 	t    *testing.T
@@ -23,9 +23,8 @@ type receivedCall struct {
 	sent atomic.Int64 // bytes of output
 }
 
-// take takes what the carrier says, which is how much output it lets through: never more than
-// it had.
-func (c *receivedCall) take() {
+// readCredit reads what the carrier sends after the request: credit, and never more than the output so far.
+func (c *receivedCall) readCredit() {
 	for granted := int64(0); ; {
 		kind, b, err := wire.ReadFrame(c, nil)
 		if err != nil {
@@ -83,7 +82,7 @@ func host(t *testing.T, ln net.Listener, serve func(*receivedCall)) {
 				c := &receivedCall{Conn: conn, t: t, ask: ask}
 				var reading sync.WaitGroup
 				// ends with conn.
-				reading.Go(c.take)
+				reading.Go(c.readCredit)
 				serve(c)
 				conn.Close()
 				reading.Wait()

@@ -129,28 +129,28 @@ func (l *link) write() {
 // checkInterval is the time after which a blocked write checks whether the relay's process runs.
 const checkInterval = time.Second
 
-// writeStream writes b to the stream. For a process that has ended, an engine accepts no more data, and ends the stream
-// only when all output of the process was read. The reader may wait for this write, so that neither would end: if the
-// process has ended, the link is cut here.
+// writeStream writes b to the stream. After the end of a process, an engine accepts no more data, and ends the stream
+// only when all output of the process was read. Because the reader may wait for this write, neither would end. Therefore
+// writeStream closes the link if the process has ended.
 func (l *link) writeStream(b []byte) error {
-	over, looked := make(chan struct{}), make(chan struct{})
+	written, checked := make(chan struct{}), make(chan struct{})
 	// ends with the write, or when the relay has ended.
-	look := time.AfterFunc(checkInterval, func() {
-		defer close(looked)
-		l.closeIfExited(over)
+	check := time.AfterFunc(checkInterval, func() {
+		defer close(checked)
+		l.closeIfExited(written)
 	})
 	defer func() {
-		close(over)
-		if !look.Stop() {
-			<-looked
+		close(written)
+		if !check.Stop() {
+			<-checked
 		}
 	}()
 	_, err := l.stream.Write(b)
 	return err
 }
 
-// closeIfExited cuts the link if the relay's process has ended. It returns at the latest when over is closed.
-func (l *link) closeIfExited(over <-chan struct{}) {
+// closeIfExited closes the link if the relay's process has ended. It returns at the latest when written is closed.
+func (l *link) closeIfExited(written <-chan struct{}) {
 	if l.exited == nil {
 		return
 	}
@@ -158,7 +158,7 @@ func (l *link) closeIfExited(over <-chan struct{}) {
 	defer tick.Stop()
 	for !l.exited() {
 		select {
-		case <-over:
+		case <-written:
 			return
 		case <-tick.C:
 		}

@@ -16,7 +16,7 @@ const nonce = "nonce"
 func WriteNonce(share string) (string, error) {
 	text := names.RandomHex(16)
 	if err := carrier.WriteFile(share, nonce, text); err != nil {
-		return "", fmt.Errorf("mark the share: %w", err)
+		return "", fmt.Errorf("write the nonce: %w", err)
 	}
 	return text, nil
 }

@@ -16,7 +16,7 @@ import (
 // which cannot pass descriptors. The container controls the other end of the stream: all numbers and lengths from
 // there are untrusted.
 type Listener struct {
-	Nonce string // the content of the carrier file in the share; empty: the container has no share
+	Nonce string // the content of the nonce file in the share; empty: the container has no share
 
 	*carrier.Queue
 }
@@ -60,7 +60,7 @@ func (r *Listener) Serve(stream io.ReadWriteCloser, up func(socket bool) error, 
 func (r *Listener) readHello(stream io.Reader) (socket bool, err error) {
 	call, b, err := readChunk(stream, make([]byte, wire.MaxChunk))
 	if err != nil {
-		return false, fmt.Errorf("hear of the relay: %w", err)
+		return false, fmt.Errorf("read the first message of the relay: %w", err)
 	}
 	hello, err := wire.ParseHello(b)
 	switch {
@@ -69,7 +69,7 @@ func (r *Listener) readHello(stream io.Reader) (socket bool, err error) {
 	case err == nil && hello.Failed != "":
 		err = fmt.Errorf("the relay says %+q", hello.Failed)
 	case err == nil && hello.Nonce != r.Nonce:
-		err = errors.New("the container's share is not the one of this session")
+		err = errors.New("the container's share belongs to another session")
 	}
 	return hello.Socket, err
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// far is the relay's end of a stream, which may say anything.
-type far struct {
+// fakeRelay is the relay's end of a stream. It can send anything.
+type fakeRelay struct {
 	net.Conn
 	t *testing.T
 }
@@ -29,16 +29,16 @@ func chunk(call uint32, text string) []byte {
 
 func hello(h wire.Hello) []byte { return chunk(0, string(h.Append(nil))) }
 
-// say sends what a relay, or somebody in its place, says.
-func (f far) say(b []byte) {
+// send sends b as the relay.
+func (f fakeRelay) send(b []byte) {
 	f.t.Helper()
 	if _, err := f.Write(b); err != nil {
 		f.t.Error(err)
 	}
 }
 
-// hears wants the host to say text to a call; an empty one is its end.
-func (f far) hears(call uint32, text string) {
+// expect checks that the host sends text to a call. An empty text is the end of the call.
+func (f fakeRelay) expect(call uint32, text string) {
 	f.t.Helper()
 	got, b, err := readChunk(f, make([]byte, wire.MaxChunk))
 	if err != nil || got != call || string(b) != text {
@@ -46,22 +46,22 @@ func (f far) hears(call uint32, text string) {
 	}
 }
 
-// served is a Relay that serves a stream, and how that ended.
-func served(t *testing.T) (*Listener, far, <-chan error) {
+// served returns a Relay that serves a stream, the other end, and the error at the end of the stream.
+func served(t *testing.T) (*Listener, fakeRelay, <-chan error) {
 	t.Helper()
 	return servedOf(t, nil)
 }
 
 // servedOf is served for a relay whose process ends when exited returns true.
-func servedOf(t *testing.T, exited func() bool) (*Listener, far, <-chan error) {
+func servedOf(t *testing.T, exited func() bool) (*Listener, fakeRelay, <-chan error) {
 	t.Helper()
-	near, other := net.Pipe()
+	host, other := net.Pipe()
 	r := New("the nonce")
 	ended := make(chan error, 1)
 	// ends with the stream, which the cleanup closes.
-	go func() { ended <- r.Serve(near, func(bool) error { return nil }, exited) }()
+	go func() { ended <- r.Serve(host, func(bool) error { return nil }, exited) }()
 	t.Cleanup(func() { r.Close(); other.Close() })
-	return r, far{other, t}, ended
+	return r, fakeRelay{other, t}, ended
 }
 
 func accepted(t *testing.T, r *Listener) net.Conn {
@@ -83,32 +83,32 @@ func reads(t *testing.T, c net.Conn, want string) {
 
 func TestRelayCarriesCalls(t *testing.T) {
 	r, f, _ := served(t)
-	f.say(hello(wire.Hello{Nonce: "the nonce"}))
-	f.say(chunk(1, "one"))
+	f.send(hello(wire.Hello{Nonce: "the nonce"}))
+	f.send(chunk(1, "one"))
 	one := accepted(t, r)
-	f.say(chunk(2, "two"))
+	f.send(chunk(2, "two"))
 	two := accepted(t, r)
 	reads(t, two, "two")
-	f.say(append(chunk(1, " more"), chunk(1, "")...))
+	f.send(append(chunk(1, " more"), chunk(1, "")...))
 	reads(t, one, "one more")
 	if n, err := one.Read(make([]byte, 1)); err != io.EOF {
 		t.Errorf("after its end: %d, %v, want EOF", n, err)
 	}
 	two.Write([]byte("answer"))
-	f.hears(2, "answer")
+	f.expect(2, "answer")
 	two.Write([]byte("last words"))
 	two.Close()
-	f.hears(2, "last words")
-	f.hears(2, "")
+	f.expect(2, "last words")
+	f.expect(2, "")
 	if _, err := two.Write([]byte("x")); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("write to a closed call: %v", err)
 	}
-	f.say(chunk(2, "nobody hears this"))
+	f.send(chunk(2, "nobody hears this"))
 	long := strings.Repeat("x", wire.MaxChunk+1)
 	// ends when both parts of it are heard.
 	go one.Write([]byte(long))
-	f.hears(1, long[:wire.MaxChunk])
-	f.hears(1, "x")
+	f.expect(1, long[:wire.MaxChunk])
+	f.expect(1, "x")
 }
 
 // A call that is not read from keeps no other from its answer, nor from its end.
@@ -116,10 +116,10 @@ func TestRelayCarriesCalls(t *testing.T) {
 // Attack 167.
 func TestRelayStalledCall(t *testing.T) {
 	r, f, ended := served(t)
-	f.say(hello(wire.Hello{Nonce: "the nonce"}))
-	f.say(chunk(1, "a"))
+	f.send(hello(wire.Hello{Nonce: "the nonce"}))
+	f.send(chunk(1, "a"))
 	stalled := accepted(t, r)
-	f.say(chunk(2, "b"))
+	f.send(chunk(2, "b"))
 	other := accepted(t, r)
 	// ends when the stream does: nobody reads what it writes.
 	full := make(chan error, 1)
@@ -135,20 +135,20 @@ func TestRelayStalledCall(t *testing.T) {
 	}
 }
 
-// A relay that reads nothing has no call wait past its end, not one that has more to say
-// than there is room for, nor the reader for one that does not listen.
+// TestRelayDeaf checks a relay that reads nothing: no call waits after its end, and no call that does not read delays
+// others.
 //
 // Attack 166.
 func TestRelayDeaf(t *testing.T) {
 	r, f, ended := served(t)
-	f.say(hello(wire.Hello{Nonce: "the nonce"}))
-	f.say(chunk(1, "x"))
+	f.send(hello(wire.Hello{Nonce: "the nonce"}))
+	f.send(chunk(1, "x"))
 	c := accepted(t, r)
 	full := make(chan error, 1)
 	// ends when the stream does: nobody reads what it writes.
 	go func() { _, err := c.Write(make([]byte, 2*maxQueued)); full <- err }()
 	for range maxUnread/wire.MaxChunk + 1 {
-		f.say(chunk(1, strings.Repeat("x", wire.MaxChunk)))
+		f.send(chunk(1, strings.Repeat("x", wire.MaxChunk)))
 	}
 	f.Close()
 	if err := <-full; !errors.Is(err, net.ErrClosed) {
@@ -164,12 +164,12 @@ func TestRelayDeaf(t *testing.T) {
 // Attack 166.
 func TestRelayAfterEnd(t *testing.T) {
 	r, f, _ := served(t)
-	f.say(hello(wire.Hello{Nonce: "the nonce"}))
-	f.say(chunk(1, "x"))
+	f.send(hello(wire.Hello{Nonce: "the nonce"}))
+	f.send(chunk(1, "x"))
 	c := accepted(t, r)
-	f.say(chunk(1, ""))
+	f.send(chunk(1, ""))
 	for range 2 * maxUnread / wire.MaxChunk {
-		f.say(chunk(1, strings.Repeat("y", wire.MaxChunk)))
+		f.send(chunk(1, strings.Repeat("y", wire.MaxChunk)))
 	}
 	if b, err := io.ReadAll(c); string(b) != "x" || err != nil {
 		t.Errorf("%d bytes, %v, want those before the end", len(b), err)
@@ -182,7 +182,7 @@ func TestRelayAfterEnd(t *testing.T) {
 func TestRelayDeafFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, f, ended := served(t)
-		f.say(hello(wire.Hello{Nonce: "the nonce"}))
+		f.send(hello(wire.Hello{Nonce: "the nonce"}))
 		const all = maxQueued // each call has an end of some bytes
 		var said atomic.Uint32
 		// end when the stream and the listener do.
@@ -218,8 +218,8 @@ func TestRelayExited(t *testing.T) {
 		var gone atomic.Bool
 		var looks atomic.Int32
 		r, f, ended := servedOf(t, func() bool { looks.Add(1); return gone.Load() })
-		f.say(hello(wire.Hello{Nonce: "the nonce"}))
-		f.say(chunk(1, "x"))
+		f.send(hello(wire.Hello{Nonce: "the nonce"}))
+		f.send(chunk(1, "x"))
 		c := accepted(t, r)
 		full := make(chan error, 1)
 		// ends when the stream does: nobody reads what it writes.
@@ -251,13 +251,13 @@ func TestRelayRefuses(t *testing.T) {
 		says []byte
 		want string
 	}{
-		{"nothing", nil, "hear of the relay"},
-		{"another program's output", []byte("Permission denied, and so on\n"), "hear of the relay"},
-		{"a chunk that is too long", long, "hear of the relay"},
+		{"nothing", nil, "read the first message"},
+		{"another program's output", []byte("Permission denied, and so on\n"), "read the first message"},
+		{"a chunk that is too long", long, "read the first message"},
 		{"an empty hello", chunk(0, ""), "malformed"},
 		{"a hello of some call", chunk(3, string(good[wire.ChunkLen:])), "malformed"},
 		{"another version", chunk(0, "\x09\x00\x00"), "version"},
-		{"another share", hello(wire.Hello{Nonce: "of another"}), "not the one"},
+		{"another share", hello(wire.Hello{Nonce: "of another"}), "another session"},
 		{"that it failed", hello(wire.Hello{Nonce: "the nonce", Failed: "no \x1b[31mplace"}), `no \x1b[31mplace`},
 		{"a chunk that is too long, later", append(bytes.Clone(good), long...), "too long"},
 		{"half a chunk", append(bytes.Clone(good), chunk(1, "half")[:10]...), "unexpected EOF"},
@@ -276,12 +276,12 @@ func TestRelayRefuses(t *testing.T) {
 // Attack 165.
 func TestRelayTooManyCalls(t *testing.T) {
 	r, f, ended := served(t)
-	f.say(hello(wire.Hello{Nonce: "the nonce"}))
+	f.send(hello(wire.Hello{Nonce: "the nonce"}))
 	for i := range uint32(maxCalls) {
-		f.say(chunk(i+1, "x"))
+		f.send(chunk(i+1, "x"))
 		accepted(t, r)
 	}
-	f.say(chunk(maxCalls+1, "x"))
+	f.send(chunk(maxCalls+1, "x"))
 	if err := <-ended; !errors.Is(err, errTooMany) {
 		t.Errorf("one call too many: %v, want %v", err, errTooMany)
 	}
@@ -289,8 +289,8 @@ func TestRelayTooManyCalls(t *testing.T) {
 
 func TestRelayDeadline(t *testing.T) {
 	r, f, _ := served(t)
-	f.say(hello(wire.Hello{Nonce: "the nonce"}))
-	f.say(chunk(1, "x"))
+	f.send(hello(wire.Hello{Nonce: "the nonce"}))
+	f.send(chunk(1, "x"))
 	c := accepted(t, r)
 	reads(t, c, "x")
 	c.SetReadDeadline(time.Unix(1, 0))
@@ -298,14 +298,14 @@ func TestRelayDeadline(t *testing.T) {
 		t.Errorf("read past the deadline: %v", err)
 	}
 	c.SetReadDeadline(time.Time{})
-	f.say(chunk(1, "y"))
+	f.send(chunk(1, "y"))
 	reads(t, c, "y")
 }
 
 func TestRelayStreamEnds(t *testing.T) {
 	r, f, ended := served(t)
-	f.say(hello(wire.Hello{Nonce: "the nonce"}))
-	f.say(chunk(1, "x"))
+	f.send(hello(wire.Hello{Nonce: "the nonce"}))
+	f.send(chunk(1, "x"))
 	c := accepted(t, r)
 	f.Close()
 	<-ended

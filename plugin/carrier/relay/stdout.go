@@ -24,7 +24,7 @@ const (
 	partFailed = 3 // an error message of the engine
 )
 
-var errEngine = errors.New("the engine could not go on with the exec")
+var errEngine = errors.New("the engine has reported an error of the exec")
 
 func (s *stdout) Read(p []byte) (int, error) {
 	for {

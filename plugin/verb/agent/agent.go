@@ -52,7 +52,7 @@ const agentExample = `  # the agent of config.yaml, which can call this host's g
   # a command as a process; hostexec sends initialize and session/new first
   docker hostexec agent --handshake -- npx @zed-industries/claude-code-acp`
 
-// agentOptions are the flags of agent that run does not have, a field for each.
+// agentOptions are the flags of agent, with a field for each flag that run does not have.
 type agentOptions struct {
 	run       launch.Options
 	file      string
@@ -111,7 +111,7 @@ func (o *agentOptions) addFlags(flags *pflag.FlagSet) {
 // inContainer lists the flags that have no meaning for an agent on this host.
 var inContainer = []string{"image", "pull", "tty", "network", "volume", "mount", "label", "memory", "cpus", "workdir-host"}
 
-// start determines what to run, and runs it to its end.
+// start plans the run of the agent, and runs it to its end.
 func (o *agentOptions) start(cmd *cobra.Command, dockerCLI command.Cli, args []string) error {
 	args, err := o.workspaceArg(cmd.Flags(), args)
 	if err == nil {
@@ -145,15 +145,15 @@ func (o *agentOptions) newRun(dockerCLI command.Cli, args []string) (*agentRun, 
 	if err != nil {
 		return nil, err
 	}
-	configured, err := o.configured(store)
+	fromConfig, err := o.fromConfig(store)
 	if err != nil {
 		return nil, err
 	}
-	spec, warnings, err := agent.New(configured, agent.Overrides{Mode: o.mode, Args: args, Image: o.image}, agentHost(store))
+	spec, warnings, err := agent.New(fromConfig, agent.Overrides{Mode: o.mode, Args: args, Image: o.image}, agentHost(store))
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range append(configured.Warnings, warnings...) {
+	for _, w := range append(fromConfig.Warnings, warnings...) {
 		o.say(dockerCLI, "warning: %s", w)
 	}
 	p, err := o.run.Plan(spec.Container.Image, false)
@@ -200,7 +200,7 @@ func CheckConfig(store *state.Store, c config.Agent) []policy.Problem {
 	if c.Err() != nil {
 		return nil
 	}
-	overrides := agent.Overrides{Args: []string{"typed"}, Image: "typed"}
+	overrides := agent.Overrides{Args: []string{"any"}, Image: "any"}
 	_, _, err := agent.New(c, overrides, agentHost(store))
 	if err == nil && len(c.Container) > 0 {
 		overrides.Mode = string(agent.InContainer)
@@ -227,13 +227,13 @@ func checkNotWritable(store *state.Store, file string) error {
 	}
 	return &agent.Error{
 		Type:    agent.InvalidConfig,
-		Message: fmt.Sprintf("container %s can change %s, which says what agent runs, and whether on this host", names.Escaped(rec.ContainerName), names.Escaped(file)),
-		Hint:    "move that file out of the container's mounts, or remove the container, then: docker hostexec prune",
+		Message: fmt.Sprintf("container %s can change %s, which decides which agent runs, and where", names.Escaped(rec.ContainerName), names.Escaped(file)),
+		Hint:    "move the file out of the container's mounts, or remove the container, then: docker hostexec prune",
 	}
 }
 
-// configured returns the agent's configuration. With --config, only that file counts.
-func (o *agentOptions) configured(store *state.Store) (config.Agent, error) {
+// fromConfig returns the agent's configuration. With --config, only that file counts.
+func (o *agentOptions) fromConfig(store *state.Store) (config.Agent, error) {
 	if o.file != "" {
 		a, err := config.LoadAgent(o.file)
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestWorkspaceArg: the word behind --workspace is its directory, if it is one or looks like one.
+// TestWorkspaceArg checks that the argument after --workspace is its directory if it exists or has a slash.
 func TestWorkspaceArg(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.Mkdir("app", 0o755); err != nil {

@@ -43,16 +43,16 @@ func (o *agentOptions) failure(err error) error {
 	}
 	f := &cli.Failure{Code: cli.CodeRun, Err: err}
 	var e *endError
-	var typed *agent.Error
+	var agentErr *agent.Error
 	if errors.As(err, &e) {
 		f.Code = e.code
 	}
-	if errors.As(err, &typed) {
-		if typed.Type == agent.CommandNotFound {
+	if errors.As(err, &agentErr) {
+		if agentErr.Type == agent.CommandNotFound {
 			f.Code = codeNotFound
 		}
-		if typed.Hint != "" {
-			f.Err = cli.Hint(err, typed.Hint)
+		if agentErr.Hint != "" {
+			f.Err = cli.Hint(err, agentErr.Hint)
 		}
 	}
 	if o.json {
@@ -64,11 +64,11 @@ func (o *agentOptions) failure(err error) error {
 // usageError reports wrong flags in docker's words or as JSON. --json may come after the wrong flag, where pflag
 // has not parsed it.
 func (o *agentOptions) usageError(cmd *cobra.Command, err error) error {
-	typed := os.Args
-	if end := slices.Index(typed, "--"); end >= 0 {
-		typed = typed[:end]
+	args := os.Args
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
 	}
-	if o.json || slices.Contains(typed, "--json") {
+	if o.json || slices.Contains(args, "--json") {
 		return &cli.Failure{Code: cli.CodeRun, Err: &agent.Error{Type: agent.InvalidConfig, Message: err.Error()}, Show: showJSON}
 	}
 	return dockercli.FlagErrorFunc(cmd, err)
@@ -76,11 +76,11 @@ func (o *agentOptions) usageError(cmd *cobra.Command, err error) error {
 
 // showJSON prints err as one line of JSON.
 func showJSON(w io.Writer, err error) {
-	var typed *agent.Error
-	if !errors.As(err, &typed) {
-		typed = &agent.Error{Type: agent.Failed, Message: err.Error()}
+	var agentErr *agent.Error
+	if !errors.As(err, &agentErr) {
+		agentErr = &agent.Error{Type: agent.Failed, Message: err.Error()}
 	}
-	_ = json.NewEncoder(names.ASCIIWriter(w)).Encode(typed) // a closed stderr cannot be reported anywhere
+	_ = json.NewEncoder(names.ASCIIWriter(w)).Encode(agentErr) // a closed stderr cannot be reported anywhere
 }
 
 // say prints a message. With --json it prints nothing: only the end is reported.
@@ -92,9 +92,9 @@ func (o *agentOptions) say(dockerCLI command.Cli, format string, args ...any) {
 
 // exit returns the error for an agent that ended with code.
 func exit(code int, err error) error {
-	var typed *agent.Error
+	var agentErr *agent.Error
 	switch {
-	case errors.As(err, &typed) && typed.Type == agent.ContainerExited:
+	case errors.As(err, &agentErr) && agentErr.Type == agent.ContainerExited:
 		return &endError{code, err}
 	case err != nil:
 		return err

@@ -114,7 +114,7 @@ func (r *agentRun) engine() (client.APIClient, error) {
 	}
 	api, err := cli.Connect(r.cli.ConfigFile(), r.plan.Record.GlobalArgs)
 	if err != nil {
-		return nil, &agent.Error{Type: agent.DockerUnavailable, Message: "Cannot connect to Docker daemon. Is Docker running? Check: docker ps", Hint: "agent.container.docker_host, DOCKER_HOST or docker context say where it is", Cause: err}
+		return nil, &agent.Error{Type: agent.DockerUnavailable, Message: "Cannot connect to Docker daemon. Is Docker running? Check: docker ps", Hint: "set agent.container.docker_host, DOCKER_HOST or docker context", Cause: err}
 	}
 	return api, nil
 }
@@ -122,8 +122,8 @@ func (r *agentRun) engine() (client.APIClient, error) {
 // check is agent.Check. If requested, it pulls a missing image and checks again.
 func (r *agentRun) check(ctx context.Context, api client.APIClient) (image.InspectResponse, error) {
 	img, err := agent.Check(ctx, api, r.spec.Container.Image)
-	var typed *agent.Error
-	if !r.pull || !errors.As(err, &typed) || typed.Type != agent.ImageNotFound {
+	var agentErr *agent.Error
+	if !r.pull || !errors.As(err, &agentErr) || agentErr.Type != agent.ImageNotFound {
 		return img, err
 	}
 	auth, err := command.RetrieveAuthTokenFromImage(r.cli.ConfigFile(), r.spec.Container.Image)

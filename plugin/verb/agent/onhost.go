@@ -51,13 +51,13 @@ func (r *agentRun) onHost(ctx context.Context, flags *pflag.FlagSet) error {
 	if !watch.Supported {
 		return r.withoutSession(ctx, program)
 	}
-	in, fed, err := r.stdin(r.plan.Record.Workspace)
+	in, piped, err := r.stdin(r.plan.Record.Workspace)
 	if err != nil {
 		return err
 	}
 	r.plan.Record.Carrier = carrier.BySocket // there is no container and no engine
 	l, err := launch.Begin(ctx, r.cli, r.plan, in, os.Stdout, os.Stderr)
-	if fed {
+	if piped {
 		in.Close() // the agent has its own copy
 	}
 	if err != nil {
@@ -95,14 +95,14 @@ func (r *agentRun) process(ctx context.Context, l *launch.Launch, program string
 	return l.Link.Run(ctx, watch.Process{Path: program, Args: r.spec.Args, Env: env, Dir: r.plan.Record.Workspace})
 }
 
-// stdin returns the agent's stdin: this process's own or, if fed, a pipe that gets the handshake first.
-func (r *agentRun) stdin(cwd string) (in *os.File, fed bool, err error) {
+// stdin returns the agent's stdin: this process's own or, with a handshake, a pipe that gets it first.
+func (r *agentRun) stdin(cwd string) (in *os.File, piped bool, err error) {
 	if !r.handshake {
 		return os.Stdin, false, nil
 	}
 	in, w, err := os.Pipe()
 	if err != nil {
-		return nil, false, fmt.Errorf("greet the agent: %w", err)
+		return nil, false, fmt.Errorf("send the handshake: %w", err)
 	}
 	// ends with stdin or the agent, or with the process.
 	go func() {

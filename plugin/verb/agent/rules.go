@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
@@ -35,17 +34,12 @@ EXIT STATUS
 // NewRulesCommand returns the verb agent-rules.
 func NewRulesCommand(dockerCLI command.Cli) *cobra.Command {
 	return &cobra.Command{
-		Use:     "agent-rules [SESSION|CONTAINER]",
-		Short:   "Print what an agent in a container should know",
-		Long:    agentRulesLong,
-		Example: "  docker hostexec agent-rules >> CLAUDE.md\n  docker hostexec agent-rules web",
-		Args:    dockercli.RequiresMaxArgs(1),
-		ValidArgsFunction: func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
-			if len(given) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return sessions.Complete(cmd, given, typed)
-		},
+		Use:               "agent-rules [SESSION|CONTAINER]",
+		Short:             "Print what an agent in a container should know",
+		Long:              agentRulesLong,
+		Example:           "  docker hostexec agent-rules >> CLAUDE.md\n  docker hostexec agent-rules web",
+		Args:              dockercli.RequiresMaxArgs(1),
+		ValidArgsFunction: cli.CompleteFirst(sessions.Complete),
 		RunE: cli.Verb(func(cmd *cobra.Command, args []string) (err error) {
 			text := docs.Agents
 			if len(args) > 0 {
@@ -69,11 +63,7 @@ func rulesOf(ctx context.Context, dockerCLI command.Cli, ref string) (string, er
 	if err != nil {
 		return "", cli.Hint(err, "docker hostexec status")
 	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	c := control.Dial(store.Dir(rec.ID))
-	defer c.Close()
-	text, err := c.AgentRules(ctx)
+	text, err := control.Ask(ctx, store.Dir(rec.ID), (*control.Client).AgentRules)
 	switch {
 	case errors.Is(err, control.ErrNoWatcher):
 		return "", cli.Hint(fmt.Errorf("session %s: %w", rec.ID, err), "docker hostexec resume "+rec.ID)

@@ -21,11 +21,11 @@ func (r *agentRun) withoutSession(ctx context.Context, program string) error {
 	if len(r.plan.Record.Commands) > 0 || r.plan.Record.Shell != nil {
 		return fmt.Errorf("an agent cannot call commands on %s yet: omit --proxy and proxies", runtime.GOOS)
 	}
-	in, fed, err := r.stdin(r.plan.Record.Workspace)
+	in, piped, err := r.stdin(r.plan.Record.Workspace)
 	if err != nil {
 		return err
 	}
-	if fed {
+	if piped {
 		defer in.Close()
 	}
 	cmd := exec.CommandContext(ctx, program, r.spec.Args[1:]...)

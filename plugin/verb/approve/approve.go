@@ -127,7 +127,7 @@ func completeRequests(cmd *cobra.Command, given []string, _ string) ([]string, c
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	all, _ := questions(ctx, store) // of the watchers that answer
+	all, _ := control.AllPending(ctx, store) // of the watchers that answer
 	var ids []string
 	for _, q := range all {
 		if slices.Contains(given, q.ID) {

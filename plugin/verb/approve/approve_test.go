@@ -34,8 +34,8 @@ func TestCheckTerms(t *testing.T) {
 	}
 }
 
-// A question is found by the id of who asked first, which may have left, too. Of an id as
-// much has to be given as a container cannot bring about.
+// TestRequest checks that the id of each caller finds a question, even if that caller has left. A given beginning must
+// be longer than a container can choose.
 //
 // Attack 100.
 func TestRequest(t *testing.T) {

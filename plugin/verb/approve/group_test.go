@@ -28,7 +28,7 @@ func threeAsk() (group []control.Question) {
 	return group
 }
 
-// TestGroupIsShownWhole checks that each container and directory is shown, and what they have in common only once.
+// TestGroupIsShownWhole checks that each container and directory is shown, and common facts only once.
 func TestGroupIsShownWhole(t *testing.T) {
 	var out strings.Builder
 	showQuestion(&out, threeAsk(), 2)
@@ -62,7 +62,7 @@ func TestGroupRow(t *testing.T) {
 	}
 }
 
-// TestKeyIsForTheShown checks that a key answers nothing if the group has become smaller or larger than it is shown.
+// TestKeyIsForTheShown checks that a key answers nothing if the group has changed since it was shown.
 func TestKeyIsForTheShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := threeAsk()
@@ -87,12 +87,12 @@ func TestKeyIsForTheShown(t *testing.T) {
 		if got := key(anything); got != "\x00The same request came once more." {
 			t.Errorf("for one more: %q", got)
 		}
-		d.tell()
+		d.notify()
 		if got := key(func(q control.Question) bool { return q.ID != all[2].ID }); got != "y" {
 			t.Errorf("for one more that is filtered: %q", got)
 		}
 		d.set("web", all[2:])
-		if got := key(anything); !strings.Contains(got, "nobody waits for it any more") {
+		if got := key(anything); !strings.Contains(got, "its callers have gone") {
 			t.Errorf("for one that does not wait any more: %q", got)
 		}
 	})

@@ -101,7 +101,7 @@ var questionCriteria = []cli.Criterion[control.Question]{
 }
 
 func listPending(ctx context.Context, dockerCLI command.Cli, store *state.Store, keep func(control.Question) bool, opts pendingOptions) error {
-	all, err := questions(ctx, store)
+	all, err := control.AllPending(ctx, store)
 	if err != nil {
 		return err
 	}

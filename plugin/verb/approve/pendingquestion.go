@@ -42,24 +42,24 @@ func (d *questionList) serve(ctx context.Context, out io.Writer, keys <-chan byt
 	for {
 		group, n := d.next(keep)
 		if n == 0 {
-			if over := d.idle(ctx, keys); over {
+			if d.idle(ctx, keys) {
 				return nil
 			}
 			continue
 		}
 		var err error
-		if group[0], err = wholeQuestion(ctx, d.store, group[0]); err != nil { // only one that is alone is cut
+		if group[0], err = wholeQuestion(ctx, d.store, group[0]); err != nil { // only single requests are truncated
 			fmt.Fprintln(out, err)
-			if over := d.idle(ctx, keys); over {
+			if d.idle(ctx, keys) {
 				return nil
 			}
 			continue
 		}
 		showQuestion(out, group, n)
-		key, news := d.key(ctx, out, keys, group, keep)
+		key, change := d.key(ctx, out, keys, group, keep)
 		switch {
-		case news != "":
-			fmt.Fprintln(out, "\n"+news)
+		case change != "":
+			fmt.Fprintln(out, "\n"+change)
 		case quits(key):
 			fmt.Fprintln(out)
 			return nil
@@ -68,11 +68,11 @@ func (d *questionList) serve(ctx context.Context, out io.Writer, keys <-chan byt
 				fmt.Fprintln(out, result)
 			}
 		default:
-			reason, sure := "", true
+			reason, confirmed := "", true
 			if key == keyReason || key == keyNever {
-				reason, sure = readReason(ctx, out, keys)
+				reason, confirmed = readReason(ctx, out, keys)
 			}
-			if sure { // otherwise the question is shown again
+			if confirmed { // otherwise the question is shown again
 				fmt.Fprintln(out, d.answer(ctx, group, key, reason))
 			}
 		}
@@ -86,7 +86,7 @@ func quits(key byte) bool {
 }
 
 // idle waits for a change. It returns true if the user quits.
-func (d *questionList) idle(ctx context.Context, keys <-chan byte) (over bool) {
+func (d *questionList) idle(ctx context.Context, keys <-chan byte) bool {
 	select {
 	case <-d.changed:
 		return false
@@ -178,19 +178,19 @@ func memberLine(q control.Question, own []fact) string {
 }
 
 // key waits for a key that answers group as shown. It returns a text instead if group has changed.
-func (d *questionList) key(ctx context.Context, out io.Writer, keys <-chan byte, group []control.Question, keep func(control.Question) bool) (key byte, news string) {
+func (d *questionList) key(ctx context.Context, out io.Writer, keys <-chan byte, group []control.Question, keep func(control.Question) bool) (key byte, change string) {
 	q := group[0]
-	read := time.NewTimer(minShown)
-	defer read.Stop()
+	shown := time.NewTimer(minShown)
+	defer shown.Stop()
 	ready := false
 	for {
 		select {
-		case <-read.C:
+		case <-shown.C:
 			ready = true
 			fmt.Fprint(out, "y runs it once, a until the session ends, "+conditions(q)+"n or Enter refuses it, r with a reason, N until the session ends, q leaves: ")
 		case <-d.changed:
-			if news := d.news(group, keep); news != "" {
-				return 0, news
+			if change := d.changeOf(group, keep); change != "" {
+				return 0, change
 			}
 		case key := <-keys:
 			known := []byte{keyYes, keyAlways, keyFiles, keyVary, keyNo, keyReason, keyNever, enter, newline}

@@ -11,7 +11,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
-// Everything there is to know of a request is shown, what is worst first.
+// TestShowQuestion checks that all facts about a request are shown, the most dangerous first.
 func TestShowQuestion(t *testing.T) {
 	now := time.Now()
 	q := control.Question{

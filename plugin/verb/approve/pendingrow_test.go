@@ -14,7 +14,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
-// TestPendingWidth: a usual request takes a line of a terminal.
+// TestPendingWidth checks that a usual request fits into a line of a terminal.
 func TestPendingWidth(t *testing.T) {
 	now := time.Now()
 	r := newPendingRow()

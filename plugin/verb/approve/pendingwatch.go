@@ -30,14 +30,14 @@ const minShown = 500 * time.Millisecond
 // or ctx ends.
 func watchPending(ctx context.Context, dockerCLI command.Cli, store *state.Store, keep func(control.Question) bool) error {
 	if !dockerCLI.In().IsTerminal() || !dockerCLI.Out().IsTerminal() {
-		return cli.Hint(errors.New("--watch needs a terminal to ask on"), "docker hostexec pending, and approve or deny")
+		return cli.Hint(errors.New("--watch needs a terminal"), "docker hostexec pending, and approve or deny")
 	}
 	term, err := console.ConsoleFromFile(os.Stdin)
 	if err != nil {
-		return fmt.Errorf("ask on this terminal: %w", err)
+		return fmt.Errorf("use this terminal: %w", err)
 	}
 	if err := term.SetRaw(); err != nil {
-		return fmt.Errorf("ask on this terminal: %w", err)
+		return fmt.Errorf("use this terminal: %w", err)
 	}
 	defer term.Reset()
 	ctx, cancel := context.WithCancel(ctx)
@@ -122,17 +122,17 @@ func (d *questionList) watch(ctx context.Context, session string) {
 	d.mu.Lock()
 	delete(d.waiting, session)
 	d.mu.Unlock()
-	d.tell()
+	d.notify()
 }
 
 func (d *questionList) set(session string, all []control.Question) {
 	d.mu.Lock()
 	d.waiting[session] = all
 	d.mu.Unlock()
-	d.tell()
+	d.notify()
 }
 
-func (d *questionList) tell() {
+func (d *questionList) notify() {
 	select {
 	case d.changed <- struct{}{}:
 	default: // a change is already signalled
@@ -159,15 +159,15 @@ func (d *questionList) next(keep func(control.Question) bool) (first []control.Q
 	return groups[0], len(groups)
 }
 
-// news returns a text if group is not what next would show now: because one of it does not wait any more or has
-// changed, or because there are more of it.
-func (d *questionList) news(group []control.Question, keep func(control.Question) bool) string {
+// changeOf returns a text if group is not current any more: a request does not wait any more or has changed, or the same
+// request waits in another container.
+func (d *questionList) changeOf(group []control.Question, keep func(control.Question) bool) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, q := range group {
 		i := slices.IndexFunc(d.waiting[q.Session], func(now control.Question) bool { return now.ID == q.ID && slices.Equal(now.Waiting, q.Waiting) })
 		if i < 0 {
-			return "It was answered elsewhere, or nobody waits for it any more."
+			return "It was answered elsewhere, or its callers have gone."
 		}
 	}
 	for _, q := range slices.Concat(slices.Collect(maps.Values(d.waiting))...) {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
@@ -19,22 +18,12 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
-	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// questions returns the waiting requests of all sessions, oldest first.
-func questions(ctx context.Context, store *state.Store) ([]control.Question, error) {
-	return sessions.AskAll(ctx, store, (*control.Client).Pending, func(q control.Question) time.Time { return q.Asked })
-}
-
 // wholeQuestion returns q with its complete text, which lists truncate.
 func wholeQuestion(ctx context.Context, store *state.Store, q control.Question) (control.Question, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	c := control.Dial(store.Dir(q.Session))
-	defer c.Close()
-	whole, err := c.Complete(ctx, q)
+	whole, err := control.Ask(ctx, store.Dir(q.Session), func(c *control.Client, ctx context.Context) (control.Question, error) { return c.Complete(ctx, q) })
 	if err != nil {
 		return q, fmt.Errorf("request %s: %w", q.ID, err)
 	}
@@ -52,7 +41,7 @@ type answering struct {
 // settle answers the requests that refs name by ID or by its beginning, and prints their IDs. Each of them is one
 // request, also if others are the same.
 func (a answering) settle(ctx context.Context, store *state.Store, refs []string) error {
-	all, err := questions(ctx, store)
+	all, err := control.AllPending(ctx, store)
 	if err != nil && len(all) == 0 {
 		return err
 	}

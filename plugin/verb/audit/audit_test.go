@@ -16,7 +16,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
-// recordedLog is a log of one call that ran and one that was refused.
+// recordedLog is a log with one call that ran and one refused call.
 func recordedLog(t *testing.T) (path string, l *audit.Log) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "audit.log")
@@ -148,8 +148,8 @@ func TestAuditSince(t *testing.T) {
 	}
 }
 
-// What is no record is not passed over in silence. Half a line of a writer that found the disk full is
-// as it was written.
+// TestAuditInvalidLines checks that lines that are not records are reported. Half a line, left by a writer on a full
+// disk, is not an error.
 func TestAuditInvalidLines(t *testing.T) {
 	path, _ := recordedLog(t)
 	b, err := os.ReadFile(path)
@@ -164,26 +164,26 @@ func TestAuditInvalidLines(t *testing.T) {
 	if strings.Count(out, "\n") != 4 || !strings.Contains(errs, "the log is not as it was written: 2 lines") {
 		t.Errorf("shown is %q, %q", out, errs)
 	}
-	var told strings.Builder
-	err = verifyAudit(&told, path, nil)
-	if err == nil || !strings.Contains(err.Error(), "2 faults, the first in "+path+":1") || strings.Contains(told.String(), "\x1b") {
-		t.Errorf("verify says %v and %q", err, told.String())
+	var report strings.Builder
+	err = verifyAudit(&report, path, nil)
+	if err == nil || !strings.Contains(err.Error(), "2 faults, the first in "+path+":1") || strings.Contains(report.String(), "\x1b") {
+		t.Errorf("verify says %v and %q", err, report.String())
 	}
 }
 
 func TestAuditVerify(t *testing.T) {
 	path, _ := recordedLog(t)
 	for _, files := range [][]string{nil, {path}} {
-		var told strings.Builder
-		if err := verifyAudit(&told, path, files); err != nil || told.String() != "ok: 4 records in 1 chain\n" {
-			t.Errorf("verify says %v and %q", err, told.String())
+		var report strings.Builder
+		if err := verifyAudit(&report, path, files); err != nil || report.String() != "ok: 4 records in 1 chain\n" {
+			t.Errorf("verify says %v and %q", err, report.String())
 		}
 	}
-	var told strings.Builder
-	if err := verifyAudit(&told, path+".none", nil); err != nil || !strings.Contains(told.String(), "no audit log yet") {
-		t.Errorf("without a log verify says %v and %q", err, told.String())
+	var report strings.Builder
+	if err := verifyAudit(&report, path+".none", nil); err != nil || !strings.Contains(report.String(), "no audit log yet") {
+		t.Errorf("without a log verify says %v and %q", err, report.String())
 	}
-	if err := verifyAudit(&told, path, []string{path + ".none"}); err == nil {
+	if err := verifyAudit(&report, path, []string{path + ".none"}); err == nil {
 		t.Error("it verified a file that is not there")
 	}
 	if out, errs := show(t, path+".none", auditOptions{}); out+errs != "" {
@@ -191,7 +191,7 @@ func TestAuditVerify(t *testing.T) {
 	}
 }
 
-// Following shows what is added, from a log that is not there at first.
+// TestAuditFollows checks that --follow shows new lines, also of a log that does not exist at first.
 func TestAuditFollows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	r, w := io.Pipe()

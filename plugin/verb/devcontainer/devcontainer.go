@@ -142,7 +142,7 @@ var idForm = names.Form{Chars: "A-Za-z0-9", Min: 1, Max: 128}
 // start starts the session of the dev container with this id. The tool is about to create or start the container.
 func start(ctx context.Context, dockerCLI command.Cli, opts *launch.Options, id string) error {
 	if !idForm.Matches(id) {
-		return cli.Hint(fmt.Errorf("--start %s: not the id of a dev container", names.Quoted(id)), "a tool that does not know "+devcontainerID+" is too old")
+		return cli.Hint(fmt.Errorf("--start %s: not the id of a dev container", names.Quoted(id)), "a tool that does not replace "+devcontainerID+" is too old")
 	}
 	ctx, stop := cli.Interruptible(ctx, dockerCLI)
 	defer stop()

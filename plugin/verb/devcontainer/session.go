@@ -39,7 +39,7 @@ func openStarter(ctx context.Context, dockerCLI command.Cli) (*starter, error) {
 		return nil, err
 	}
 	s := &starter{cli: dockerCLI, store: store, lock: flock.New(store.ServicesLock())}
-	if ok, err := s.lock.TryLockContext(ctx, retry); err != nil || !ok {
+	if ok, err := s.lock.TryLockContext(ctx, retryInterval); err != nil || !ok {
 		return nil, errors.Join(errors.New("wait for another docker hostexec devcontainer"), err)
 	}
 	return s, nil
@@ -52,10 +52,10 @@ func (s *starter) close() { s.lock.Close() }
 var errEnding = errors.New("a session is about to end")
 
 const (
-	// retry is the interval between attempts to start a session.
-	retry = 20 * time.Millisecond
-	// removing is longer than the removal of a session's folder takes. An older folder was left by a killed process.
-	removing = 30 * time.Second
+	// retryInterval is the interval between attempts to start a session.
+	retryInterval = 20 * time.Millisecond
+	// maxRemovalTime is the maximum time for the removal of a session's directory. A killed process left an older one.
+	maxRemovalTime = 30 * time.Second
 )
 
 // serve ensures that a watcher serves the session of p with the settings of p. It creates the session if there is none.
@@ -69,7 +69,7 @@ func (s *starter) serve(ctx context.Context, p *launch.Plan) error {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(retry):
+		case <-time.After(retryInterval):
 		}
 	}
 }
@@ -78,7 +78,7 @@ func (s *starter) tryServe(ctx context.Context, p *launch.Plan) error {
 	dir := s.store.Dir(p.Record.ID)
 	old, err := s.store.Load(p.Record.ID)
 	if errors.Is(err, fs.ErrNotExist) {
-		if fi, err := os.Stat(dir); err == nil && time.Since(fi.ModTime()) < removing {
+		if fi, err := os.Stat(dir); err == nil && time.Since(fi.ModTime()) < maxRemovalTime {
 			return errEnding // the record is removed first
 		}
 		if err := s.store.Remove(p.Record.ID); err != nil { // left by a process that was killed
@@ -114,10 +114,10 @@ func (s *starter) create(ctx context.Context, p *launch.Plan) error {
 		s.lease, err = lease(dir)
 	}
 	if err != nil {
-		_ = link.Close() // the watcher removes the folder
+		_ = link.Close() // the watcher removes the directory
 		return errors.Join(err, s.store.Discard(p.Record.ID))
 	}
-	if err := begun(ctx, link); err != nil {
+	if err := awaitReady(ctx, link); err != nil {
 		return err
 	}
 	launch.StartPage(s.store, p.Record, p.Config)
@@ -132,7 +132,7 @@ func (s *starter) renew(ctx context.Context, p *launch.Plan, old state.Session) 
 		return err
 	}
 	if st != nil {
-		if same(old, p.Record) {
+		if sameFlags(old, p.Record) {
 			return nil
 		}
 		if err := sessions.StopWatcher(ctx, dir, old.ID, sessions.DefaultGrace); err != nil {
@@ -141,7 +141,7 @@ func (s *starter) renew(ctx context.Context, p *launch.Plan, old state.Session) 
 	}
 	rec := p.Record
 	rec.Container, rec.ContainerName, rec.Image, rec.Created = old.Container, old.ContainerName, old.Image, old.Created
-	if !same(old, rec) {
+	if !sameFlags(old, rec) {
 		if err := inject.Empty(dir); err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func (s *starter) renew(ctx context.Context, p *launch.Plan, old state.Session) 
 	if err != nil {
 		return err
 	}
-	if err := begun(ctx, link); err != nil {
+	if err := awaitReady(ctx, link); err != nil {
 		return err
 	}
 	if err := s.store.NoteStopped(rec.ID, false); err != nil { // the tool wants the session again
@@ -166,8 +166,8 @@ func (s *starter) renew(ctx context.Context, p *launch.Plan, old state.Session) 
 	return nil
 }
 
-// begun waits until the watcher serves, and disconnects from it.
-func begun(ctx context.Context, link *watch.Link) error {
+// awaitReady waits until the watcher serves, and disconnects from it.
+func awaitReady(ctx context.Context, link *watch.Link) error {
 	err := link.Recorded()
 	if err == nil {
 		err = link.Ready(ctx)
@@ -188,19 +188,19 @@ func (s *starter) fill(ctx context.Context, p *launch.Plan) error {
 	return launch.FillShare(s.store, p, arch)
 }
 
-// same reports whether two records result from the same flags.
-func same(a, b state.Session) bool {
+// sameFlags reports whether two records result from the same flags.
+func sameFlags(a, b state.Session) bool {
 	flags := func(s state.Session) state.Session {
 		return state.Session{
-			Version: s.Version, Commands: none(s.Commands), RuleCommands: none(s.RuleCommands), Shell: s.Shell, Carrier: s.Carrier, Relay: s.Relay, Engine: s.Engine,
-			WorkdirHost: s.WorkdirHost, InvokedIn: s.InvokedIn, Workspace: s.Workspace, PassEnv: none(s.PassEnv), NewPrivs: s.NewPrivs,
+			Version: s.Version, Commands: nilIfEmpty(s.Commands), RuleCommands: nilIfEmpty(s.RuleCommands), Shell: s.Shell, Carrier: s.Carrier, Relay: s.Relay, Engine: s.Engine,
+			WorkdirHost: s.WorkdirHost, InvokedIn: s.InvokedIn, Workspace: s.Workspace, PassEnv: nilIfEmpty(s.PassEnv), NewPrivs: s.NewPrivs,
 		}
 	}
 	return reflect.DeepEqual(flags(a), flags(b))
 }
 
-// none returns nil for an empty list, which a record on disk does not have.
-func none[T any](list []T) []T {
+// nilIfEmpty returns nil for an empty list, which a record on disk does not have.
+func nilIfEmpty[T any](list []T) []T {
 	if len(list) == 0 {
 		return nil
 	}

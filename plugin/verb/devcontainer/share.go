@@ -25,7 +25,7 @@ func linkShare(store *state.Store, rec state.Session) error {
 	}
 	fi, err := os.Lstat(at)
 	if err == nil && fi.Mode().Type() != fs.ModeSymlink {
-		return cli.Hint(fmt.Errorf("%s is in the way: the engine may have created it before the initializeCommand ran", at), "remove it")
+		return cli.Hint(fmt.Errorf("%s is not a link: the engine may have created it before the initializeCommand ran", at), "remove it")
 	}
 	if err == nil {
 		err = os.Remove(at)

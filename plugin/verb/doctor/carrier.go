@@ -39,12 +39,12 @@ func (d *doctor) carrier(ctx context.Context, image string) finding {
 func (d *doctor) testCarrier(ctx context.Context, image string) finding {
 	err := proveCarrier(ctx, cli.GlobalArgs(d.cli), carrier.BySocket, image)
 	if err == nil {
-		return finding{Status: isOK, Found: "socket: a call of a container of " + image + " has arrived by it", Means: bySocket}
+		return finding{Status: isOK, Found: "socket: a call of a container of " + image + " has arrived", Means: bySocket}
 	}
 	first, _, _ := strings.Cut(err.Error(), "\n")
 	err = proveCarrier(ctx, cli.GlobalArgs(d.cli), carrier.ByRelay, image)
 	if err == nil {
-		return finding{Status: isOK, Found: "relay: a call of a container of " + image + " has arrived by it\nsocket: " + first, Means: byRelay}
+		return finding{Status: isOK, Found: "relay: a call of a container of " + image + " has arrived\nsocket: " + first, Means: byRelay}
 	}
 	return finding{Status: isFail, Found: err.Error(), Means: "a container of this image could not call a command of this host", Fix: policy.Line([]string{"docker", "hostexec", "run", "--rm", "--proxy", "true", image, "hostexec", "true"})}
 }
@@ -69,7 +69,7 @@ func carrierKnown(known state.Engine, e engineFacts) finding {
 	case known.RemoteFiles:
 		f.Found, f.Means = "relay: this engine does not see this host's directories", "calls go over docker exec, and a volume on the engine has the shims"
 	default:
-		f.Found, f.Means = "relay: a socket of this host did not cross into a container of this engine", byRelay
+		f.Found, f.Means = "relay: a socket of this host does not work in containers of this engine", byRelay
 	}
 	switch {
 	case e.err != nil:

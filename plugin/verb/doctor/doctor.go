@@ -102,7 +102,7 @@ func examine(ctx context.Context, dockerCLI command.Cli, image string) ([]findin
 	defer d.engine.close()
 	probes := []struct {
 		name string
-		look func() finding
+		run  func() finding
 	}{
 		{"engine", d.engine.answers},
 		{"carrier", func() finding { return d.carrier(ctx, image) }},
@@ -119,7 +119,7 @@ func examine(ctx context.Context, dockerCLI command.Cli, image string) ([]findin
 	}
 	var all []finding
 	for _, p := range probes {
-		f := p.look()
+		f := p.run()
 		f.Probe = p.name
 		all = append(all, f)
 	}
@@ -137,7 +137,7 @@ func verdict(all []finding) error {
 	if len(failed) == 0 {
 		return nil
 	}
-	return fmt.Errorf("not in order: %s", strings.Join(failed, ", "))
+	return fmt.Errorf("failed probes: %s", strings.Join(failed, ", "))
 }
 
 func writeFindings(w io.Writer, all []finding, format string) error {

@@ -72,7 +72,7 @@ func TestDoctorUIDs(t *testing.T) {
 		{"one's own rootless", isOK, facts(1000, "name=rootless"), 1000, []string{"root in a container is you"}},
 		{"another's rootless", isWarn, facts(1001, "name=rootless"), 1000, []string{"uid 1001's", "a volume on the engine has the shims"}},
 		{"userns-remap", isOK, facts(0, "name=userns"), 1000, []string{"userns-remap", "an unknown uid here"}},
-		{"elsewhere", isOK, facts(-1), 1000, []string{"elsewhere"}},
+		{"elsewhere", isOK, facts(-1), 1000, []string{"another system"}},
 		{"silent", isWarn, engineFacts{err: errSilent}, 1000, []string{"does not answer"}},
 	} {
 		tt.e.uids(tt.uid).is(t, tt.name, tt.status, tt.words...)
@@ -106,8 +106,8 @@ func TestDoctorCarrier(t *testing.T) {
 	}{
 		{"nothing known", isOK, state.Engine{}, e, []string{"not known yet", "doctor --image IMAGE"}},
 		{"socket", isOK, state.Engine{ID: "A", Carrier: "socket"}, e, []string{"socket: a connection"}},
-		{"relay", isOK, state.Engine{ID: "A", Carrier: "relay"}, e, []string{"relay: a socket of this host did not cross"}},
-		{"apart", isOK, state.Engine{ID: "A", Carrier: "relay", RemoteFiles: true}, e, []string{"relay: this engine does not see"}},
+		{"relay", isOK, state.Engine{ID: "A", Carrier: "relay"}, e, []string{"relay: a socket of this host does not work"}},
+		{"remote files", isOK, state.Engine{ID: "A", Carrier: "relay", RemoteFiles: true}, e, []string{"relay: this engine does not see"}},
 		{"another engine", isWarn, state.Engine{ID: "B", Carrier: "socket"}, e, []string{"another engine at the same address", "doctor --image IMAGE"}},
 		{"silent", isWarn, state.Engine{ID: "A", Carrier: "socket"}, engineFacts{err: errSilent}, []string{"an earlier result"}},
 	} {
@@ -128,7 +128,7 @@ func TestDoctorConfiguration(t *testing.T) {
 	}
 }
 
-// TestDoctorFiles checks the disk tests in a directory that works, and in one that was removed.
+// TestDoctorFiles checks the disk tests in a usable directory and in a removed one.
 func TestDoctorFiles(t *testing.T) {
 	for _, tt := range []struct {
 		dir, status string
@@ -200,7 +200,7 @@ fail  c                x
 	if out.String() != want {
 		t.Errorf("shown:\n%s\nwant:\n%s", out.String(), want)
 	}
-	if err := verdict(all); err == nil || err.Error() != "not in order: c" {
+	if err := verdict(all); err == nil || err.Error() != "failed probes: c" {
 		t.Errorf("verdict = %v", err)
 	}
 	if err := verdict(all[:2]); err != nil {

@@ -24,7 +24,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 )
 
-// engineFacts has an engine's answers.
+// engineFacts holds what an engine reports.
 type engineFacts struct {
 	context  string // the name of docker's context
 	endpoint string // in the form of DOCKER_HOST
@@ -164,7 +164,7 @@ func (e *engineFacts) uids(uid int) finding {
 	f := finding{Status: isOK, Found: fmt.Sprintf("you are uid %d; the engine runs containers %s", uid, e.kind())}
 	switch {
 	case e.owner < 0:
-		f.Means = "the engine is elsewhere: its user ids are not this host's"
+		f.Means = "the engine runs on another system, whose user ids differ from this host's"
 	case e.secured("rootless") && e.owner != uid && e.owner != 0:
 		f.Status, f.Found = isWarn, f.Found+fmt.Sprintf(", and is uid %d's", e.owner)
 		f.Means = "it cannot read your state directory: a volume on the engine has the shims, and --workspace does not work"
@@ -172,7 +172,7 @@ func (e *engineFacts) uids(uid int) finding {
 	case e.secured("rootless"):
 		f.Means = "root in a container is you: its files in your directories are yours"
 	case e.secured("userns"):
-		f.Means = "root in a container is an unknown uid here: it writes only where everybody may, and its files are not yours"
+		f.Means = "root in a container is an unknown uid here: it can write only files that everybody can write, and its files are not yours"
 	default:
 		f.Means = "root in a container is root here: its files in your directories are root's; run --user avoids that"
 	}

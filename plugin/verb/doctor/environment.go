@@ -3,9 +3,7 @@
 package doctor
 
 import (
-	"fmt"
 	"os"
-	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
@@ -29,14 +27,7 @@ func (d *doctor) programs() finding {
 	case len(found) == 0:
 		return finding{Status: isOK, Found: "nothing in PATH or in variables that name code is below " + workspace + " or a mount of a session", Means: "programs that commands call are this host's"}
 	}
-	var lines []string
-	for _, p := range found[:min(len(found), shownProblems)] {
-		lines = append(lines, p.String())
-	}
-	if n := len(found) - shownProblems; n > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more", n))
-	}
-	return finding{Status: isWarn, Found: strings.Join(lines, "\n"),
+	return finding{Status: isWarn, Found: firstLines(found),
 		Means: "a container with that directory can choose these programs and settings: commands get them only where that cannot be avoided",
 		Fix:   "start sessions from a shell without the venv or direnv, or install the programs elsewhere; docker hostexec policy check shows all"}
 }

@@ -84,9 +84,6 @@ func awaitEvent(dir string) error {
 	}
 }
 
-// longestSocket is the maximum length of a socket's path; sun_path holds one byte more (unix(7)).
-const longestSocket = 107
-
 // sockets checks sockets on the file system of the state directory, and the lengths of their paths.
 func (d *doctor) sockets() finding {
 	if d.scratchErr != nil {
@@ -96,8 +93,8 @@ func (d *doctor) sockets() finding {
 		return finding{Status: isFail, Found: err.Error(), Means: "watchers cannot be reached on that file system", Fix: "set HOSTEXEC_HOME to a directory on a local file system"}
 	}
 	n := len(state.ControlSock(d.store.Dir("0123456789ab")))
-	f := finding{Status: isOK, Found: fmt.Sprintf("socket paths: %d of at most %d bytes", n, longestSocket), Means: "watchers can be reached"}
-	if n > longestSocket {
+	f := finding{Status: isOK, Found: fmt.Sprintf("socket paths: %d of at most %d bytes", n, state.MaxSocketPath), Means: "watchers can be reached"}
+	if n > state.MaxSocketPath {
 		f.Status, f.Fix = isWarn, "set HOSTEXEC_HOME to a shorter path"
 		f.Means = "hostexec reaches them through /proc; other programs, such as curl --unix-socket, cannot"
 		if runtime.GOOS != "linux" {

@@ -12,7 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// TestDoctorFull: a disk without space, or with space but without inodes, is named as full.
+// TestDoctorFull checks that a disk without space, or without inodes, is reported as full.
 func TestDoctorFull(t *testing.T) {
 	if !dirtest.OwnMounts(t) {
 		return

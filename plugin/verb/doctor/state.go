@@ -60,6 +60,16 @@ func configured(problems []policy.Problem, files []string) finding {
 		return f
 	}
 	slices.SortStableFunc(problems, func(a, b policy.Problem) int { return rank(a) - rank(b) })
+	f.Found, f.Status, f.Fix = firstLines(problems), isWarn, "docker hostexec policy check"
+	f.Means = "it has an effect, but check these warnings"
+	if problems[0].Fatal {
+		f.Status, f.Means = isFail, "an invalid configuration denies every request"
+	}
+	return f
+}
+
+// firstLines returns the first problems, one in each line.
+func firstLines(problems []policy.Problem) string {
 	var lines []string
 	for _, p := range problems[:min(len(problems), shownProblems)] {
 		lines = append(lines, p.String())
@@ -67,12 +77,7 @@ func configured(problems []policy.Problem, files []string) finding {
 	if n := len(problems) - shownProblems; n > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", n))
 	}
-	f.Found, f.Status, f.Fix = strings.Join(lines, "\n"), isWarn, "docker hostexec policy check"
-	f.Means = "it has an effect, but check these warnings"
-	if problems[0].Fatal {
-		f.Status, f.Means = isFail, "an invalid configuration denies every request"
-	}
-	return f
+	return strings.Join(lines, "\n")
 }
 
 func rank(p policy.Problem) int {
@@ -110,8 +115,8 @@ func (d *doctor) staleState(ctx context.Context) finding {
 		return finding{Status: isFail, Found: err.Error(), Means: "the sessions are not known", Fix: "set HOSTEXEC_HOME to a directory of your own"}
 	}
 	var left leftovers
-	more, answered := sessions.Rebuilt(ctx, d.cli, d.store, recs)
-	recs = append(recs, more...)
+	rebuilt, answered := sessions.Rebuilt(ctx, d.cli, d.store, recs)
+	recs = append(recs, rebuilt...)
 	all := sessions.States(ctx, d.cli, d.store, recs)
 	served := 0
 	for _, s := range all {
@@ -136,16 +141,16 @@ func (d *doctor) staleState(ctx context.Context) finding {
 // engines have listed their containers.
 func (d *doctor) recordless(left *leftovers, recs []state.Session, answered bool) {
 	recordless := d.store.Recordless(sessions.MinAge)
-	for _, folder := range d.store.IncompleteDirs(sessions.MinAge) {
-		id := filepath.Base(folder)
+	for _, dir := range d.store.IncompleteDirs(sessions.MinAge) {
+		id := filepath.Base(dir)
 		switch {
 		case sessions.Contains(recs, id):
 		case slices.Contains(recordless, id):
-			left.add(usesDisk, "docker hostexec prune", "%s is no session", folder)
+			left.add(usesDisk, "docker hostexec prune", "%s is not a session", dir)
 		case !answered:
-			left.add("it is not known whether its container runs", "docker hostexec doctor, when the engine answers", "%s has no record that can be read, and an engine does not answer", folder)
+			left.add("it is not known whether its container runs", "docker hostexec doctor, when the engine answers", "%s has no record that can be read, and an engine does not answer", dir)
 		default:
-			left.add(usesDisk, policy.Line([]string{"rm", "-r", folder}), "%s is no session", folder)
+			left.add(usesDisk, policy.Line([]string{"rm", "-r", dir}), "%s is not a session", dir)
 		}
 	}
 }

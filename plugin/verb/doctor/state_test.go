@@ -11,7 +11,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Nothing that doctor advises removes the directory of a session that a container tells of, or may tell of.
+// TestFixKeepsRebuiltSession checks that no advice of doctor removes a session directory that a container may mount.
 func TestFixKeepsRebuiltSession(t *testing.T) {
 	store, err := state.OpenAt(t.TempDir())
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/names"
@@ -53,14 +52,16 @@ func activities(ctx context.Context, store *state.Store, recs []state.Session) (
 }
 
 func activitiesOf(ctx context.Context, store *state.Store, rec state.Session) ([]activity, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	c := control.Dial(store.Dir(rec.ID))
-	defer c.Close()
-	st, err := c.Status(ctx)
+	all, err := control.Ask(ctx, store.Dir(rec.ID), watchedActivities)
 	if errors.Is(err, control.ErrNoWatcher) {
-		return leftJobs(state.JobsDir(store.Dir(rec.ID)))
+		return endedJobs(state.JobsDir(store.Dir(rec.ID)))
 	}
+	return all, err
+}
+
+// watchedActivities returns the activities of a session with a watcher.
+func watchedActivities(c *control.Client, ctx context.Context) ([]activity, error) {
+	st, err := c.Status(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -89,15 +90,20 @@ func (a activity) whole(ctx context.Context, store *state.Store) activity {
 	if a.Cut == nil {
 		return a
 	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	c := control.Dial(store.Dir(a.Session))
-	defer c.Close()
+	_ = control.Call(ctx, store.Dir(a.Session), func(c *control.Client, ctx context.Context) error {
+		a.complete(c, ctx)
+		return nil
+	})
+	return a
+}
+
+// complete fetches the complete text of a.
+func (a *activity) complete(c *control.Client, ctx context.Context) {
 	if a.Kind == kindLeft {
 		if l, err := c.LeftoverOf(ctx, a.ID); err == nil {
 			a.Args, a.Cut = l.Args, nil
 		}
-		return a
+		return
 	}
 	if a.Kind == kindJob {
 		if j, err := c.Job(ctx, a.ID); err == nil {
@@ -107,11 +113,10 @@ func (a activity) whole(ctx context.Context, store *state.Store) activity {
 	if r, err := c.Call(ctx, a.ID); err == nil { // a running job is a call, too, and the call has more text than the record
 		a.Args, a.Dir, a.Cut = r.Args, r.Dir, nil
 	}
-	return a
 }
 
-// leftJobs returns the jobs of a session without a watcher: none of them runs.
-func leftJobs(dir string) (all []activity, err error) {
+// endedJobs returns the jobs of a session without a watcher: none of them runs.
+func endedJobs(dir string) (all []activity, err error) {
 	infos, err := job.Read(dir)
 	for _, info := range infos {
 		info.Args, info.Dir, info.Reason = names.PrintableArgs(info.Args), names.Printable(info.Dir), names.Printable(info.Reason)
@@ -122,21 +127,21 @@ func leftJobs(dir string) (all []activity, err error) {
 
 // findActivity returns the activity with the ID ref, or whose ID begins with ref.
 func findActivity(all []activity, what, ref string) (activity, error) {
-	var hits []activity
+	var matching []activity
 	for _, a := range all {
 		if a.ID == ref {
 			return a, nil
 		}
-		again := slices.ContainsFunc(hits, func(b activity) bool { return b.ID == a.ID }) // a job and its remaining processes have one ID
-		if ref != "" && strings.HasPrefix(a.ID, ref) && !again {
-			hits = append(hits, a)
+		known := slices.ContainsFunc(matching, func(b activity) bool { return b.ID == a.ID }) // a job and its remaining processes have one ID
+		if ref != "" && strings.HasPrefix(a.ID, ref) && !known {
+			matching = append(matching, a)
 		}
 	}
-	switch len(hits) {
+	switch len(matching) {
 	case 0:
 		return activity{}, cli.Hint(fmt.Errorf("no such %s: %s", what, names.Quoted(ref)), "docker hostexec ps -a")
 	case 1:
-		return hits[0], nil
+		return matching[0], nil
 	}
-	return activity{}, fmt.Errorf("%s is the beginning of %d ids: give more of it", names.Quoted(ref), len(hits))
+	return activity{}, fmt.Errorf("%s is the beginning of %d ids: give more of it", names.Quoted(ref), len(matching))
 }

@@ -46,7 +46,7 @@ func TestShowLogRefusesTail(t *testing.T) {
 	}
 }
 
-// Following shows what is added and ends when the session is removed.
+// TestShowLogFollows checks that --follow shows new lines, and ends when the session is removed.
 func TestShowLogFollows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "watch.log")
 	if err := os.WriteFile(path, []byte("one\ntwo\n"), 0o600); err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/plugin/control"
-	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -30,7 +29,7 @@ func announced(cmd *cobra.Command) *cobra.Command {
 			_, err := c.AgentRules(ctx)
 			return nil, err
 		}
-		_, _ = sessions.AskAll(ctx, store, renew, func(t time.Time) time.Time { return t })
+		_, _ = control.AskAll(ctx, store, renew, func(t time.Time) time.Time { return t })
 	}
 	return cmd
 }

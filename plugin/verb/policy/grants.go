@@ -14,7 +14,6 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
-	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -27,7 +26,7 @@ func prefix(e control.Effect) string { return string(e) + "/" }
 // listAnswers returns the answers of all sessions that also hold for later requests, oldest first.
 func listAnswers(ctx context.Context, store *state.Store, e control.Effect) ([]control.Grant, error) {
 	list := func(c *control.Client, ctx context.Context) ([]control.Grant, error) { return c.Answers(ctx, e) }
-	return sessions.AskAll(ctx, store, list, func(g control.Grant) time.Time { return g.Made })
+	return control.AskAll(ctx, store, list, func(g control.Grant) time.Time { return g.Made })
 }
 
 // revokeAnswer ends the answer with the ID ref, or whose ID begins with ref, and returns its ID. Its requests
@@ -70,14 +69,11 @@ func answerRows(ctx context.Context, store *state.Store, whole bool) (rows []*po
 
 // completeAnswer returns g with its complete text. If it has ended meanwhile, g is unchanged.
 func completeAnswer(ctx context.Context, store *state.Store, e control.Effect, g control.Grant) control.Grant {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	c := control.Dial(store.Dir(g.Session))
-	defer c.Close()
-	if all, err := c.Answer(ctx, e, g.ID); err == nil {
-		return all
+	all, err := control.Ask(ctx, store.Dir(g.Session), func(c *control.Client, ctx context.Context) (control.Grant, error) { return c.Answer(ctx, e, g.ID) })
+	if err != nil {
+		return g
 	}
-	return g
+	return all
 }
 
 // timeOfDay returns the local time of day, with the day unless it is today.

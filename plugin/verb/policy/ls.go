@@ -78,21 +78,19 @@ func newPolicyLsCommand(dockerCLI command.Cli) *cobra.Command {
 
 // policyRows returns everything that c lets containers request, in the order of evaluation.
 func policyRows(c *config.Config) (rows []*policyRow) {
-	add := func(rule string, do policy.Action, matches, where string) *policyRow {
-		r := newPolicyRow()
-		r.rule, r.action, r.matches, r.where = names.Escaped(rule), do.String(), matches, names.Escaped(where)
-		rows = append(rows, r)
-		return r
-	}
 	p := c.Policy(nil)
 	for _, name := range slices.Sorted(maps.Keys(p.Rules)) {
 		set := p.Rules[name]
 		for _, r := range set.Rules {
 			keep := r.Settings.Over(set.Settings.Over(p.Defaults)).Keep
-			add(r.Title(name), r.Do, r.Shape(), r.Where).runs(r.Do, set.Place, keep != nil && *keep)
+			row := describedRow(r.Title(name), r.Do, r.Shape(), r.Where)
+			row.runs(r.Do, set.Place, keep != nil && *keep)
+			rows = append(rows, row)
 		}
 		for _, r := range set.Approved {
-			add(r.Title(name), r.Do, r.Shape(), r.Where).action = "approved" // it runs as the rule that asks says
+			row := describedRow(r.Title(name), r.Do, r.Shape(), r.Where)
+			row.action = "approved" // the rule that asks says how it runs
+			rows = append(rows, row)
 		}
 	}
 	for _, e := range p.Auto {
@@ -100,26 +98,40 @@ func policyRows(c *config.Config) (rows []*policyRow) {
 		if e.Anywhere {
 			matches += " (anywhere)"
 		}
-		add("auto_approve", policy.Allow, matches, e.Where)
+		rows = append(rows, describedRow("auto_approve", policy.Allow, matches, e.Where))
 	}
 	for _, e := range p.Manual {
-		add("manual_approve", policy.Ask, names.Escaped(e.Source), e.Where)
+		rows = append(rows, describedRow("manual_approve", policy.Ask, names.Escaped(e.Source), e.Where))
 	}
+	return append(rows, proxyRows(c)...)
+}
+
+// describedRow returns a row with its main columns.
+func describedRow(rule string, do policy.Action, matches, where string) *policyRow {
+	r := newPolicyRow()
+	r.rule, r.action, r.matches, r.where = names.Escaped(rule), do.String(), matches, names.Escaped(where)
+	return r
+}
+
+// proxyRows returns a row for each command of proxies.
+func proxyRows(c *config.Config) (rows []*policyRow) {
 	commands, _ := launch.DefaultProxies(c) // an invalid one is shown as written
-	in := c.Policy(config.PolicyCommands(commands))
+	p := c.Policy(config.PolicyCommands(commands))
 	for _, e := range c.Proxies {
 		cmd, err := config.ParseProxy(e.Value)
 		if err != nil {
-			add("--proxy", policy.Allow, names.Escaped(e.Value), e.Where)
+			rows = append(rows, describedRow("--proxy", policy.Allow, names.Escaped(e.Value), e.Where))
 			continue
 		}
 		do, _ := policy.ParseAction(cmd.Action)
-		settings := in.Defaults
-		if set := in.Rules[cmd.Name]; len(set.Rules) == 0 { // otherwise its rules are shown
+		settings := p.Defaults
+		if set := p.Rules[cmd.Name]; len(set.Rules) == 0 { // otherwise its rules are shown
 			settings = set.Settings.Over(settings)
 		}
 		keep := settings.Keep
-		add("--proxy", do, names.Escaped(e.Value), e.Where).runs(do, in.Place(cmd.Name), cmd.Keep || keep != nil && *keep)
+		row := describedRow("--proxy", do, names.Escaped(e.Value), e.Where)
+		row.runs(do, p.Place(cmd.Name), cmd.Keep || keep != nil && *keep)
+		rows = append(rows, row)
 	}
 	return rows
 }

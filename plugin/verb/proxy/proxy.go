@@ -205,24 +205,24 @@ func (o *proxyOptions) plan(args, globalArgs []string) (*launch.Plan, error) {
 		}
 	}
 	p.Record.Commands = commands
-	err = resolveOwn(p)
+	err = resolveProtected(p)
 	if next := cli.HintOf(err); next != "" { // flags of run are arguments here
 		err = cli.Hint(errors.Unwrap(err), strings.Replace(next, "--proxy ", "docker hostexec proxy ", 1))
 	}
 	return p, err
 }
 
-// resolveOwn is launch.ResolveCommands for the directories of PATH that the callers cannot write.
-func resolveOwn(p *launch.Plan) error {
-	owner, err := mount.NewTable(watch.WritableByRequesters(p.Record), mount.Default{})
+// resolveProtected is launch.ResolveCommands for the directories of PATH that callers cannot write.
+func resolveProtected(p *launch.Plan) error {
+	table, err := mount.NewTable(watch.WritableByRequesters(p.Record), mount.Default{})
 	if err != nil {
 		return err
 	}
 	all := os.Getenv("PATH")
-	own, _ := executor.Path(all, owner)
-	err = launch.ResolveCommands(p.Record.Commands, own, p.Elsewhere)
+	protected, _ := executor.Path(all, table)
+	err = launch.ResolveCommands(p.Record.Commands, protected, p.Elsewhere)
 	for _, c := range p.Record.Commands {
-		if at, found := osenv.LookPath(c.Name, all); err != nil && c.Path == "" && found && owner.Writable(at) {
+		if at, found := osenv.LookPath(c.Name, all); err != nil && c.Path == "" && found && table.Writable(at) {
 			return cli.Hint(fmt.Errorf("command %s is %s, which callers can write", c.Name, at),
 				fmt.Sprintf("install it elsewhere, or name its place: --proxy %s=/path/to/%s", c.Name, c.Name))
 		}
@@ -278,7 +278,7 @@ func checkDirectory(home string, rec state.Session) error {
 		requests, _ := rec.Proxy.Dir(c.Name)
 		switch {
 		case v.Overlap(home, requests):
-			return cli.Hint(fmt.Errorf("the requests in %s and the state directory %s would lie in each other", requests, home), "use another --dir, or set HOSTEXEC_HOME")
+			return cli.Hint(fmt.Errorf("the requests in %s and the state directory %s overlap", requests, home), "use another --dir, or set HOSTEXEC_HOME")
 		case c.Path != "" && v.Route(c.Path).Through(v.Locate(requests)):
 			return fmt.Errorf("callers could change %s, which %s runs: use another --dir", c.Path, c.Name)
 		}

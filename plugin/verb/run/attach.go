@@ -108,7 +108,7 @@ func attachable(c container.InspectResponse) error {
 	for t := range c.HostConfig.Tmpfs {
 		targets = append(targets, path.Clean(t))
 	}
-	instead := "create it with docker hostexec run"
+	createInstead := "create it with docker hostexec run"
 	switch {
 	case c.State.Paused:
 		return cli.Hint(fmt.Errorf("container %s is paused", name), "docker unpause "+name)
@@ -117,9 +117,9 @@ func attachable(c container.InspectResponse) error {
 	case c.Config.Labels[inject.LabelSession] != "":
 		return cli.Hint(fmt.Errorf("container %s was created with session %s", name, names.Escaped(c.Config.Labels[inject.LabelSession])), "it can call already; if its watcher has ended: docker hostexec resume "+name)
 	case c.HostConfig.ReadonlyRootfs:
-		return cli.Hint(fmt.Errorf("container %s is read-only: nothing can be put into it", name), instead)
+		return cli.Hint(fmt.Errorf("container %s is read-only: nothing can be copied into it", name), createInstead)
 	case inject.Covered(targets, inject.Target):
-		return cli.Hint(fmt.Errorf("container %s has a mount over %s: nothing can be copied there", name, inject.Target), instead)
+		return cli.Hint(fmt.Errorf("container %s has a mount over %s: nothing can be copied there", name, inject.Target), createInstead)
 	}
 	return nil
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/launch"
 )
 
-// A docker/cli that has a flag of our names would panic at each start.
+// TestRunHasOurFlagsAndDockers checks that run has all flags. If docker/cli gets a flag with the name of one of ours,
+// NewRunCommand panics.
 func TestRunHasOurFlagsAndDockers(t *testing.T) {
 	cmd := NewRunCommand(clitest.New(t, io.Discard))
 	for _, name := range []string{
@@ -73,7 +74,7 @@ func TestRunHelp(t *testing.T) {
 	}
 }
 
-// fakeEngine is an engine of another age or system.
+// fakeEngine is an engine with a given API version and operating system.
 type fakeEngine struct{ version, os string }
 
 func (e fakeEngine) CurrentVersion() string         { return e.version }
@@ -89,8 +90,8 @@ func TestSupported(t *testing.T) {
 		{"new enough", fakeEngine{"1.43", "linux"}, []string{"--annotation", "a=b"}, ""},
 		{"too old", fakeEngine{"1.41", "linux"}, []string{"--annotation", "a=b"}, `"--annotation" requires API version 1.43, but the Docker daemon API version is 1.41`},
 		{"not used", fakeEngine{"1.41", "linux"}, []string{"--rm"}, ""},
-		{"of the other system", fakeEngine{"1.43", "linux"}, []string{"--cpu-count", "1"}, `"--cpu-count" is only supported on a Docker daemon running on windows, but the Docker daemon is running on linux`},
-		{"of who knows what", fakeEngine{"1.43", ""}, []string{"--cpu-count", "1"}, ""},
+		{"another system", fakeEngine{"1.43", "linux"}, []string{"--cpu-count", "1"}, `"--cpu-count" is only supported on a Docker daemon running on windows, but the Docker daemon is running on linux`},
+		{"unknown system", fakeEngine{"1.43", ""}, []string{"--cpu-count", "1"}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			cmd := NewRunCommand(clitest.New(t, io.Discard))
@@ -127,7 +128,7 @@ func TestRunRefusesEmptyDirectories(t *testing.T) {
 	}
 }
 
-// TestBareWorkspace: the word behind --workspace is no value of it, and no image either.
+// TestBareWorkspace checks the hint for a directory that follows --workspace without =.
 func TestBareWorkspace(t *testing.T) {
 	for _, tt := range []struct {
 		args []string
@@ -153,7 +154,7 @@ func TestBareWorkspace(t *testing.T) {
 	}
 }
 
-// docker run takes a value without = for the image, and says that there is no such image.
+// TestMissingEquals checks the hint for a value without =. docker run takes it for the image, which it does not find.
 func TestMissingEquals(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.Mkdir("app", 0o755); err != nil {

@@ -22,11 +22,8 @@ import (
 // A service is a file and, for systemd, a link. The service manager need not run while they are written.
 
 func install(dockerCLI command.Cli, m serviceManager, text string) error {
-	file, err := m.file()
+	file, _, err := m.find()
 	if err != nil {
-		return err
-	}
-	if _, err := m.written(file); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -61,11 +58,7 @@ func enable(file, link string) error {
 }
 
 func uninstall(dockerCLI command.Cli, m serviceManager) error {
-	file, err := m.file()
-	if err != nil {
-		return err
-	}
-	there, err := m.written(file)
+	file, installed, err := m.find()
 	if err != nil {
 		return err
 	}
@@ -75,7 +68,7 @@ func uninstall(dockerCLI command.Cli, m serviceManager) error {
 			return fmt.Errorf("uninstall the service: %w", err)
 		}
 	}
-	if !there {
+	if !installed {
 		cli.Say(dockerCLI.Err(), "it is not installed: there is no %s", names.Escaped(file))
 		return nil
 	}
@@ -87,16 +80,19 @@ func uninstall(dockerCLI command.Cli, m serviceManager) error {
 	return nil
 }
 
-// written reports whether file exists. A file that install has not written is an error.
-func (m serviceManager) written(file string) (bool, error) {
+// find returns the path of the service's file, and whether it exists. A file that install has not written is an error.
+func (m serviceManager) find() (file string, installed bool, err error) {
+	if file, err = m.file(); err != nil {
+		return "", false, err
+	}
 	b, err := os.ReadFile(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return false, nil
+		return file, false, nil
 	case err != nil:
-		return false, fmt.Errorf("look at the service: %w", err)
+		return file, false, fmt.Errorf("look at the service: %w", err)
 	case !strings.Contains(string(b), m.mark):
-		return true, cli.Hint(fmt.Errorf("%s was not written by docker hostexec service install: it is left alone", file), "move it elsewhere")
+		return file, true, cli.Hint(fmt.Errorf("%s was not written by docker hostexec service install, so it is not changed", file), "move it elsewhere")
 	}
-	return true, nil
+	return file, true, nil
 }

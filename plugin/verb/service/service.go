@@ -64,11 +64,11 @@ are searched for in that PATH. An installed service is replaced.` + serviceStatu
 			if err != nil {
 				return err
 			}
-			what, err := resumeService(dockerCLI)
+			resume, err := resumeService(dockerCLI)
 			if err != nil {
 				return err
 			}
-			text, err := m.text(what)
+			text, err := m.text(resume)
 			if err != nil {
 				return err
 			}

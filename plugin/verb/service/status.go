@@ -46,15 +46,11 @@ func newServiceStatusCommand(dockerCLI command.Cli) *cobra.Command {
 }
 
 func showService(ctx context.Context, dockerCLI command.Cli, m serviceManager) error {
-	file, err := m.file()
+	file, installed, err := m.find()
 	if err != nil {
 		return err
 	}
-	there, err := m.written(file)
-	if err != nil {
-		return err
-	}
-	if !there {
+	if !installed {
 		return cli.Hint(fmt.Errorf("it is not installed: there is no %s", names.Escaped(file)), "docker hostexec service install")
 	}
 	fmt.Fprintf(dockerCLI.Out(), "installed: %s\n", names.Escaped(file))

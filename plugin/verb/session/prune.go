@@ -45,7 +45,7 @@ EXIT STATUS
   0  everything was removed
   1  something could not be removed`
 
-// NewPruneCommand returns the verb prune. sweep are removals of other verbs' leftovers.
+// NewPruneCommand returns the verb prune. sweep removes the leftovers of other verbs.
 func NewPruneCommand(dockerCLI command.Cli, sweep ...func(*state.Store) error) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
@@ -159,10 +159,10 @@ func sweepEngines(ctx context.Context, dockerCLI command.Cli, store *state.Store
 
 // sweepEngine removes leftover objects of an engine, if the engine answers.
 func sweepEngine(ctx context.Context, api client.APIClient, store *state.Store, dead func(string) bool) error {
-	soon, cancel := context.WithTimeout(ctx, sessions.EngineTimeout)
+	pingCtx, cancel := context.WithTimeout(ctx, sessions.EngineTimeout)
 	defer cancel()
-	if _, err := api.Ping(soon); err != nil {
-		return nil // as above
+	if _, err := api.Ping(pingCtx); err != nil {
+		return nil // the states of its sessions are unknown, so they stay
 	}
 	return errors.Join(container.Sweep(ctx, api, store.Home, dead), launch.RemoveDeadVolumes(ctx, api, dead))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Prune does not remove the directory of a session that a container tells of.
+// TestPruneLeavesRebuilt checks that prune keeps the directory of a session if the labels of a container name it.
 func TestPruneLeavesRebuilt(t *testing.T) {
 	store, err := state.OpenAt(t.TempDir())
 	if err != nil {
@@ -29,7 +29,8 @@ func TestPruneLeavesRebuilt(t *testing.T) {
 	}
 }
 
-// TestPruneWithoutEngine: an engine that does not answer may have a container that mounts a directory without a record.
+// TestPruneWithoutEngine checks that prune keeps directories without a record if an engine does not answer: a container
+// may mount them.
 func TestPruneWithoutEngine(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOSTEXEC_HOME", home)

@@ -21,7 +21,8 @@ func TestResumable(t *testing.T) {
 	}
 }
 
-// TestResumeOfSilentWatcher: a session whose watcher does not answer is not resumed, and the engine is not blamed.
+// TestResumeOfSilentWatcher checks that a session is not resumed if its watcher does not answer, and that the error
+// does not blame the engine.
 //
 // Attack 213.
 func TestResumeOfSilentWatcher(t *testing.T) {

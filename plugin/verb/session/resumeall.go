@@ -20,7 +20,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// lostSessions returns the sessions without a watcher that nobody has ended. Sessions of agents and proxies end
+// lostSessions returns the sessions without a watcher that no person has ended. Sessions of agents and proxies end
 // with their processes and are not resumed.
 func lostSessions(store *state.Store) ([]state.Session, error) {
 	recs, err := store.List()
@@ -67,7 +67,7 @@ func keepResuming(ctx context.Context, dockerCLI command.Cli, store *state.Store
 	tick := time.NewTicker(resumeInterval)
 	defer tick.Stop()
 	var tried string
-	var again time.Time
+	var retryAt time.Time
 	var delay time.Duration
 	for {
 		_ = sessions.SweepLost(store) // prune reports what cannot be ended
@@ -80,14 +80,14 @@ func keepResuming(ctx context.Context, dockerCLI command.Cli, store *state.Store
 			return nil
 		case lost == "":
 			tried = ""
-		case lost != tried || now.After(again):
+		case lost != tried || now.After(retryAt):
 			if err := resumeInChild(ctx, dockerCLI); err != nil {
 				return err
 			}
 			if delay = min(2*delay, maxRetryDelay); lost != tried {
 				delay = resumeInterval
 			}
-			tried, again = lost, now.Add(delay)
+			tried, retryAt = lost, now.Add(delay)
 		}
 		select {
 		case <-tick.C:

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
@@ -41,17 +42,22 @@ func NewStartCommand(dockerCLI command.Cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var errs []error
-			for _, ref := range args {
-				if err := start(cmd.Context(), dockerCLI, store, ref); err != nil {
-					errs = append(errs, err)
-					continue
-				}
-				fmt.Fprintln(dockerCLI.Out(), ref)
-			}
-			return errors.Join(errs...)
+			return forEach(dockerCLI.Out(), args, func(ref string) error { return start(cmd.Context(), dockerCLI, store, ref) })
 		}),
 	}
+}
+
+// forEach calls do for each of refs, and prints those for which it succeeds.
+func forEach(out io.Writer, refs []string, do func(ref string) error) error {
+	var errs []error
+	for _, ref := range refs {
+		if err := do(ref); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		fmt.Fprintln(out, ref)
+	}
+	return errors.Join(errs...)
 }
 
 func start(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string) error {

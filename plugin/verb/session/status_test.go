@@ -53,7 +53,7 @@ func TestStatusTable(t *testing.T) {
 	}
 }
 
-// TestStatusFits: no line of the table is wider than the terminal.
+// TestStatusFits checks that no line of the table is wider than the terminal.
 func TestStatusFits(t *testing.T) {
 	all := testSessions()
 	all[0].Image = "registry.example.com/you/image:1.2.3"

@@ -68,14 +68,15 @@ func (r *statusRow) Container() string {
 	return names.Printable(r.s.ContainerName)
 }
 
-func (r *statusRow) ContainerID() string { return r.cut(r.s.Container, 12) }
+func (r *statusRow) ContainerID() string {
+	if r.trunc {
+		return r.s.Container[:min(len(r.s.Container), 12)]
+	}
+	return r.s.Container
+}
 
 func (r *statusRow) Image() string {
-	image := names.Printable(r.s.Image)
-	if r.trunc {
-		return cli.Ellipsis(image, 16)
-	}
-	return image
+	return r.ellipsis(names.Printable(r.s.Image), 16)
 }
 
 // Carrier returns how calls arrive now. The record only has the value of --carrier.
@@ -117,11 +118,7 @@ func (r *statusRow) Commands() string {
 			all = append(all, c.Name+"="+c.Action)
 		}
 	}
-	text := strings.Join(all, ",")
-	if r.trunc {
-		return cli.Ellipsis(text, 16)
-	}
-	return text
+	return r.ellipsis(strings.Join(all, ","), 16)
 }
 
 // Calls returns the number of started commands while there is a watcher.
@@ -148,11 +145,7 @@ func (r *statusRow) Shells() string {
 	for _, i := range r.s.Watcher.Shells {
 		all = append(all, i.Name)
 	}
-	text := strings.Join(all, ",")
-	if r.trunc {
-		return cli.Ellipsis(text, 30)
-	}
-	return text
+	return r.ellipsis(strings.Join(all, ","), 30)
 }
 
 func (r *statusRow) Since() string {
@@ -170,9 +163,9 @@ func (r *statusRow) Version() string {
 	return r.s.Session.Version
 }
 
-func (r *statusRow) cut(text string, n int) string {
-	if r.trunc && len(text) > n {
-		return text[:n]
+func (r *statusRow) ellipsis(text string, n int) string {
+	if r.trunc {
+		return cli.Ellipsis(text, n)
 	}
 	return text
 }

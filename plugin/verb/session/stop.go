@@ -36,7 +36,7 @@ EXIT STATUS
 type stopOptions struct {
 	container bool
 	time      int
-	timed     bool // whether --time was given
+	timeSet   bool // whether --time was given
 }
 
 // NewStopCommand returns the verb stop.
@@ -50,22 +50,14 @@ func NewStopCommand(dockerCLI command.Cli) *cobra.Command {
 		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: sessions.Complete,
 		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
-			if opts.timed = cmd.Flags().Changed("time"); opts.time < 0 {
+			if opts.timeSet = cmd.Flags().Changed("time"); opts.time < 0 {
 				return fmt.Errorf("--time %d: must not be negative", opts.time)
 			}
 			store, err := sessions.OpenStore()
 			if err != nil {
 				return err
 			}
-			var errs []error
-			for _, ref := range args {
-				if err := stop(cmd.Context(), dockerCLI, store, ref, opts); err != nil {
-					errs = append(errs, err)
-					continue
-				}
-				fmt.Fprintln(dockerCLI.Out(), ref)
-			}
-			return errors.Join(errs...)
+			return forEach(dockerCLI.Out(), args, func(ref string) error { return stop(cmd.Context(), dockerCLI, store, ref, opts) })
 		}),
 	}
 	cmd.Flags().BoolVarP(&opts.container, "container", "c", false, "Stop the container too")
@@ -90,7 +82,7 @@ func stop(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref st
 		return err
 	}
 	grace := sessions.DefaultGrace
-	if opts.timed {
+	if opts.timeSet {
 		grace = time.Duration(opts.time) * time.Second
 	}
 	err = sessions.StopWatcher(ctx, store.Dir(rec.ID), rec.ID, grace)

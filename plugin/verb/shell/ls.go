@@ -50,7 +50,7 @@ func newShellLsCommand(dockerCLI command.Cli) *cobra.Command {
 func shellRows(ctx context.Context, store *state.Store, recs []state.Session, named bool) (rows []*shellRow, err error) {
 	var errs []error
 	for _, rec := range recs {
-		all, err := shellsOf(ctx, store.Dir(rec.ID))
+		all, err := control.Ask(ctx, store.Dir(rec.ID), (*control.Client).Shells)
 		if err != nil && (named || !errors.Is(err, control.ErrNoWatcher)) {
 			errs = append(errs, fmt.Errorf("session %s: %w", rec.ID, err))
 		}
@@ -61,14 +61,6 @@ func shellRows(ctx context.Context, store *state.Store, recs []state.Session, na
 		}
 	}
 	return rows, errors.Join(errs...)
-}
-
-func shellsOf(ctx context.Context, dir string) ([]shell.Info, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	c := control.Dial(dir)
-	defer c.Close()
-	return c.Shells(ctx)
 }
 
 func writeShells(w io.Writer, rows []*shellRow, format string) error {

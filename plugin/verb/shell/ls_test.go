@@ -12,7 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// TestShellsWidth: a usual shell takes a line of a terminal.
+// TestShellsWidth checks that a usual shell fits into a line of a terminal.
 func TestShellsWidth(t *testing.T) {
 	r := newShellRow()
 	r.rec = state.Session{ID: "0123456789ab", ContainerName: "optimistic_hopper"}

@@ -62,11 +62,11 @@ func sayBusy(dockerCLI command.Cli, name string) {
 	}
 }
 
-// shellError returns err, which a watcher has answered for the shell name, with the shell and the next command to type.
-// The end of a text, such as a timeout, keeps the words that it has in the container.
+// shellError returns err, the reply of a watcher about the shell name, with the shell and the next command to type. The
+// end of a text, such as a timeout, is reported as in the container.
 func shellError(session, name string, err error) error {
 	named := fmt.Errorf("shell %s: %w", names.Quoted(name), err)
-	switch err.Error() { // it came as a text
+	switch err.Error() { // the reply is a text
 	case shell.ErrNotReady.Error():
 		return cli.Hint(named, "docker hostexec shell create "+session+" "+name)
 	case shell.ErrExists.Error(), shell.ErrName.Error():

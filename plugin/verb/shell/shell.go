@@ -30,7 +30,7 @@ approved by you. The policy decides on commands of the container.
 
 EXIT STATUS
   0 to 255  exec and start: the exit code of the command
-  124       exec and start: the timeout was over
+  124       exec and start: the timeout expired
   125       exec and start: the shell is not ready or has ended; or the command line is wrong
   1         other verbs: they failed`
 
@@ -56,10 +56,6 @@ func dialSession(ref string) (*control.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return dialIn(store, ref)
-}
-
-func dialIn(store *state.Store, ref string) (*control.Client, error) {
 	rec, err := store.Find(ref)
 	if err != nil {
 		return nil, cli.Hint(err, "docker hostexec status")
@@ -147,11 +143,11 @@ func newShellRunCommand(dockerCLI command.Cli, start bool) *cobra.Command {
 	}
 	cmd.Flags().StringArrayVarP(&c.Env, "env", "e", nil, "Set a variable for this text only (`NAME=VALUE`)")
 	cmd.Flags().StringVar(&c.Dir, "cwd", "", "Run this text in this `directory`")
-	told := "Print one JSON object at the end: command, stdout, stderr, exit_code, duration, timestamp"
+	usage := "Print one JSON object at the end: command, stdout, stderr, exit_code, duration, timestamp"
 	if start {
-		told = "Print a line of JSON for each event: start, stdout and stderr, complete"
+		usage = "Print a line of JSON for each event: start, stdout and stderr, complete"
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, told)
+	cmd.Flags().BoolVar(&asJSON, "json", false, usage)
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "End the text, but not the shell, after this `time`")
 	return cmd
 }
@@ -168,20 +164,14 @@ func completeShells(cmd *cobra.Command, given []string, typed string) ([]string,
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	c, err := dialIn(store, given[0])
+	rec, err := store.Find(given[0])
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	defer c.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
-	defer cancel()
-	all, _ := c.Shells(ctx) // an error completes nothing
+	all, _ := control.Ask(context.Background(), store.Dir(rec.ID), (*control.Client).Shells) // an error completes nothing
 	var names []string
 	for _, sh := range all {
 		names = append(names, sh.Name)
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
-
-// completionTimeout is the time limit for a watcher's answer to a completion.
-const completionTimeout = 5 * time.Second

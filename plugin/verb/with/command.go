@@ -49,8 +49,8 @@ func find(name string) (string, error) {
 	return "", &cli.Failure{Code: codeNotInvoked, Err: fmt.Errorf("command %s: %w", names.Quoted(name), errors.Unwrap(err))}
 }
 
-// become runs COMMAND in this process's group, so that COMMAND can use the terminal. It returns COMMAND's result.
-func become(docker context.Context, path string, args, env []string) error {
+// runCommand runs COMMAND in this process's group, so that COMMAND can use the terminal. It returns COMMAND's result.
+func runCommand(docker context.Context, path string, args, env []string) error {
 	cmd := &exec.Cmd{Path: path, Args: args, Env: env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	started, failed := make(chan struct{}), false
 	stop := cli.OnSignals(docker, forwarded, func(sig syscall.Signal) bool {

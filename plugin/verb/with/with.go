@@ -132,7 +132,6 @@ func run(docker context.Context, dockerCLI command.Cli, opts *options, args []st
 	if err != nil {
 		return err
 	}
-	contexts := dockerCLI.ContextStore()
 	if err := SweepProxies(dockerCLI)(store); err != nil {
 		return err
 	}
@@ -142,6 +141,7 @@ func run(docker context.Context, dockerCLI command.Cli, opts *options, args []st
 	}
 	defer func() { err = errors.Join(err, sock.Close()) }()
 	if opts.context != "" {
+		contexts := dockerCLI.ContextStore()
 		if err := createContext(contexts, sock, opts.context); err != nil {
 			return err
 		}
@@ -152,17 +152,22 @@ func run(docker context.Context, dockerCLI command.Cli, opts *options, args []st
 	server := &apiproxy.Server{Engine: dockerCLI.Client(), Sessions: launcher, Socket: sock.Path}
 	err = serveDuring(docker, server, sock, func() error {
 		if len(args) > 0 {
-			return become(docker, path, args, environ(sock.Host(), dockerCLI.DockerEndpoint().Host, cli.GlobalArgs(dockerCLI)))
+			return runCommand(docker, path, args, environ(sock.Host(), dockerCLI.DockerEndpoint().Host, cli.GlobalArgs(dockerCLI)))
 		}
-		announce(dockerCLI, opts, sock.Host())
-		if dockerCLI.Err().IsTerminal() {
-			launcher.ReportNotes(func(line string) { cli.Say(dockerCLI.Err(), "%s", line) })
-		}
-		waitForSignal(docker)
+		serveOthers(docker, dockerCLI, opts, launcher, sock.Host())
 		return nil
 	})
 	report(dockerCLI, launcher)
 	return err
+}
+
+// serveOthers serves clients that are started elsewhere, until a signal.
+func serveOthers(docker context.Context, dockerCLI command.Cli, opts *options, launcher *apiproxy.Launcher, host string) {
+	announce(dockerCLI, opts, host)
+	if dockerCLI.Err().IsTerminal() {
+		launcher.ReportNotes(func(line string) { cli.Say(dockerCLI.Err(), "%s", line) })
+	}
+	waitForSignal(docker)
 }
 
 // serveDuring serves on sock until client returns, also after docker's context has ended.

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package limit
+
+import "errors"
+
+// ErrTooMuch is the error of a write that exceeds the size of a Buffer.
+var ErrTooMuch = errors.New("too much output")
+
+// Buffer is a buffer whose writes fail beyond Max bytes. It does not embed a bytes.Buffer: io.Copy would call its
+// ReadFrom, which knows no limit.
+type Buffer struct {
+	Max      int
+	Exceeded bool // a write has failed
+	text     []byte
+}
+
+// Write appends p, or returns ErrTooMuch.
+func (b *Buffer) Write(p []byte) (int, error) {
+	if len(b.text)+len(p) > b.Max {
+		b.Exceeded = true
+		return 0, ErrTooMuch
+	}
+	b.text = append(b.text, p...)
+	return len(p), nil
+}
+
+// Bytes returns all that was written.
+func (b *Buffer) Bytes() []byte { return b.text }
+
+// String returns all that was written.
+func (b *Buffer) String() string { return string(b.text) }
+
+// Prefix keeps the first Max bytes that are written to it, and drops the rest.
+type Prefix struct {
+	Max  int
+	Text []byte
+}
+
+// Write never fails.
+func (w *Prefix) Write(p []byte) (int, error) {
+	w.Text = append(w.Text, p[:min(len(p), w.Max-len(w.Text))]...)
+	return len(p), nil
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/docker-hostexec/hostexec/plugin/state"
+)
+
+// ReplyTimeout is the time limit for a watcher's reply.
+const ReplyTimeout = 5 * time.Second
+
+// Call calls f with a client of the watcher of the session in dir, and limits the time for its reply.
+func Call(ctx context.Context, dir string, f func(*Client, context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, ReplyTimeout)
+	defer cancel()
+	c := Dial(dir)
+	defer c.Close()
+	return f(c, ctx)
+}
+
+// Ask is like Call, for a function with a result.
+func Ask[T any](ctx context.Context, dir string, ask func(*Client, context.Context) (T, error)) (reply T, err error) {
+	err = Call(ctx, dir, func(c *Client, ctx context.Context) (err error) {
+		reply, err = ask(c, ctx)
+		return err
+	})
+	return reply, err
+}
+
+// AskAll asks the watchers of all sessions and returns their answers, the oldest first. If a watcher cannot be asked,
+// AskAll returns the other answers together with the error.
+func AskAll[T any](ctx context.Context, store *state.Store, ask func(*Client, context.Context) ([]T, error), when func(T) time.Time) ([]T, error) {
+	recs, err := store.List()
+	if err != nil {
+		return nil, err
+	}
+	var all []T
+	var errs []error
+	for _, rec := range recs {
+		some, err := Ask(ctx, store.Dir(rec.ID), ask)
+		if err != nil && !errors.Is(err, ErrNoWatcher) {
+			errs = append(errs, fmt.Errorf("session %s: %w", rec.ID, err))
+		}
+		all = append(all, some...)
+	}
+	slices.SortStableFunc(all, func(a, b T) int { return when(a).Compare(when(b)) })
+	return all, errors.Join(errs...)
+}
+
+// AllPending returns the waiting questions of all sessions, as AskAll.
+func AllPending(ctx context.Context, store *state.Store) ([]Question, error) {
+	return AskAll(ctx, store, (*Client).Pending, func(q Question) time.Time { return q.Asked })
+}
