@@ -31,7 +31,7 @@ HALVES   := Integration[A-O] Integration[P-Z]
 # in the output. The run fails if a test fails twice, if more than six tests fail, or on a panic or a data race.
 ONCEMORE := $(GO) tool gotestsum --format pkgname --rerun-fails=1 --rerun-fails-max-failures=6 --rerun-fails-abort-on-data-race
 
-.PHONY: build install demo check test test-integration test-race test-whole test-32 e2e lint fmt bench attack attacks chaos soak reliability shims cross engine tools compose screenshots \
+.PHONY: build install demo check test test-integration test-race test-whole test-32 e2e lint fmt bench attack attacks chaos soak reliability shims cross engine tools compose screenshots recording \
 	manual release release-snapshot package reproduce release-tools clean
 
 build: $(PLUGIN)
@@ -199,6 +199,12 @@ bin/docker-compose-$(COMPOSE):
 screenshots: $(SHIMS) $(SHELLS) tools
 	mkdir -p docs/images
 	HOSTEXEC_SCREENSHOTS='$(CURDIR)/docs/images' $(GO) test -run TestScreenshots -count=1 ./plugin/page
+
+# The README's recording: what a user types and sees, from a real run. Equal runs give equal bytes.
+recording: TOOLS += tmux:tmux termtosvg:termtosvg
+recording: build engine tools
+	HOSTEXEC_RECORDING='$(CURDIR)/bin/demo.cast' $(GO) test -run 'TestRecording$$' -count=1 ./e2e
+	termtosvg render bin/demo.cast docs/images/demo.svg -t window_frame -D 4000
 
 # Programs that make a release. They have more requirements than go.mod should have, so they are built below bin, from
 # their own modules, once for each version.
