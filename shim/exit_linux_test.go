@@ -50,11 +50,14 @@ func TestExit(t *testing.T) {
 	}
 }
 
-// TestWithheld checks that the message about missing stdin appears only if there is data.
+// TestWithheld checks that the message about missing stdin appears only if there is data, or a pipe of the call's own that
+// may still bring some.
 func TestWithheld(t *testing.T) {
 	s := newFakeHost(t)
 	data, writer := pipe(t)
-	empty, _ := pipe(t)
+	open, _ := pipe(t)
+	empty, closed := pipe(t)
+	closed.Close()
 	writer.WriteString("x")
 	done := file(t, "x", os.O_RDONLY)
 	done.Seek(1, 0)
@@ -64,6 +67,9 @@ func TestWithheld(t *testing.T) {
 		says string
 	}{
 		{"data in a pipe", data, "withheld\n"},
+		{"a pipe whose writer is slow", open, "withheld\n"},
+		{"the slow pipe of a script", open, ""},
+		{"a script's pipe with data", data, "withheld\n"},
 		{"an empty pipe", empty, ""},
 		{"a file", file(t, "x", os.O_RDONLY), "withheld\n"},
 		{"a file that was read", done, ""},
@@ -71,6 +77,9 @@ func TestWithheld(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := s.command("make")
+			if strings.Contains(tt.name, "script") {
+				c = s.sh(`"$SHIM" make; exit`)
+			}
 			c.t = t
 			if tt.in != nil {
 				c.Stdin = tt.in

@@ -16,7 +16,7 @@ func (s *Store) callEngines() string { return filepath.Join(s.Home, "call-engine
 
 // CallEngines returns the engines, other than the sessions' own, that may still have containers of commands.
 func (s *Store) CallEngines() ([]string, error) {
-	b, err := os.ReadFile(s.callEngines())
+	b, err := readPlain(s.callEngines())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read the engines: %w", err)
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/moby/sys/atomicwriter"
@@ -30,7 +29,7 @@ func (s *Store) Engine(endpoint string) Engine {
 // engines returns all stored results by endpoint.
 func (s *Store) engines() (map[string]Engine, error) {
 	all := map[string]Engine{}
-	b, err := os.ReadFile(s.enginesFile())
+	b, err := readPlain(s.enginesFile())
 	if err == nil {
 		err = json.Unmarshal(b, &all)
 	}

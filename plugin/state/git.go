@@ -32,7 +32,7 @@ func (s *Store) gitRemotesFile(project string) string {
 // GitRemotes returns the URLs of the remotes that a person has added for a project, by name. A
 // file that cannot be read has none.
 func (s *Store) GitRemotes(project string) map[string]string {
-	f, err := openPlain(s.gitRemotesFile(project))
+	f, err := OpenPlain(s.gitRemotesFile(project))
 	if err != nil {
 		return nil
 	}

@@ -31,7 +31,7 @@ func OpenPageLog(s *Store) (*Log, error) { return openLog(s.PageLog()) }
 func openLog(path string) (*Log, error) {
 	l := &Log{path: path, max: maxLog}
 	var err error
-	if l.f, err = os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
+	if l.f, err = os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND|openFlags, 0o600); err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}
 	if fi, err := l.f.Stat(); err == nil {

@@ -12,6 +12,9 @@ import (
 	"syscall"
 )
 
+// openFlags are flags for an open that follows no link, does not block, and gets no controlling terminal.
+const openFlags = syscall.O_NOFOLLOW | syscall.O_NONBLOCK | syscall.O_NOCTTY
+
 // ProcessAlive reports whether process pid exists, of any user.
 func ProcessAlive(pid int) bool {
 	err := syscall.Kill(pid, 0)

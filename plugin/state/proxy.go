@@ -107,8 +107,11 @@ func (p Proxies) Sweep() error {
 }
 
 // ExistingLock returns the lock of a file. Unlike flock.New, it never creates the file, so that the file
-// cannot reappear in a directory that is being removed. Locking a missing file fails with fs.ErrNotExist.
-func ExistingLock(path string) *flock.Flock { return flock.New(path, flock.SetFlag(os.O_RDONLY)) }
+// cannot reappear in a directory that is being removed. Locking a missing file fails with fs.ErrNotExist. A named pipe
+// in its place does not block.
+func ExistingLock(path string) *flock.Flock {
+	return flock.New(path, flock.SetFlag(os.O_RDONLY|openFlags))
+}
 
 const lockSuffix = ".lock"
 

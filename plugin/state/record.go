@@ -111,10 +111,9 @@ func (s *Store) read(id, name string) (rec Session, text []byte, err error) {
 	return rec, text, err
 }
 
-// readPlain reads a regular file of at most maxRecord bytes, which is replaced but never changed. It follows no link
-// and does not block on a named pipe.
+// readPlain reads a regular file like OpenPlain. The file is replaced but never changed.
 func readPlain(path string) ([]byte, error) {
-	f, err := openPlain(path)
+	f, err := OpenPlain(path)
 	if err != nil {
 		return nil, err
 	}
@@ -128,8 +127,8 @@ func readPlain(path string) ([]byte, error) {
 	return text, err
 }
 
-// openPlain opens a regular file of at most maxRecord bytes.
-func openPlain(path string) (*os.File, error) {
+// OpenPlain opens a regular file of at most maxRecord bytes. It follows no link and does not block on a named pipe.
+func OpenPlain(path string) (*os.File, error) {
 	f, err := dir.OpenPlain(path)
 	if err != nil {
 		return nil, err

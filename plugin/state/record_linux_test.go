@@ -3,6 +3,7 @@
 package state
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -111,4 +112,50 @@ func unreadable(t *testing.T, s *Store, rec Session) {
 	if got := s.IncompleteDirs(-time.Hour); len(got) != 0 {
 		t.Errorf("IncompleteDirs of what is served = %q", got)
 	}
+}
+
+// TestNamedPipes: no file of the state directory blocks its reader or writer, if somebody has made it a named pipe.
+func TestNamedPipes(t *testing.T) {
+	s, err := OpenAt(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := NewID()
+	if err := os.Mkdir(s.Dir(id), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	log := LogFile(s.Dir(id))
+	for path, use := range map[string]func() error{
+		LockFile(s.Dir(id)):  func() error { s.Served(id); return nil },
+		LeaseFile(s.Dir(id)): func() error { s.Served(id); return nil },
+		s.enginesFile():      func() error { return s.NoteEngine("unix:///a", s.Engine("unix:///a")) },
+		s.callEngines():      func() error { _, err := s.CallEngines(); return wantError(err) },
+		log:                  func() error { _, err := OpenLog(s.Dir(id)); return wantError(err) },
+		OldLog(log):          func() error { _, err := OpenPlain(OldLog(log)); return wantError(err) },
+		s.PageLog():          func() error { _, err := OpenPageLog(s); return wantError(err) },
+	} {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			if err := errors.Join(os.WriteFile(ControlSock(s.Dir(id)), nil, 0o600), syscall.Mkfifo(path, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan error, 1)
+			// ends when use does; the test fails if that needs another process.
+			go func() { done <- use() }()
+			select {
+			case err := <-done:
+				if err != nil {
+					t.Error(err)
+				}
+			case <-time.After(time.Minute):
+				t.Error("it blocks")
+			}
+		})
+	}
+}
+
+func wantError(err error) error {
+	if err == nil {
+		return errors.New("it is used")
+	}
+	return nil
 }

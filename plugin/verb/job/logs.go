@@ -99,7 +99,7 @@ func showLog(ctx context.Context, w io.Writer, path string, opts logsOptions) er
 		}
 		lines = n
 	}
-	f, err := os.Open(path)
+	f, err := state.OpenPlain(path)
 	if err != nil {
 		return fmt.Errorf("open log: %w", err)
 	}
@@ -120,7 +120,7 @@ func showLog(ctx context.Context, w io.Writer, path string, opts logsOptions) er
 
 // previousFile returns the previous file of the log in f, unless f has become that file meanwhile.
 func previousFile(path string, f *os.File) ([]byte, error) {
-	old, err := os.Open(state.OldLog(path))
+	old, err := state.OpenPlain(state.OldLog(path))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -169,7 +169,7 @@ func follow(ctx context.Context, w io.Writer, f *os.File) error {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		next, err := os.Open(f.Name()) // opened before f is read: later records are not in f
+		next, err := state.OpenPlain(f.Name()) // opened before f is read: later records are not in f
 		if errors.Is(err, os.ErrNotExist) {
 			_, err = io.Copy(w, f)
 			return err
