@@ -25,6 +25,8 @@ func TestMain(m *testing.M) {
 		os.Exit(proctree.Monitor(os.Args))
 	}
 	switch os.Getenv("EXECUTOR_TEST_AS") {
+	case "spawner":
+		os.Exit(spawnerMain())
 	case "hostile":
 		os.Exit(hostileMain())
 	case "watches":

@@ -16,6 +16,8 @@ func TestFormats(t *testing.T) {
 	}{
 		{"shallow", "sha1", "git clone -q --depth 1 --no-single-branch hostexec::origin s; cd s; test -f .git/shallow; " + commit + "git push origin main", 0, "main -> main"},
 		{"shallow, then whole", "sha1", "git clone -q --depth 1 hostexec::origin s; cd s; git fetch -q --unshallow; ! test -f .git/shallow; git log --oneline", 0, "one"},
+		{"shallow, to a remote without the older commits", "sha1", "git clone -q hostexec::origin a; cd a; " + commit + "git push -q origin main; cd ..; git clone -q --depth 1 hostexec::origin s; " +
+			"test -f s/.git/shallow; rm -rf remote.git state; git init -q --bare -b main remote.git; cd s; git push origin main", 1, "main -> main (shallow update not allowed"},
 		{"sha256", "sha256", "git clone -q hostexec::origin s; cd s; " + commit + "git push origin main; git rev-parse --show-object-format", 0, "sha256"},
 		{"sha256 to sha1", "sha1", "git init -q -b main --object-format=sha256 s; cd s; " + commit + "git push hostexec::origin main:x", 128, "hash algorithm"},
 		{"worktree", "sha1", "git clone -q hostexec::origin s; cd s; git worktree add -q ../tree -b tree; cd ../tree; " + commit + "git push origin tree", 0, "tree -> tree"},

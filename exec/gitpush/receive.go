@@ -27,6 +27,7 @@ type push struct {
 	commands []command
 	band     bool // the answer goes out in bands
 	status   bool // the answer has the result of each ref
+	shallow  bool // the container's repository lacks older commits
 }
 
 // receive receives a push, and passes on the updates that may be pushed.
@@ -104,7 +105,8 @@ func readPush(in io.Reader, hash string) (p push, err error) {
 			return p, p.check()
 		}
 		text, abilities, first := strings.Cut(strings.TrimSuffix(string(line), "\n"), "\x00")
-		if strings.HasPrefix(text, "shallow ") { // the mirror has the older commits, or the push lacks objects
+		if strings.HasPrefix(text, "shallow ") { // the mirror has the older commits, or unpack fails
+			p.shallow = true
 			continue
 		}
 		if first {
@@ -134,6 +136,9 @@ func (p push) check() error {
 	return nil
 }
 
+// errShallow begins as git's own message does.
+var errShallow = errors.New("shallow update not allowed: the remote lacks the older commits; first git fetch --unshallow")
+
 // unpacked is the key of the result of receiving the pack.
 const unpacked = ""
 
@@ -148,7 +153,11 @@ func (s *service) results(ctx context.Context, p push, quarantine string) map[st
 		return results
 	}
 	if slices.ContainsFunc(p.commands, func(c command) bool { return c.new != s.mirror.zero() }) {
-		if err := s.unpack(ctx, quarantine); err != nil {
+		err := s.unpack(ctx, quarantine)
+		if err != nil && p.shallow && strings.Contains(err.Error(), "did not receive expected object") {
+			return all(errShallow)
+		}
+		if err != nil {
 			results[unpacked] = err
 			return all(errors.New("unpacker error"))
 		}

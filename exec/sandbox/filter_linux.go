@@ -157,6 +157,24 @@ func (r rule) instructions() []bpf.Instruction {
 	return append(list, bpf.RetConstant{Val: r.action}, bpf.LoadAbsolute{Off: offsetNumber, Size: 4})
 }
 
+// signals has the system calls that send a signal to a process or thread, and the argument that names it.
+var signals = []struct{ number, argument uint32 }{
+	{unix.SYS_KILL, 0}, {unix.SYS_TKILL, 0}, {unix.SYS_RT_SIGQUEUEINFO, 0}, {unix.SYS_TGKILL, 1}, {unix.SYS_RT_TGSIGQUEUEINFO, 1},
+}
+
+// guarded returns a filter that also refuses signals to the thread tid. Landlock permits them, because the thread is in the
+// program's own domain, and a signal to it could end the process that starts the program. Much later, the number can be
+// that of another process, which the program then cannot signal.
+func guarded(filter []bpf.RawInstruction, tid int) ([]bpf.RawInstruction, error) {
+	program := []bpf.Instruction{bpf.LoadAbsolute{Off: offsetNumber, Size: 4}}
+	for _, s := range signals {
+		r := rule{s.number, []condition{is(s.argument, uint32(tid))}, refuse}
+		program = append(program, r.instructions()...)
+	}
+	guard, err := bpf.Assemble(program)
+	return append(guard, filter...), err
+}
+
 // load confines the calling thread by a filter. It returns the descriptor on which the kernel reports the supervised
 // calls (seccomp_unotify(2)).
 func load(filter []bpf.RawInstruction) (fd int, err error) {

@@ -120,7 +120,13 @@ func (s *Sandbox) Close() error {
 // Confine permanently confines the calling thread and the processes that it forks. It sets NO_NEW_PRIVS. The goroutine
 // must be locked to its thread, and must never be unlocked. The thread must not be the process's first thread. The
 // caller serves the returned Metadata.
+//
+// As long as the thread exists, it is in the same Landlock domain as the program. So that the program cannot read the
+// memory, environment and descriptors of this process by it, no process of the user can do that from now on.
 func (s *Sandbox) Confine() (*Metadata, error) {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return nil, os.NewSyscallError("prctl", err)
+	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return nil, os.NewSyscallError("prctl", err)
 	}
@@ -130,7 +136,11 @@ func (s *Sandbox) Confine() (*Metadata, error) {
 	if err := restrict(s.ruleset); err != nil {
 		return nil, err
 	}
-	fd, err := load(s.filter)
+	filter, err := guarded(s.filter, unix.Gettid())
+	if err != nil {
+		return nil, err
+	}
+	fd, err := load(filter)
 	if err != nil {
 		return nil, err
 	}
