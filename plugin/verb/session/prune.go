@@ -151,8 +151,8 @@ func removeAll(store *state.Store, ids []string, out io.Writer) error {
 	return errors.Join(errs...)
 }
 
-// sweepEngines removes commands' containers and volumes without a watcher. It asks the engines of all
-// sessions, those that commands were sent to, and docker's current one.
+// sweepEngines removes commands' containers and volumes without a watcher. It asks docker's
+// current engine, and the engines of all sessions and of their commands.
 func sweepEngines(ctx context.Context, dockerCLI command.Cli, store *state.Store, all []sessions.Session) error {
 	watched := map[string]bool{}
 	engines := map[string][]string{"": cli.GlobalArgs(dockerCLI)}
