@@ -99,7 +99,7 @@ func serveUI(ctx context.Context, dockerCLI command.Cli, store *state.Store, opt
 	return p.Serve(ctx)
 }
 
-// notifyUser returns what the page calls for a question while no browser shows it: a message on a terminal, or a
+// notifyUser returns the function that the page calls for a question while no browser shows it: a message on a terminal, or a
 // browser on a desktop. It returns nil if there is neither.
 func notifyUser(dockerCLI command.Cli, store *state.Store, opts uiOptions) func(link string) error {
 	switch {
