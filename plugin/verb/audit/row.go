@@ -90,7 +90,7 @@ func auditTable(out io.Writer) func(audit.Line, audit.Entry) error {
 	}
 }
 
-// auditRow is one record for templates, in printable ASCII. Each field is one that a template can use.
+// auditRow is one record for templates, in printable ASCII. Templates can use all fields.
 type auditRow struct {
 	Time, Event, Project, Branch, Session, Container, Agent   string
 	Command, Request, Rule, Pattern, Path, Directory          string
