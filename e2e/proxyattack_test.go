@@ -113,7 +113,7 @@ func TestIntegrationAttackFilesPartial(t *testing.T) {
 	check(t, err)
 	check(t, f.Close())
 	r := Answer(t, h.At("args"), "half")
-	if r.Code != 125 || r.Out != "" || !strings.Contains(r.Err, "not whole") {
+	if r.Code != 125 || r.Out != "" || !strings.Contains(r.Err, "incomplete") {
 		t.Errorf("half a request: %v", r)
 	}
 }

@@ -31,11 +31,7 @@ func flood(args []string) error {
 		return err
 	}
 	in := bufio.NewReaderSize(os.Stdin, 8<<20)
-	line, err := in.ReadString('\n')
-	if err != nil {
-		return err
-	}
-	frame, err := hex.DecodeString(strings.TrimSpace(line))
+	frame, err := readHex(in)
 	if err != nil {
 		return err
 	}
@@ -87,4 +83,13 @@ func ask(frame []byte) (kind int, conn net.Conn, err error) {
 		return 0, conn, nil
 	}
 	return int(head[0]), conn, nil
+}
+
+// readHex reads a line of hex digits.
+func readHex(in *bufio.Reader) ([]byte, error) {
+	line, err := in.ReadString('\n')
+	if err != nil {
+		return nil, err
+	}
+	return hex.DecodeString(strings.TrimSpace(line))
 }

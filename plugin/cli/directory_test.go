@@ -27,9 +27,9 @@ func TestDirectoryOfHome(t *testing.T) {
 		}
 	}
 	if got, err := Directory("~x"); err != nil || !strings.HasSuffix(got, "/~x") {
-		t.Errorf("a directory of that name: %q, %v", got, err)
+		t.Errorf("a directory with that name: %q, %v", got, err)
 	}
 	if _, err := Directory("~/no"); err == nil || !strings.Contains(err.Error(), home+"/no: no such file") {
-		t.Errorf("a missing one: %v", err)
+		t.Errorf("a missing directory: %v", err)
 	}
 }

@@ -27,9 +27,8 @@ func EndOnSignal(docker context.Context) (stop func()) {
 	})
 }
 
-// CancelOnSignal returns a context that ends at the first signal with an Interrupted as its cause, so that a
-// verb can report its results so far. The second signal ends this process, because the verb may be blocked
-// writing its output.
+// CancelOnSignal returns a context that ends at the first signal with an Interrupted as its cause. So a verb can report
+// its results so far. The second signal ends this process, because the verb may be blocked writing its output.
 func CancelOnSignal(docker context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(docker))
 	end := OnSignals(docker, endSignals, func(sig syscall.Signal) bool {

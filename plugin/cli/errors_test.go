@@ -41,6 +41,6 @@ func TestReport(t *testing.T) {
 
 func TestFailRunOfNothing(t *testing.T) {
 	if err := FailRun(nil); err != nil {
-		t.Errorf("failRun(nil) = %v, want nil", err)
+		t.Errorf("FailRun(nil) = %v, want nil", err)
 	}
 }

@@ -28,8 +28,8 @@ type Filters[T any] struct {
 	values map[string][]string
 }
 
-// FilterFlag adds --filter to cmd, which lists what. For the completion, known returns the existing values of
-// a key without a list of its own.
+// FilterFlag adds --filter to cmd; what names the listed objects. For the completion, known returns the existing values
+// of a key without a list of its own.
 func FilterFlag[T any](cmd *cobra.Command, values *[]string, short, what string, by []Criterion[T], known func(key string) []string) {
 	cmd.Flags().StringArrayVarP(values, "filter", short, nil, "Only show "+what+" with `KEY=VALUE` ("+filterKeys(by)+")")
 	_ = cmd.RegisterFlagCompletionFunc("filter", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {

@@ -10,12 +10,12 @@ import (
 
 func TestPauseUntil(t *testing.T) {
 	if !PauseUntil(t.Context(), time.Now().Add(-time.Hour)) {
-		t.Error("it did not go on at once")
+		t.Error("it did not return at once")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if PauseUntil(ctx, time.Now().Add(time.Hour)) {
-		t.Error("it waited although it was told to end")
+		t.Error("it waited although ctx had ended")
 	}
 }
 

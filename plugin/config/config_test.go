@@ -278,7 +278,7 @@ func TestBadPattern(t *testing.T) {
 		t.Errorf("%v %q", c.Err, c.Warnings)
 	}
 	if decide(c, "ls").Action != policy.Allow {
-		t.Error("the good pattern went with the bad one")
+		t.Error("the valid pattern was dropped with the invalid one")
 	}
 	if all := Check(src); len(all) != 1 || !all[0].Fatal {
 		t.Errorf("Check = %v", all)

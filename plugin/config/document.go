@@ -81,7 +81,9 @@ func parse(file string, text []byte, r role) *document {
 		"approval": section("approval"),
 		"hostexec": section("hostexec"),
 		"commands": d.readCommands,
-		"proxies":  d.readProxies,
+		"proxies": func(n *yaml.Node) {
+			d.readProxyList(n, "proxies", func(p Proxy) { d.proxies = append(d.proxies, p) })
+		},
 		"services": d.readServices,
 	}
 	if r != workspace {
@@ -234,11 +236,6 @@ func (d *document) readNotify(n *yaml.Node) {
 		"desktop": optionalScalar(d.reader, "desktop", &d.notify.Desktop, parseBool),
 		"bell":    optionalScalar(d.reader, "bell", &d.notify.Bell, parseBool),
 	})
-}
-
-// readProxies reads the commands that run proxies by default.
-func (d *document) readProxies(n *yaml.Node) {
-	d.readProxyList(n, "proxies", func(p Proxy) { d.proxies = append(d.proxies, p) })
 }
 
 // readProxyList reads a list of commands. The form is that of --proxy.

@@ -51,7 +51,7 @@ commands:
 	}
 	for _, comment := range []string{"# the house rules", "# of the host", "# look", "# often"} {
 		if !strings.Contains(read(t, file), comment) {
-			t.Errorf("%s is lost:\n%s", comment, read(t, file))
+			t.Errorf("%s is missing:\n%s", comment, read(t, file))
 		}
 	}
 	if fi, _ := os.Stat(file); fi.Mode().Perm() != 0o600 {
@@ -144,7 +144,7 @@ func TestInstall(t *testing.T) {
 	strict, _ := FindPreset("strict")
 	write(t, src.ProjectFile(), "defaults: {tty: allow}\n")
 	if err := strict.Install(src.ProjectFile()); err == nil || read(t, src.ProjectFile()) != "defaults: {tty: allow}\n" {
-		t.Errorf("strict was written over other defaults: %v", err)
+		t.Errorf("the preset replaced other defaults: %v", err)
 	}
 	if _, err := FindPreset("nope"); err == nil || !strings.Contains(err.Error(), "there are docker, gh, git, git-push, go") {
 		t.Errorf("FindPreset(nope): %v", err)
@@ -187,6 +187,6 @@ func TestPrograms(t *testing.T) {
 	}
 	os.Chmod(prog, 0o755)
 	if err := checkProgram(prog, strings.Repeat("0", 64)); err == nil {
-		t.Error("another program has the digest")
+		t.Error("the digest of another program is accepted")
 	}
 }

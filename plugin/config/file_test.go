@@ -24,6 +24,6 @@ func TestLinkToNothing(t *testing.T) {
 	}
 	write(t, filepath.Join(src.Store, "nowhere"), "version: 1\n")
 	if !c.Stale() || Load(src).Err != nil {
-		t.Error("it leads somewhere, and that is not seen")
+		t.Error("the configuration is not stale although the link has a target now")
 	}
 }

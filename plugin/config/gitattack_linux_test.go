@@ -34,7 +34,7 @@ func TestGitMalicious(t *testing.T) {
 				cmd.Dir, cmd.Env = filepath.Join(v.work, tt.cwd), append(v.environ(), "EVIL="+v.evil)
 				cmd.Run()
 				if !v.fired(t) {
-					t.Errorf("plain %s runs nothing: this is no attack", plain)
+					t.Errorf("plain %s runs nothing, so this is not an attack", plain)
 				}
 			}
 			s := v.serve(t, "")
@@ -85,7 +85,7 @@ func TestGitPresetStays(t *testing.T) {
 		delete(rules, v.Rule)
 	}
 	if len(rules) > 0 {
-		t.Errorf("no call of this test is for %v", rules)
+		t.Errorf("the test has no call for %v", rules)
 	}
 }
 
@@ -233,6 +233,6 @@ func TestGitLookEnvironment(t *testing.T) {
 		t.Errorf("git status: %+v", exit)
 	}
 	if v.fired(t) {
-		t.Error("the look has the variable that commands go without")
+		t.Error("the inspecting git has the variable that commands do not get")
 	}
 }

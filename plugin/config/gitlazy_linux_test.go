@@ -27,7 +27,7 @@ func TestGitLazyFetch(t *testing.T) {
 	plain := exec.Command("git", "show", "HEAD~1")
 	plain.Dir, plain.Env = v.work, v.environ()
 	if plain.Run(); asked.Swap(0) == 0 {
-		t.Fatal("plain git fetches nothing: this is no attack")
+		t.Fatal("plain git fetches nothing, so this is not an attack")
 	}
 	s := v.serve(t, "")
 	for _, args := range [][]string{{"show", "HEAD~1"}, {"diff", "HEAD~2"}, {"log", "--stat"}, {"status"}} {

@@ -28,8 +28,8 @@ func (b *between) Run(ctx context.Context, c executor.Command, s executor.Stream
 	return b.Runner.Run(ctx, c, s)
 }
 
-// TestGitIndexRace has one call add a repository of the container as a submodule after another call
-// was checked that enters submodules, and before that call runs.
+// TestGitIndexRace has one call add a repository of the container as a submodule. Another call, which enters
+// submodules, was checked before that, and runs after it.
 //
 // Attack 232.
 func TestGitIndexRace(t *testing.T) {

@@ -57,7 +57,7 @@ func TestPresetExecutions(t *testing.T) {
 		cmd := exec.Command("/bin/sh", "-c", plain)
 		cmd.Dir, cmd.Env = v.work, v.environ() // not that of a make that runs this test: its jobs would be waited for
 		if err := cmd.Run(); !v.fired(t) {
-			t.Errorf("plain %s runs nothing: this is no attack: %v", plain, err)
+			t.Errorf("plain %s runs nothing, so this is not an attack: %v", plain, err)
 		}
 	}
 }

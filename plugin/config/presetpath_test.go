@@ -62,7 +62,7 @@ func TestPresetPaths(t *testing.T) {
 				}
 				t.Logf("%s: %d of %d argument lists are allowed", name, allowed, tries)
 				if allows := slices.ContainsFunc(set.Rules, func(r policy.Rule) bool { return r.Do == policy.Allow }); allows && allowed < tries/100 {
-					t.Error("hardly any is allowed: the generator makes nothing of the rules")
+					t.Error("almost no argument list is allowed: the generator does not follow the rules")
 				}
 			}
 		})

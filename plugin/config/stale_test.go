@@ -34,7 +34,7 @@ func TestStale(t *testing.T) {
 	}
 	write(t, src.GlobalFile(), "version: 1")
 	if !Load(src).Stale() {
-		t.Error("a file that was only just written could change again without a trace")
+		t.Error("a file that was written just now is not stale")
 	}
 }
 
@@ -60,7 +60,7 @@ func TestStaleProposal(t *testing.T) {
 	c := Load(src)
 	for _, text := range []string{"x", proposal, "y: [", proposal} {
 		if write(t, src.ProposalFile(), text); c.Stale() {
-			t.Fatal("stale although nobody trusts what has changed")
+			t.Fatal("stale although the changed file is not trusted")
 		}
 	}
 	_, _, digest, err := ReadProposal(src)
@@ -78,7 +78,7 @@ func TestStaleProposal(t *testing.T) {
 		t.Errorf("trusted: stale %t, warnings %q", c.Stale(), c.Warnings)
 	}
 	if write(t, src.ProposalFile(), "z"); !c.Stale() {
-		t.Error("not stale although what is trusted has changed")
+		t.Error("not stale although the trusted file has changed")
 	}
 	if c = Load(src); c.Stale() || len(c.Warnings) != 1 {
 		t.Errorf("changed: stale %t, warnings %q", c.Stale(), c.Warnings)

@@ -27,7 +27,7 @@ func TestTrust(t *testing.T) {
 	})
 	counts := func() bool { return decide(Load(src), "ls").Action == policy.Allow }
 	if c := Load(src); counts() || len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "not trusted") {
-		t.Errorf("it counts unseen: %q", c.Warnings)
+		t.Errorf("it has an effect without trust: %q", c.Warnings)
 	}
 	path, content, digest, err := ReadProposal(src)
 	if err != nil || path != src.ProposalFile() || string(content) != text {
@@ -35,7 +35,7 @@ func TestTrust(t *testing.T) {
 	}
 	write(t, path, text+" ")
 	if err := Trust(src, digest); err == nil || !strings.Contains(err.Error(), "changed meanwhile") {
-		t.Errorf("trusted what was not shown: %v", err)
+		t.Errorf("another text than the shown one is trusted: %v", err)
 	}
 	write(t, path, text)
 	before := Load(src)
@@ -43,11 +43,11 @@ func TestTrust(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !before.Stale() || !counts() || decide(Load(src), "gh", "api").Action != policy.Ask {
-		t.Error("trusted, and it does not count")
+		t.Error("it is trusted and has no effect")
 	}
 	write(t, path, text+"\n")
 	if counts() {
-		t.Error("it counts after an edit")
+		t.Error("it has an effect after an edit")
 	}
 	const newer = "approval: {auto_approve: ['^id$']}"
 	write(t, path, newer)
@@ -56,7 +56,7 @@ func TestTrust(t *testing.T) {
 	}
 	write(t, path, text)
 	if counts() {
-		t.Error("what was trusted before counts when it is put back")
+		t.Error("a restored earlier version has an effect")
 	}
 	if err := Trust(src, digest); err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestTrust(t *testing.T) {
 	moved.Workspace = t.TempDir()
 	write(t, moved.ProposalFile(), text)
 	if decide(Load(moved), "ls").Action == policy.Allow {
-		t.Error("it counts in another place")
+		t.Error("it has an effect in another workspace")
 	}
 	if any, err := Distrust(src); !any || err != nil {
 		t.Errorf("Distrust = %v, %v", any, err)
@@ -172,7 +172,7 @@ func TestHostileProposal(t *testing.T) {
 				t.Errorf("the host's configuration is lost: %v", c.Err)
 			}
 			if _, st, _ := readForeign(src.ProposalFile()); name == "one of times to come" && st.stale() {
-				t.Error("each decision would read it anew")
+				t.Error("it stays stale, so that each decision would read it again")
 			}
 			if _, _, digest, err := ReadProposal(src); err == nil {
 				if err := Trust(src, digest); err == nil {

@@ -30,7 +30,7 @@ func TestConfig(t *testing.T) {
 	case config.Labels[Label] != "0123" || config.Labels[LabelRequest] != "4567" || config.Labels[LabelHome] != r.Home:
 		t.Errorf("labels %q", config.Labels)
 	case !host.AutoRemove || *host.Init || host.LogConfig.Type != "none" || host.Privileged:
-		t.Error("it does not go by itself, has another first process, a log, or privileges")
+		t.Error("it is not removed automatically, or has another first process, a log, or privileges")
 	case host.NetworkMode != "none" || host.Memory != 1 || host.NanoCPUs != 2 || *host.PidsLimit != 3:
 		t.Errorf("limits %+v", host.Resources)
 	case !slices.Equal(host.SecurityOpt, []string{"no-new-privileges"}):

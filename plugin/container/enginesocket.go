@@ -8,8 +8,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/mount"
 )
 
-// HasEngineSocket reports whether source is an engine's socket, or a directory that contains one. Engine sockets are the
-// usual ones and those in sockets.
+// HasEngineSocket reports whether source is an engine's socket, or a directory that contains one. Engine sockets are
+// the usual ones and those in sockets.
 func HasEngineSocket(source string, sockets ...string) bool {
 	if filepath.Base(source) == "docker.sock" {
 		return true

@@ -78,7 +78,7 @@ func (c *Inside) Program(ctx context.Context) (io.ReadCloser, int64, error) {
 	return f, fi.Size(), nil
 }
 
-// rootEnv keeps a container's environment from choosing what root runs.
+// rootEnv replaces variables of a container that could choose the programs that root runs.
 var rootEnv = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LD_PRELOAD=", "LD_LIBRARY_PATH=", "LD_AUDIT="}
 
 // Start starts args in the container, without a terminal, as the container's user or as root. Read reads its

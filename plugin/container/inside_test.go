@@ -46,6 +46,6 @@ func TestStuckEngine(t *testing.T) {
 	}
 	close(s.over)
 	if _, err := theirs.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-		t.Errorf("a connection that came late: %v, want it closed", err)
+		t.Errorf("a late connection: %v, want it closed", err)
 	}
 }

@@ -31,11 +31,11 @@ func TestSemaphore(t *testing.T) {
 		synctest.Wait()
 		leave(why)
 		if err := <-first; err != why {
-			t.Errorf("who has left: %v, want %v", err, why)
+			t.Errorf("a cancelled caller: %v, want %v", err, why)
 		}
 		select {
 		case err := <-second:
-			t.Fatalf("a third one has a turn: %v", err)
+			t.Fatalf("a third holder: %v", err)
 		default:
 		}
 		all.release()

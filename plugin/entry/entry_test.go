@@ -11,14 +11,14 @@ import (
 
 func TestMetadataAsked(t *testing.T) {
 	if args := []string{"docker-hostexec", metadata.MetadataSubcommandName}; !metadataRequested(args) {
-		t.Errorf("%q is not taken for docker's question", args)
+		t.Errorf("%q is not taken for docker's request", args)
 	}
 	for _, args := range [][]string{
 		nil, {"docker-hostexec"}, {"docker-cli-plugin-metadata"},
 		{"docker-hostexec", "docker-cli-plugin-metadata", "--help"}, {"docker-hostexec", "hostexec", "docker-cli-plugin-metadata"},
 	} {
 		if metadataRequested(args) {
-			t.Errorf("%q is taken for docker's question", args)
+			t.Errorf("%q is taken for docker's request", args)
 		}
 	}
 }

@@ -61,11 +61,8 @@ func SaveFindings(home, image string, found map[string]Found) error {
 	return writeText(root, filepath.Base(file), 0o600, b)
 }
 
-// removeFindings removes the findings about all images.
-func removeFindings(home string) error {
-	return os.RemoveAll(filepath.Dir(imageCacheFile(home, "")))
-}
+func imageCacheDir(home string) string { return filepath.Join(home, "images") }
 
 func imageCacheFile(home, image string) string {
-	return filepath.Join(home, "images", strings.TrimPrefix(image, "sha256:")+".json")
+	return filepath.Join(imageCacheDir(home), strings.TrimPrefix(image, "sha256:")+".json")
 }

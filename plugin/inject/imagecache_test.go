@@ -14,7 +14,7 @@ func TestImageCache(t *testing.T) {
 	home, image := t.TempDir(), "sha256:"+strings.Repeat("ab", 32)
 	found := map[string]Found{"/usr/local": {Exists: true}, "/usr/local/bin": {Exists: true, Link: "/bin"}, "/usr/local/bin/make": {}}
 	if got := LoadFindings(home, image); got == nil || len(got) != 0 {
-		t.Errorf("Recall before Remember = %v, want an empty map", got)
+		t.Errorf("LoadFindings before SaveFindings = %v, want an empty map", got)
 	}
 	if err := SaveFindings(home, image, found); err != nil {
 		t.Fatal(err)
@@ -27,7 +27,7 @@ func TestImageCache(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := LoadFindings(home, image); got == nil || len(got) != 0 {
-			t.Errorf("Recall of %q = %v, want an empty map", text, got)
+			t.Errorf("LoadFindings of %q = %v, want an empty map", text, got)
 		}
 	}
 	if err := Sweep(home); err != nil {

@@ -205,7 +205,7 @@ func shimsDir(home string) string { return filepath.Join(home, "shims") }
 
 // Sweep removes the unpacked programs of other builds, and the findings about images.
 func Sweep(home string) error {
-	return errors.Join(sweepShims(home), removeFindings(home))
+	return errors.Join(sweepShims(home), os.RemoveAll(imageCacheDir(home)))
 }
 
 func sweepShims(home string) error {

@@ -83,7 +83,7 @@ func TestUnpackedMendsTruncated(t *testing.T) {
 		t.Fatal(err)
 	}
 	if b, _ := os.ReadFile(file); string(b) != "the shim" {
-		t.Errorf("shim = %q, want it whole again", b)
+		t.Errorf("shim = %q, want the complete one", b)
 	}
 }
 
@@ -179,7 +179,7 @@ func TestFillStaysInShare(t *testing.T) {
 		}
 		entries, err := os.ReadDir(outside)
 		if err != nil || len(entries) != 1 || entries[0].Name() != "file" {
-			t.Errorf("with a link at %s there is %v outside, %v, want what was there", link, entries, err)
+			t.Errorf("with a link at %s, the files outside are %v, %v, want no change", link, entries, err)
 		}
 	}
 }
@@ -210,7 +210,7 @@ func TestLinkCopiesAcrossFileSystems(t *testing.T) {
 func TestSweep(t *testing.T) {
 	home := t.TempDir()
 	if err := Sweep(home); err != nil {
-		t.Fatalf("with nothing there: %v", err)
+		t.Fatalf("without files: %v", err)
 	}
 	file, err := unpacked(home, "amd64", compressed(t, "of another build"))
 	if err != nil {

@@ -68,8 +68,9 @@ func runKeeper(args []string) int {
 	return code
 }
 
-// watcherCommand returns the command line of the watcher that a keeper with these arguments starts, or nil. files is the
-// number of descriptors that the watcher gets. grace is the time between TERM and KILL for processes that it leaves.
+// watcherCommand returns the command line of the watcher that a keeper with these arguments starts, or nil. files is
+// the number of descriptors that the watcher gets. grace is the time between TERM and KILL for processes that it
+// leaves.
 func watcherCommand(args []string) (argv []string, files int, grace time.Duration) {
 	if len(args) < 4 {
 		return nil, 0, 0

@@ -62,7 +62,7 @@ func TestDesktop(t *testing.T) {
 				t.Errorf("%s: %v", goos, err)
 			}
 			if got := calls(); strings.Count(got, "wait") != i+1 || !strings.Contains(got, want) || strings.Contains(got, count) {
-				t.Errorf("%s was calls %s, want %s", goos, got, want)
+				t.Errorf("%s was called with %s, want %s", goos, got, want)
 			}
 		}
 	}
@@ -87,7 +87,7 @@ func TestCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := calls(), "<{count} $HOME><a b> 3 0123456789ab\n"; got != want {
-		t.Errorf("it was calls %q, want %q", got, want)
+		t.Errorf("it was called with %q, want %q", got, want)
 	}
 	for _, name := range []string{"nothing-such", "./tell-me", "sub/tell-me", ""} {
 		if p, ok := osenv.LookPath(name, os.Getenv("PATH")); ok {
@@ -126,6 +126,6 @@ func TestNotify(t *testing.T) {
 		return context.Cause(ctx)
 	}}
 	if err := hangs.Notify(ctx, 1); !errors.Is(err, context.Canceled) {
-		t.Errorf("one that hangs: %v", err)
+		t.Errorf("a hanging program: %v", err)
 	}
 }

@@ -32,10 +32,10 @@ func TestOpen(t *testing.T) {
 		t.Error("the terminal of a process that runs is not open")
 	}
 	if (Terminal{Leader: term.Leader, LeaderStart: start + 1}).Open() {
-		t.Error("a terminal is open whose leader's number has another process")
+		t.Error("a terminal is open although another process has its leader's pid")
 	}
 	if (Terminal{}).Open() {
-		t.Error("no terminal is open")
+		t.Error("an empty Terminal is open")
 	}
 	term.Bell()
 	b := make([]byte, 8)

@@ -22,7 +22,7 @@ import (
 )
 
 // If a session's record and its copy are damaged, its watcher writes them again. Without a watcher, labels of
-// the session's container still show that the session exists, but not what the container may call.
+// the session's container still show that the session exists, but not its commands.
 
 // All returns the sessions with a record, and those that are known only from a container.
 func All(ctx context.Context, dockerCLI command.Cli, store *state.Store) ([]state.Session, error) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package sessions finds sessions and their states. It reads their records, asks their watchers, and asks the
-// engines for their containers. It also ends watchers, and removes what agents without a watcher have left.
+// engines for their containers. It also ends watchers, and removes leftovers of agents without a watcher.
 //
 //	records + watchers + engines -> States -> Session{State, Watcher}
 //

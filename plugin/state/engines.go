@@ -12,7 +12,7 @@ import (
 	"github.com/moby/sys/atomicwriter"
 )
 
-// Engine is what is stored about an engine, most of it the result of a handshake.
+// Engine holds the stored facts about an engine, most of them results of a handshake.
 type Engine struct {
 	ID          string `json:"id"`              // reported by the engine
 	Arch        string `json:"arch,omitempty"`  // of its kernel, as it reports it

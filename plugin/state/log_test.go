@@ -51,7 +51,7 @@ func TestLog(t *testing.T) {
 		t.Errorf("%d lines are left, want 50 at least", len(lines))
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) != 2 {
-		t.Errorf("in the folder: %v", entries)
+		t.Errorf("in the directory: %v", entries)
 	}
 }
 
@@ -75,6 +75,6 @@ func TestLogCannotTurn(t *testing.T) {
 		t.Errorf("the log: %q, %v", b, err)
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) != 2 {
-		t.Errorf("in the folder: %v", entries)
+		t.Errorf("in the directory: %v", entries)
 	}
 }

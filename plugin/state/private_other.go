@@ -4,7 +4,7 @@
 
 package state
 
-// CheckPrivate accepts every directory, like private.
+// CheckPrivate accepts every directory, like makePrivate.
 func CheckPrivate(string) error { return nil }
 
 // makePrivate does nothing: the permissions of the user's profile protect the directory.

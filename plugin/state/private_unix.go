@@ -34,7 +34,7 @@ func CheckPrivate(dir string) error {
 
 // makePrivate is like CheckPrivate, and also removes read permission for others.
 func makePrivate(dir string) error {
-	d, err := os.Open(dir) // so that the directory that is checked is the one that is changed
+	d, err := os.Open(dir) // so that no other directory is changed than the checked one
 	if errors.Is(err, fs.ErrPermission) {
 		return CheckPrivate(dir)
 	}

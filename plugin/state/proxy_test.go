@@ -40,7 +40,7 @@ func TestSweepProxies(t *testing.T) {
 	}
 	var running *ProxyRunning
 	if _, err := s.Proxies().Lock("one", "make"); !errors.As(err, &running) || running.PID != os.Getpid() {
-		t.Errorf("the one that is held: %v", err)
+		t.Errorf("the held lock: %v", err)
 	}
 	if err := held.Close(); err != nil {
 		t.Error(err)
@@ -75,7 +75,7 @@ func TestSweepProxiesRace(t *testing.T) {
 				}
 				taken.Add(1)
 				if !lockFileCurrent(l.f) {
-					t.Error("the lock that was taken is of a file that is gone")
+					t.Error("the file of the held lock was removed")
 				}
 				if err := l.Close(); err != nil {
 					t.Error(err)
@@ -87,7 +87,7 @@ func TestSweepProxiesRace(t *testing.T) {
 	over.Store(true)
 	sweepers.Wait()
 	if taken.Load() == 0 {
-		t.Error("nobody ever had the lock")
+		t.Error("no goroutine got the lock")
 	}
 }
 

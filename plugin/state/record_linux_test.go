@@ -79,7 +79,7 @@ func TestRecordDamaged(t *testing.T) {
 				t.Error(err)
 			}
 			if got, err := s.Load(want.ID); err != nil || !reflect.DeepEqual(got, want) {
-				t.Errorf("Load of what was saved again = %+v, %v", got, err)
+				t.Errorf("Load after another Save = %+v, %v", got, err)
 			}
 			if err := s.Remove(want.ID); err != nil {
 				t.Error(err)
@@ -92,10 +92,10 @@ func TestRecordDamaged(t *testing.T) {
 func unreadable(t *testing.T, s *Store, rec Session) {
 	t.Helper()
 	if got, err := s.Load(rec.ID); err == nil {
-		t.Errorf("Load of no record = %+v", got)
+		t.Errorf("Load of an invalid record = %+v", got)
 	}
 	if all, err := s.List(); err != nil || len(all) != 0 {
-		t.Errorf("List of what nobody serves = %+v, %v", all, err)
+		t.Errorf("List without a watcher = %+v, %v", all, err)
 	}
 	dir := s.Dir(rec.ID)
 	if err := os.WriteFile(ControlSock(dir), nil, 0o600); err != nil {
@@ -107,10 +107,10 @@ func unreadable(t *testing.T, s *Store, rec Session) {
 	}
 	defer lock.Close()
 	if all, err := s.List(); err != nil || len(all) != 1 || all[0].ID != rec.ID {
-		t.Errorf("List of what is served = %+v, %v", all, err)
+		t.Errorf("List with a watcher = %+v, %v", all, err)
 	}
 	if got := s.IncompleteDirs(-time.Hour); len(got) != 0 {
-		t.Errorf("IncompleteDirs of what is served = %q", got)
+		t.Errorf("IncompleteDirs with a watcher = %q", got)
 	}
 }
 

@@ -16,7 +16,7 @@ func TestServiceID(t *testing.T) {
 		s.ServiceID("tcp://there", "shop", "web"), (&Store{Home: "/else"}).ServiceID("unix:///run/docker.sock", "shop", "web"),
 	} {
 		if other == id {
-			t.Errorf("%s is another service's too", id)
+			t.Errorf("%s is also the id of another service", id)
 		}
 	}
 }

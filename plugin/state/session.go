@@ -124,7 +124,7 @@ type Proxy struct {
 	Real string `json:"real,omitempty"` // Base without links; set once it is open
 	Key  string `json:"key,omitempty"`  // identifies the directory, even if another one gets its name later
 
-	AnyUser bool `json:"any_user,omitempty"` // processes of all users may call, not only those of the owner and root
+	AnyUser bool `json:"any_user,omitempty"` // processes of all users may call, not only of the owner and root
 }
 
 // Dir returns the directory for the requests of command, as a path and relative to Base.

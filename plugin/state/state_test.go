@@ -108,19 +108,19 @@ func TestSessions(t *testing.T) {
 		}
 	}
 	if got, err := FindIn([]Session{*rec, {ID: NewID(), ContainerName: rec.ID}, {ID: NewID(), ContainerName: rec.Container}}, rec.ID); err != nil || got.ID != rec.ID {
-		t.Errorf("a session whose id is another container's name: %q, %v", got.ID, err)
+		t.Errorf("a session with an id that is the name of a container: %q, %v", got.ID, err)
 	}
 	if got, err := FindIn([]Session{*rec, {ID: NewID(), ContainerName: rec.Container}}, rec.Container); err != nil || got.ID != rec.ID {
-		t.Errorf("a container whose id is another one's name: %q, %v", got.ID, err)
+		t.Errorf("a container with an id that is the name of another: %q, %v", got.ID, err)
 	}
 	if err := s.Remove(rec.ID); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Remove(rec.ID); err != nil {
-		t.Errorf("Remove of what is gone: %v", err)
+		t.Errorf("Remove of a removed session: %v", err)
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
-		t.Errorf("the folder is still there: %v", err)
+		t.Errorf("the directory still exists: %v", err)
 	}
 	for _, bad := range []string{"", "..", "../../x", "0123456789AB"} {
 		if err := s.Remove(bad); err == nil {

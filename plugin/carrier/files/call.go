@@ -79,7 +79,9 @@ func (c *call) serve(l *Listener) {
 	}
 	c.req.exec.Args, c.req.exec.Env = nil, nil // a call may take long: free the memory
 	if c.req.refusal != "" {
-		c.finish(refused(c.req))
+		refused := carrier.Failed(c.req.refusal)
+		refused.Code = c.req.code
+		c.finish(refused)
 		return
 	}
 	host, done := c.connect()
@@ -193,12 +195,6 @@ func (c *call) Event(kind wire.Kind, b []byte) error {
 		c.credit(-1)
 	}
 	return nil
-}
-
-func refused(a request) wire.Exit {
-	e := carrier.Failed(a.refusal)
-	e.Code = a.code
-	return e
 }
 
 // reasonOf describes an error without file names, which the container may have chosen.

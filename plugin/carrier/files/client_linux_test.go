@@ -163,7 +163,7 @@ func TestRecreateInterval(t *testing.T) {
 		}
 	}
 	if got := nextWait(wait, maxRenewInterval+1); got != minRenewInterval {
-		t.Errorf("after a while it waits %v, want %v", got, minRenewInterval)
+		t.Errorf("later, it waits %v, want %v", got, minRenewInterval)
 	}
 }
 

@@ -77,7 +77,7 @@ func FuzzRequest(f *testing.F) {
 		}
 		if len(text) > 0 && text[len(text)-1] == 0 {
 			if again := append([]byte(strings.Join(fields(text), "\x00")), 0); !bytes.Equal(again, text) {
-				t.Errorf("fields(%q) put together is %q", text, again)
+				t.Errorf("fields(%q), joined again, is %q", text, again)
 			}
 		}
 	})
@@ -91,7 +91,7 @@ func TestScript(t *testing.T) {
 	} {
 		text := c.Script()
 		if i := bytes.IndexByte(text, '@'); bytes.Contains(text, []byte("@DIR@")) || bytes.Contains(text, []byte("@CMD@")) || bytes.Contains(text, []byte("@PASS@")) || bytes.Contains(text, []byte("@SERVED@")) {
-			t.Errorf("something is left open at %d", i)
+			t.Errorf("a quote or bracket is open at %d", i)
 		}
 		cmd := exec.Command("sh", "-n")
 		cmd.Stdin = bytes.NewReader(text)
@@ -99,7 +99,7 @@ func TestScript(t *testing.T) {
 			t.Errorf("sh -n: %v: %s", err, out)
 		}
 		if !bytes.HasPrefix(text, []byte("#!/bin/sh\n")) || !bytes.Contains(text, []byte("PROXY_TIMEOUT")) || !bytes.Contains(text, []byte("/proc/sys/kernel/random/uuid")) {
-			t.Error("the client lacks what makes it one")
+			t.Error("the client is incomplete")
 		}
 	}
 }

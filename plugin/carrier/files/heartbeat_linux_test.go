@@ -89,7 +89,7 @@ func TestHeartbeatUntrusted(t *testing.T) {
 				t.Fatal(err)
 			}
 			if p.hasHeartbeat(dir.Entry{Mod: time.Now()}, time.Now()) {
-				t.Error("it is taken for a heartbeat")
+				t.Error("it counts as a heartbeat")
 			}
 			p.putHeartbeat() // fails for a directory, which stays
 			after, err := os.Stat(other)
@@ -121,7 +121,7 @@ func TestAlive(t *testing.T) {
 		t.Error("not missed")
 	}
 	if quiet.missed(p.Dir, began.Add(time.Hour)) {
-		t.Error("a caller is missed that has never shown that it lives")
+		t.Error("a caller without a heartbeat is missed")
 	}
 }
 
@@ -142,12 +142,12 @@ func TestHeartbeatShared(t *testing.T) {
 		t.Errorf("it has mode %v, %v", fi.Mode(), err)
 	}
 	if p.hasHeartbeat(dir.Entry{Mod: time.Now()}, time.Now()) {
-		t.Error("the host's own is taken for a caller's")
+		t.Error("the host's own file counts as a heartbeat")
 	}
 	if err := l.Close(); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(at + "/.heartbeat"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("it is left: %v", err)
+		t.Errorf("the file is left: %v", err)
 	}
 }

@@ -41,7 +41,8 @@ func (l *load) leave() {
 	l.retryLocked()
 }
 
-// abandon reverts enter for a request that could not be read. Descriptors may have run out: calls that end release some.
+// abandon reverts enter for a request that could not be read. Descriptors may have run out: calls that end release
+// some.
 func (l *load) abandon() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

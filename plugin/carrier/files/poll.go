@@ -153,16 +153,13 @@ func (l *Listener) checkEvents(now time.Time) {
 	l.eventsWork, l.announced, l.missedSince = false, false, time.Time{}
 }
 
-// noteEvent notes that notifications of requests work.
-func (l *Listener) noteEvent() { l.eventsWork, l.announced, l.missedSince = true, true, time.Time{} }
-
 // handleEvent handles the file that an event names.
 func (l *Listener) handleEvent(ev event) {
 	id, kind, ok := split(ev.name)
 	switch {
 	case !ok, !slices.Contains(l.dirs, ev.p): // a directory that was deleted
 	case kind == "req":
-		l.noteEvent()
+		l.eventsWork, l.announced, l.missedSince = true, true, time.Time{}
 		l.take(ev.p, id)
 	default:
 		if c := ev.p.call(id); c != nil {

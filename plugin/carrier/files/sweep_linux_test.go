@@ -54,6 +54,6 @@ func TestSweep(t *testing.T) {
 	p.sweep(now.Add(6 * time.Minute))
 	want = []string{"dir.exit", "inflight.stdout", "readme", "wish.req", "x.txt"}
 	if got := left(); !slices.Equal(got, want) {
-		t.Errorf("later left are %q, want %q", got, want)
+		t.Errorf("after a later sweep, left are %q, want %q", got, want)
 	}
 }

@@ -199,6 +199,6 @@ func TestExecSocketHangUp(t *testing.T) {
 	select {
 	case <-ended:
 	case <-time.After(time.Minute):
-		t.Error("the command goes on without its caller")
+		t.Error("the command continues without its caller")
 	}
 }

@@ -122,7 +122,7 @@ func TestHTTPRefuses(t *testing.T) {
 	}
 	h.token = ""
 	if w := post(h, body, header("X-Hostexec-Token", "")); w.Code != 401 {
-		t.Errorf("no token where there is none: %d", w.Code)
+		t.Errorf("without a configured token: %d", w.Code)
 	}
 }
 
@@ -227,7 +227,7 @@ func TestHTTPCapped(t *testing.T) {
 		t.Errorf("%d bytes, %q, code %d, truncated %v", len(got.Stdout), got.Stderr, got.Code, got.Truncated)
 	}
 	if got.Stdout != strings.Repeat("0123456789abcde\n", maxKept/16) {
-		t.Error("what was kept is not what was written")
+		t.Error("the kept output differs from the written output")
 	}
 	if n := h.freeSpace.Load(); n != maxInFiles {
 		t.Errorf("%d bytes of the disk were not given back", maxInFiles-n)
@@ -277,7 +277,7 @@ func TestHTTPTooMany(t *testing.T) {
 		<-began
 	}
 	if w := post(h, `{"args": ["make"]}`); w.Code != 503 || !strings.Contains(w.Body.String(), "too many requests") {
-		t.Errorf("one too many: %d %s", w.Code, w.Body)
+		t.Errorf("a call beyond the limit: %d %s", w.Code, w.Body)
 	}
 	close(finish)
 	wg.Wait()

@@ -85,7 +85,7 @@ func TestHTTPHangUp(t *testing.T) {
 		select {
 		case <-ended:
 		case <-time.After(time.Minute):
-			t.Errorf("with %q behind its request, the call goes on without its caller", behind)
+			t.Errorf("with %q behind its request, the call continues without its caller", behind)
 		}
 	}
 }
@@ -164,13 +164,13 @@ func TestHTTPPorts(t *testing.T) {
 	t.Cleanup(func() { h.Close() })
 	lo := netip.MustParseAddr("127.0.0.1")
 	if got, err := h.Open("lo", lo, taken); err == nil || !strings.Contains(err.Error(), "the port is taken") {
-		t.Errorf("a port that is taken: %s, %v", got, err)
+		t.Errorf("a port in use: %s, %v", got, err)
 	}
 	if got, err := h.Open("lo", lo, taken, 0); err != nil || got == at {
-		t.Errorf("the next one: %s, %v", got, err)
+		t.Errorf("the next port: %s, %v", got, err)
 	}
 	if _, err := New(t.TempDir(), goodToken, nil).Open("nonesuch0", lo, 0); err == nil {
-		t.Error("a device that is none")
+		t.Error("a missing device")
 	}
 	if _, err := New(t.TempDir(), goodToken, nil).Open("lo", netip.MustParseAddr("192.0.2.77"), 0); err == nil {
 		t.Error("an address of another device")
@@ -190,7 +190,7 @@ func TestHTTPOtherNetwork(t *testing.T) {
 	itself.SetDeadline(time.Now().Add(time.Minute))
 	ask(itself, `{"args": ["make"]}`)
 	if b, _ := io.ReadAll(itself); len(b) > 0 {
-		t.Errorf("this host itself is answered: %s", b)
+		t.Errorf("this host gets an answer: %s", b)
 	}
 	conn := dialTo(t, at)
 	ask(conn, `{"args": ["make"]}`)
@@ -220,6 +220,6 @@ func TestHTTPClose(t *testing.T) {
 	}
 	if c, err := net.Dial("tcp", at); err == nil {
 		c.Close()
-		t.Error("the port is still there")
+		t.Error("the port is still open")
 	}
 }

@@ -36,7 +36,7 @@ func (c *receivedCall) readCredit() {
 			return
 		}
 		if granted += int64(n); granted > c.sent.Load() {
-			c.t.Errorf("%d bytes were granted again, of %d", granted, c.sent.Load())
+			c.t.Errorf("credit for %d bytes, of %d", granted, c.sent.Load())
 		}
 	}
 }

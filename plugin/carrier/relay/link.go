@@ -130,8 +130,8 @@ func (l *link) write() {
 const checkInterval = time.Second
 
 // writeStream writes b to the stream. After the end of a process, an engine accepts no more data, and ends the stream
-// only when all output of the process was read. Because the reader may wait for this write, neither would end. Therefore
-// writeStream closes the link if the process has ended.
+// only when all output of the process was read. Because the reader may wait for this write, neither would end.
+// Therefore writeStream closes the link if the process has ended.
 func (l *link) writeStream(b []byte) error {
 	written, checked := make(chan struct{}), make(chan struct{})
 	// ends with the write, or when the relay has ended.

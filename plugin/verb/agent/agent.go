@@ -193,9 +193,8 @@ func agentHost(store *state.Store) agent.Host {
 	return agent.Host{Lookup: os.LookupEnv, Workspaces: store.Workspaces()}
 }
 
-// CheckConfig returns the error with which docker hostexec agent would refuse the configuration, for any
-// command and image, and also with --mode container if the file has that section. Unreadable files are reported
-// elsewhere.
+// CheckConfig returns the error with which docker hostexec agent would refuse the configuration, for any command and
+// image. If the file has a container section, it also checks --mode container. Unreadable files are reported elsewhere.
 func CheckConfig(store *state.Store, c config.Agent) []policy.Problem {
 	if c.Err() != nil {
 		return nil

@@ -51,9 +51,9 @@ func TestRequest(t *testing.T) {
 	}
 	all = append(all, control.Question{ID: "aa112233ffffffff"})
 	if _, err := request(all, "aa11"); err == nil || err.Error() != "aa11 is too short for an id: give at least 8 characters" {
-		t.Errorf("of too little it says %v", err)
+		t.Errorf("for a short beginning: %v", err)
 	}
 	if q, err := request(all, "aa112233"); err == nil {
-		t.Errorf("of two that begin so %q is taken", q.ID)
+		t.Errorf("of two with this beginning, %q is chosen", q.ID)
 	}
 }

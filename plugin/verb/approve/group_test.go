@@ -81,19 +81,19 @@ func TestKeyIsForTheShown(t *testing.T) {
 			return string(rune(key)) + news
 		}
 		if got := key(anything); got != "y" {
-			t.Errorf("for what is shown: %q", got)
+			t.Errorf("for the shown requests: %q", got)
 		}
 		d.set("web", []control.Question{all[0], all[2]})
 		if got := key(anything); got != "\x00The same request came once more." {
-			t.Errorf("for one more: %q", got)
+			t.Errorf("for another request: %q", got)
 		}
 		d.notify()
 		if got := key(func(q control.Question) bool { return q.ID != all[2].ID }); got != "y" {
-			t.Errorf("for one more that is filtered: %q", got)
+			t.Errorf("for another request that is filtered: %q", got)
 		}
 		d.set("web", all[2:])
 		if got := key(anything); !strings.Contains(got, "its callers have gone") {
-			t.Errorf("for one that does not wait any more: %q", got)
+			t.Errorf("for a request that does not wait any more: %q", got)
 		}
 	})
 }

@@ -74,7 +74,7 @@ func TestReadReason(t *testing.T) {
 	keys := make(chan byte)
 	close(keys)
 	if _, ok := readReason(t.Context(), io.Discard, keys); ok {
-		t.Error("a terminal that has gone gives a reason")
+		t.Error("a closed terminal gives a reason")
 	}
 }
 

@@ -99,8 +99,8 @@ func serveUI(ctx context.Context, dockerCLI command.Cli, store *state.Store, opt
 	return p.Serve(ctx)
 }
 
-// notifyUser returns what the page calls for a question while no browser shows it: a message on a terminal, or a
-// browser on a desktop. It returns nil if there is neither.
+// notifyUser returns the function that the page calls for a question while no browser shows it. The function prints a
+// message on a terminal, or opens a browser on a desktop. notifyUser returns nil if there is neither.
 func notifyUser(dockerCLI command.Cli, store *state.Store, opts uiOptions) func(link string) error {
 	switch {
 	case opts.background:

@@ -96,7 +96,7 @@ func TestAuditFilter(t *testing.T) {
 	}
 	for _, bad := range []string{"", "event", "nothing=x", "=x", "event=", "event=STARTED"} {
 		if _, err := cli.ParseFilters([]string{bad}, auditCriteria); err == nil {
-			t.Errorf("--filter %q was taken", bad)
+			t.Errorf("--filter %q was accepted", bad)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func TestAuditFormats(t *testing.T) {
 	}
 	for _, opts := range []auditOptions{{format: "{{", tail: "all"}, {format: "{{.Nope}}", tail: "all"}, {format: "table {{.Event}}", tail: "all"}, {format: "json", tail: "x"}, {format: "json", tail: "all", since: "yesterday"}} {
 		if err := showAudit(t.Context(), io.Discard, io.Discard, path, opts); err == nil {
-			t.Errorf("%+v was taken", opts)
+			t.Errorf("%+v was accepted", opts)
 		}
 	}
 }
@@ -184,7 +184,7 @@ func TestAuditVerify(t *testing.T) {
 		t.Errorf("without a log verify says %v and %q", err, report.String())
 	}
 	if err := verifyAudit(&report, path, []string{path + ".none"}); err == nil {
-		t.Error("it verified a file that is not there")
+		t.Error("it verified a missing file")
 	}
 	if out, errs := show(t, path+".none", auditOptions{}); out+errs != "" {
 		t.Errorf("without a log there is %q, %q", out, errs)

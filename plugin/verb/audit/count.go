@@ -17,7 +17,7 @@ import (
 const (
 	maxStatRows   = 1000
 	maxStatName   = 60
-	otherCommands = "(others)" // no name in the log: a shell would need it quoted
+	otherCommands = "(others)" // not a name in the log, which would quote it
 )
 
 // statKey is a day and a command, the key of one row.

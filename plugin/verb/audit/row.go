@@ -3,6 +3,7 @@
 package audit
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,20 +84,13 @@ func auditTable(out io.Writer) func(audit.Line, audit.Entry) error {
 		if detail := r.detail(); detail != "" {
 			command += "  (" + detail + ")"
 		}
-		_, err := fmt.Fprintf(out, columns, e.Time.Local().Format("2006-01-02 15:04:05"), r.Event, dash(r.Request), dash(r.Container),
-			dash(r.Exit), dash(r.Duration), command)
+		_, err := fmt.Fprintf(out, columns, e.Time.Local().Format("2006-01-02 15:04:05"), r.Event, cmp.Or(r.Request, "-"), cmp.Or(r.Container, "-"),
+			cmp.Or(r.Exit, "-"), cmp.Or(r.Duration, "-"), command)
 		return err
 	}
 }
 
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
-
-// auditRow is one record for templates, in printable ASCII. Each field is one that a template can use.
+// auditRow is one record for templates, in printable ASCII. Templates can use all fields.
 type auditRow struct {
 	Time, Event, Project, Branch, Session, Container, Agent   string
 	Command, Request, Rule, Pattern, Path, Directory          string

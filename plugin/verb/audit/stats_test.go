@@ -75,13 +75,13 @@ TOTAL 6 2 2 2 2 9`
 		t.Errorf("stats:\n%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}
 	if !strings.Contains(errs, "not as it was written: 1 line") {
-		t.Errorf("of the damaged line it says %q", errs)
+		t.Errorf("for the damaged line: %q", errs)
 	}
 	if out, _ := statsOf(t, path, statsOptions{filters: []string{"command=git"}, format: "{{.Command}} {{.Questions}}"}); out != "git 5\n" {
 		t.Errorf("filtered: %q", out)
 	}
 	if out, _ := statsOf(t, path, statsOptions{since: time.Now().Add(time.Hour).Format(time.RFC3339)}); strings.Count(out, "\n") != 1 {
-		t.Errorf("of no record: %q", out)
+		t.Errorf("for a line that is not a record: %q", out)
 	}
 	out, _ = statsOf(t, path, statsOptions{format: "json"})
 	first, _, _ := strings.Cut(out, "\n")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package doctor has the verb doctor, which checks what calls need.
+// Package doctor has the verb doctor, which checks the requirements of calls.
 package doctor
 
 import (

@@ -25,7 +25,7 @@ func (f finding) is(t *testing.T, name, status string, words ...string) {
 	t.Helper()
 	all := f.Found + "\n" + f.Means + "\n" + f.Fix
 	if f.Status != status || f.Found == "" || f.Means == "" {
-		t.Errorf("%s: %+v, want %s, and all of it said", name, f, status)
+		t.Errorf("%s: %+v, want %s, and all texts", name, f, status)
 	}
 	for _, w := range words {
 		if !strings.Contains(all, w) {
@@ -124,7 +124,7 @@ func TestDoctorConfiguration(t *testing.T) {
 	f := configured(many, []string{"a"})
 	f.is(t, "wrong", isFail, "b:2: bad", "denies every request", "and 3 more", "policy check")
 	if !strings.HasPrefix(f.Found, "b:2: bad\n") {
-		t.Errorf("what is wrong stands behind what is odd: %s", f.Found)
+		t.Errorf("an error comes after a warning: %s", f.Found)
 	}
 }
 

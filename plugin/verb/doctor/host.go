@@ -40,7 +40,7 @@ func (d *doctor) makeScratch() (string, error) {
 	return scratch, err
 }
 
-// makeSpace adds to err what to do about a full disk. A disk can have space, but no inodes.
+// makeSpace adds a hint about a full disk to err. A disk can have space, but no inodes.
 func makeSpace(err error, dir string) error {
 	dir = policy.Line([]string{dir})
 	return cli.Hint(err, "df -h "+dir+"; df -i "+dir+", and make space there")

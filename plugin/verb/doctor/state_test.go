@@ -39,6 +39,6 @@ func TestFixKeepsRebuiltSession(t *testing.T) {
 	var left leftovers
 	d.unserved(&left, sessions.Session{Session: recs[1], State: sessions.StateLost})
 	if got := strings.Join(left.fixes, "; "); !strings.Contains(got, "docker rm -f web") {
-		t.Errorf("of a session that a container tells of: %q", got)
+		t.Errorf("for a session that a container names: %q", got)
 	}
 }

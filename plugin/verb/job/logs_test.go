@@ -73,7 +73,7 @@ func TestShowLogFollows(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n, _ = r.Read(buf); string(buf[:n]) != "three\n" {
-		t.Errorf("then read %q, want what was added", buf[:n])
+		t.Errorf("then read %q, want the new line", buf[:n])
 	}
 	next := path + ".next" // as state.Log does it when the file is full
 	if _, err := f.WriteString("four\n"); err != nil {
@@ -84,12 +84,12 @@ func TestShowLogFollows(t *testing.T) {
 	}
 	for _, want := range []string{"four\n", "five\n"} {
 		if n, _ = r.Read(buf); string(buf[:n]) != want {
-			t.Errorf("over the turn it read %q, want %q", buf[:n], want)
+			t.Errorf("after the rotation it read %q, want %q", buf[:n], want)
 		}
 	}
 	var whole bytes.Buffer
 	if err := showLog(t.Context(), &whole, path, logsOptions{tail: "3"}); err != nil || whole.String() != "three\nfour\nfive\n" {
-		t.Errorf("all of it ends with %q, %v", whole.String(), err)
+		t.Errorf("the complete log ends with %q, %v", whole.String(), err)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)

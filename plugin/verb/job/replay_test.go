@@ -47,10 +47,10 @@ func TestReplay(t *testing.T) {
 	}
 	for _, opts := range []replayOptions{{}, {speed: -1}} {
 		if err := replay(t.Context(), &strings.Builder{}, &strings.Builder{}, dir, "00ff", opts); err == nil {
-			t.Errorf("speed %g was taken", opts.speed)
+			t.Errorf("speed %g was accepted", opts.speed)
 		}
 	}
 	if err := replay(t.Context(), &strings.Builder{}, &strings.Builder{}, dir, "11", replayOptions{speed: 1}); err == nil {
-		t.Error("it shows what is not there")
+		t.Error("it shows a missing log")
 	}
 }

@@ -23,7 +23,8 @@ var answerEffects = []control.Effect{control.EffectGrant, control.EffectDenial}
 // prefix distinguishes an answer's ID from a rule's name. No rule has such a name.
 func prefix(e control.Effect) string { return string(e) + "/" }
 
-// listAnswers returns the answers of all sessions that also hold for later requests, oldest first.
+// listAnswers returns the answers of all sessions that also hold for later requests, oldest first. The answers of a
+// session without a watcher come from its files: they hold again when it is resumed.
 func listAnswers(ctx context.Context, store *state.Store, e control.Effect) ([]control.Grant, error) {
 	list := func(c *control.Client, ctx context.Context) ([]control.Grant, error) { return c.Answers(ctx, e) }
 	return control.AskAll(ctx, store, list, func(g control.Grant) time.Time { return g.Made })

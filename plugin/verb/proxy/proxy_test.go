@@ -50,7 +50,7 @@ func TestDisjoint(t *testing.T) {
 	} {
 		rec := state.Session{Commands: []state.Command{{Name: "tool", Path: at(tt.tool)}}, Proxy: &state.Proxy{Base: top, RelativePath: tt.requests, Flat: true}}
 		if err := checkDirectory(at("state"), rec); (err == nil) != tt.want {
-			t.Errorf("requests in %s, program %s: %v, want it to do: %v", tt.requests, tt.tool, err, tt.want)
+			t.Errorf("requests in %s, program %s: %v, want success: %v", tt.requests, tt.tool, err, tt.want)
 		}
 	}
 }

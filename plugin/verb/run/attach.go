@@ -101,7 +101,7 @@ func attach(parent context.Context, dockerCLI command.Cli, opts launch.Options, 
 	return launch.Detach(context.WithoutCancel(parent), dockerCLI, l.Store, p.Record.ID)
 }
 
-// attachable returns an error if a container cannot be attached, with what to do instead.
+// attachable returns an error with a hint if a container cannot be attached.
 func attachable(c container.InspectResponse) error {
 	name := path.Base(c.Name)
 	targets := launch.MountTargets(c)

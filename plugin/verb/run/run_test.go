@@ -32,7 +32,7 @@ func TestRunHasOurFlagsAndDockers(t *testing.T) {
 		t.Error("--workspace needs no value, and a comma in --proxy separates nothing")
 	}
 	if cmd.Annotations["aliases"] != "" {
-		t.Errorf("aliases = %q: help would say that this is docker run", cmd.Annotations["aliases"])
+		t.Errorf("aliases = %q: the help would name docker run", cmd.Annotations["aliases"])
 	}
 }
 
@@ -45,7 +45,7 @@ func TestRunFlagsStopAtTheImage(t *testing.T) {
 		t.Errorf("arguments = %q, want all from the image on", got)
 	}
 	if got, _ := cmd.Flags().GetStringArray("proxy"); len(got) != 1 {
-		t.Errorf("--proxy = %q, want only the one before the image", got)
+		t.Errorf("--proxy = %q, want only the value before the image", got)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestRunRefusesEmptyDirectories(t *testing.T) {
 			t.Fatal(err)
 		}
 		if cli.RefuseEmpty(cmd.Flags(), "workspace", "workdir-host") == nil {
-			t.Errorf("%q is taken for no flag at all", args)
+			t.Errorf("%q is not parsed as a flag", args)
 		}
 	}
 	cmd := NewRunCommand(clitest.New(t, io.Discard))

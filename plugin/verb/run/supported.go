@@ -13,7 +13,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// engine answers what a flag's support depends on. Both methods connect, so they are only called when needed.
+// engine describes an engine, on which the support of flags depends. Both methods connect to it, so they are called
+// only if needed.
 type engine interface {
 	CurrentVersion() string
 	ServerInfo() command.ServerInfo

@@ -46,7 +46,7 @@ func TestUnit(t *testing.T) {
 	}
 	for _, path := range []string{"/a$b/x", "/a\nb/x", `/a"b/x`, "/a'b/x", `/a\b/x`, "/a\xffb/x"} {
 		if _, err := unit(service{argv: []string{path}}); err == nil {
-			t.Errorf("unit of %q: no error, and systemd could not run it", path)
+			t.Errorf("unit of %q: no error, although systemd cannot run it", path)
 		}
 	}
 }
@@ -100,7 +100,7 @@ func TestPlist(t *testing.T) {
 	}
 	for _, bad := range []string{"a\x00b", "\xff", "\x1b"} {
 		if _, err := plist(service{argv: []string{"/x", bad}}); err == nil {
-			t.Errorf("plist with %q: no error, and XML cannot say it", bad)
+			t.Errorf("plist with %q: no error, although XML cannot represent it", bad)
 		}
 	}
 }
@@ -203,11 +203,11 @@ func TestServiceStatus(t *testing.T) {
 		return out.String(), err
 	}
 	if out, err := show(); err == nil || out != "" {
-		t.Errorf("where there is none: %q, %v", out, err)
+		t.Errorf("without a service: %q, %v", out, err)
 	}
 	writeFile(t, dir, "x.service", "[Unit]\n", 0o644)
 	if _, err := show(); err == nil {
-		t.Error("a file of somebody else's is taken for ours")
+		t.Error("another program's file is taken for the service's")
 	}
 	writeFile(t, dir, "x.service", "# "+fileMark+"\n", 0o644)
 	for _, tt := range []struct {

@@ -124,8 +124,8 @@ func sweepRecordless(store *state.Store, recs []state.Session, r removals) error
 	return r.remove(store, ids)
 }
 
-// sweepEngines removes commands' containers and volumes without a watcher. It asks the engines of all
-// sessions, those that commands were sent to, and docker's current one.
+// sweepEngines removes commands' containers and volumes without a watcher. It asks docker's
+// current engine, and the engines of all sessions and of their commands.
 func sweepEngines(ctx context.Context, dockerCLI command.Cli, store *state.Store, all []sessions.Session) error {
 	watched := map[string]bool{}
 	engines := map[string][]string{"": cli.GlobalArgs(dockerCLI)}

@@ -102,7 +102,7 @@ func TestStatusFormats(t *testing.T) {
 		t.Errorf("json = %s, want %s", out.String(), want)
 	}
 	if err := writeStatus(&out, nil, statusOptions{format: "{{.Nope"}, noon); err == nil {
-		t.Error("a template that is none was taken")
+		t.Error("an invalid template was accepted")
 	}
 }
 
@@ -139,7 +139,7 @@ func TestStatusFilters(t *testing.T) {
 	}
 	for _, bad := range []string{"state", "name=x", "=x", "", "state=", "state=up"} {
 		if _, err := cli.ParseFilters([]string{bad}, sessionCriteria); err == nil {
-			t.Errorf("--filter %q was taken", bad)
+			t.Errorf("--filter %q was accepted", bad)
 		}
 	}
 }

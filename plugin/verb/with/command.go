@@ -74,10 +74,3 @@ func runCommand(docker context.Context, path string, args, env []string) error {
 	}
 	return dockercli.StatusError{StatusCode: status(exit)}
 }
-
-// waitForSignal returns at the first signal that ends a program.
-func waitForSignal(docker context.Context) {
-	ctx, stop := cli.CancelOnSignal(docker)
-	defer stop()
-	<-ctx.Done()
-}

@@ -167,7 +167,9 @@ func serveOthers(docker context.Context, dockerCLI command.Cli, opts *options, l
 	if dockerCLI.Err().IsTerminal() {
 		launcher.ReportNotes(func(line string) { cli.Say(dockerCLI.Err(), "%s", line) })
 	}
-	waitForSignal(docker)
+	ctx, stop := cli.CancelOnSignal(docker)
+	defer stop()
+	<-ctx.Done()
 }
 
 // serveDuring serves on sock until client returns, also after docker's context has ended.
