@@ -178,7 +178,7 @@ fuzz:
 		binary='$(CURDIR)/bin/fuzz/'$$(echo $$package | tr / -).test; $(GO) test -c $(GUIDED) -o "$$binary" ./$$package; \
 		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9]*\).*/\1/p' $$package/*_test.go); do \
 			echo "$$package.$$target"; \
-			(cd $$package && "$$binary" -test.run '^$$' -test.fuzz "^$$target\$$" -test.fuzztime $(FUZZTIME) -test.fuzzcachedir "$$cache/$$package"); \
+			(cd $$package && "$$binary" -test.run '^$$' -test.fuzz "^$$target\$$" -test.fuzztime $(FUZZTIME) -test.fuzzminimizetime 1s -test.fuzzcachedir "$$cache/$$package"); \
 		done; \
 	done
 
