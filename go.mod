@@ -29,6 +29,7 @@ require (
 	github.com/chromedp/cdproto v0.159.0 // the browser protocol of chromedp
 	github.com/chromedp/chromedp v0.22.1 // tests of the page in a browser
 	github.com/creack/pty v1.1.24 // terminals for tests
+	github.com/gorilla/mux v1.8.1 // the engine's router
 	github.com/rogpeppe/go-internal v1.16.0 // testscript: commands that a user types, as a script
 )
 
@@ -57,7 +58,6 @@ require (
 	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/google/uuid v1.6.0 // indirect
-	github.com/gorilla/mux v1.8.1 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.26.1 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/mattn/go-runewidth v0.0.16 // indirect

@@ -108,6 +108,19 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
+// FuzzLineShell checks that bash reads the words of a line as they were.
+func FuzzLineShell(f *testing.F) {
+	for _, s := range []string{"a\x00b", "it's\x00\xff\n", "$'x'\x00\\\x00", "`id`\x00$(id)\x00!x\x00~\x00*", "\x00-n\x00\u00e9"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		out, err := exec.Command("bash", "-c", `printf '%s\0' `+Line(strings.Split(s, "\x00"))).Output()
+		if err != nil || string(out) != s+"\x00" {
+			t.Errorf("%q is %q to a shell, %v", s, out, err)
+		}
+	})
+}
+
 // Attacks 48, 49, 50, 146.
 func TestParsePattern(t *testing.T) {
 	for _, good := range []string{`^git status$`, `^docker compose (up|down|restart|build).*$`, `[(?i)]`, `\(?i`, `(?:a|b)`, `(?P<x>a)`, `\Q(?i)\E`, `[]](?:x)`, `[^]]`, `[[:alpha:](?]`} {

@@ -52,6 +52,12 @@ func FuzzSplitWords(f *testing.F) {
 		if got, err := splitWords(shellescape.QuoteCommand(words)); err != nil || !slices.Equal(got, words) {
 			t.Errorf("%q came out as %q, %v", words, got, err)
 		}
+		if !strings.Contains(joined, "\x00") {
+			out, err := exec.Command("sh", "-c", `printf '%s\1' `+shellescape.QuoteCommand(words)).Output()
+			if err != nil || string(out) != joined+"\x01" {
+				t.Errorf("%q is %q to a shell, %v", words, out, err)
+			}
+		}
 		if strings.Trim(line, `abc '"\`) != "" { // what a shell reads as anything else
 			return
 		}
