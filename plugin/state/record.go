@@ -129,12 +129,15 @@ func readPlain(path string) ([]byte, error) {
 
 // OpenPlain opens a regular file of at most maxRecord bytes. It follows no link and does not block on a named pipe.
 func OpenPlain(path string) (*os.File, error) {
-	f, err := dir.OpenPlain(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|openFlags, 0)
 	if err != nil {
 		return nil, err
 	}
 	fi, err := f.Stat()
-	if err == nil && fi.Size() > maxRecord {
+	switch {
+	case err == nil && !fi.Mode().IsRegular():
+		err = errors.New("not a regular file")
+	case err == nil && fi.Size() > maxRecord:
 		err = fmt.Errorf("more than %d MiB", maxRecord>>20)
 	}
 	if err != nil {
