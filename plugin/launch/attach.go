@@ -16,7 +16,6 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/client"
-	"github.com/gofrs/flock"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
@@ -102,7 +101,7 @@ func (l *Launch) bindRunning(ctx context.Context, api client.APIClient, id strin
 
 // lockAttach waits until no other attach runs, so that a second attach to a container finds the session of the first.
 func lockAttach(ctx context.Context, store *state.Store) (unlock func(), err error) {
-	lock := flock.New(filepath.Join(store.Home, "attach.lock"), flock.SetPermissions(0o600))
+	lock := state.NewLock(filepath.Join(store.Home, "attach.lock"))
 	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
 		return nil, fmt.Errorf("wait for another attach: %w", err)
 	}

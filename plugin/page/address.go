@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofrs/flock"
 	"github.com/moby/sys/atomicwriter"
 
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -74,7 +73,7 @@ func Find(ctx context.Context, s *state.Store) (Address, error) {
 
 // unlocked reports whether no process holds the page's lock.
 func unlocked(s *state.Store) bool {
-	lock := flock.New(lockFile(s))
+	lock := state.NewLock(lockFile(s))
 	defer lock.Close()
 	ok, err := lock.TryLock()
 	return ok && err == nil

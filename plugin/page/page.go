@@ -61,7 +61,7 @@ var ErrTaken = errors.New("another process serves the page")
 
 // Listen takes this user's lock and a port. The error is ErrTaken if a page is running.
 func (p *Page) Listen(ctx context.Context) (err error) {
-	p.lock = flock.New(lockFile(p.Store))
+	p.lock = state.NewLock(lockFile(p.Store))
 	// A process that looks for a page holds the lock for a moment.
 	lockCtx, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
 	defer cancel()

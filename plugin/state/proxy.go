@@ -61,7 +61,7 @@ func (p Proxies) tryLock(key, command string) (*ProxyLock, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("lock %s: %w", command, err)
 	}
-	l := &ProxyLock{f: flock.New(filepath.Join(dir, command+lockSuffix), flock.SetPermissions(0o600))}
+	l := &ProxyLock{f: NewLock(filepath.Join(dir, command+lockSuffix))}
 	ok, err := l.f.TryLock()
 	if err == nil && ok && !lockFileCurrent(l.f) {
 		err = errors.Join(fs.ErrNotExist, l.f.Close()) // the file was removed before it was locked
@@ -111,6 +111,11 @@ func (p Proxies) Sweep() error {
 // in its place does not block.
 func ExistingLock(path string) *flock.Flock {
 	return flock.New(path, flock.SetFlag(os.O_RDONLY|openFlags))
+}
+
+// NewLock returns the lock of a file, which it creates. A named pipe in its place does not block.
+func NewLock(path string) *flock.Flock {
+	return flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDONLY|openFlags))
 }
 
 const lockSuffix = ".lock"

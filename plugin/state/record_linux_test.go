@@ -128,6 +128,7 @@ func TestNamedPipes(t *testing.T) {
 	for path, use := range map[string]func() error{
 		LockFile(s.Dir(id)):  func() error { s.Served(id); return nil },
 		LeaseFile(s.Dir(id)): func() error { s.Served(id); return nil },
+		s.ServicesLock():     func() error { l := NewLock(s.ServicesLock()); defer l.Close(); _, err := l.TryLock(); return err },
 		s.enginesFile():      func() error { return s.NoteEngine("unix:///a", s.Engine("unix:///a")) },
 		s.callEngines():      func() error { _, err := s.CallEngines(); return wantError(err) },
 		log:                  func() error { _, err := OpenLog(s.Dir(id)); return wantError(err) },

@@ -28,8 +28,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/proctree"
@@ -100,7 +98,7 @@ func (w *Watcher) run(ctx context.Context, link *LauncherLink) (*Session, error)
 	if err := becomeWatcher(); err != nil {
 		return nil, err
 	}
-	lock := flock.New(state.LockFile(w.Dir))
+	lock := state.NewLock(state.LockFile(w.Dir))
 	// A watcher that was told to end may still write its last log lines.
 	lockCtx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

@@ -38,7 +38,7 @@ func openStarter(ctx context.Context, dockerCLI command.Cli) (*starter, error) {
 	if err := launch.CheckExec(store.Home); err != nil {
 		return nil, err
 	}
-	s := &starter{cli: dockerCLI, store: store, lock: flock.New(store.ServicesLock())}
+	s := &starter{cli: dockerCLI, store: store, lock: state.NewLock(store.ServicesLock())}
 	if ok, err := s.lock.TryLockContext(ctx, retryInterval); err != nil || !ok {
 		return nil, errors.Join(errors.New("wait for another docker hostexec devcontainer"), err)
 	}

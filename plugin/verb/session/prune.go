@@ -15,7 +15,6 @@ import (
 
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/docker/client"
-	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/gitpush"
@@ -113,7 +112,7 @@ func pruneMirrors(store *state.Store, out io.Writer) error {
 // removes a session. It keeps the directories of recs. IDs of services are used again by the process that holds
 // the lock.
 func sweepRecordless(store *state.Store, recs []state.Session, r removals) error {
-	lock := flock.New(store.ServicesLock(), flock.SetPermissions(0o600))
+	lock := state.NewLock(store.ServicesLock())
 	if ok, err := lock.TryLock(); err != nil || !ok {
 		return err // a dev container's session is starting: the next prune removes the directories
 	}

@@ -109,6 +109,9 @@ func (l *protectedView) showsState(at mount.Location) bool {
 // firstFiles returns one regular file of each directory in home, where there is one.
 func firstFiles(home string) (files []string) {
 	for _, d := range firstEntries(home) {
+		if !d.IsDir() {
+			continue // a named pipe would block
+		}
 		at := filepath.Join(home, d.Name())
 		entries := firstEntries(at)
 		i := slices.IndexFunc(entries, func(e os.DirEntry) bool { return e.Type().IsRegular() })

@@ -16,7 +16,6 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
-	"github.com/gofrs/flock"
 
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -208,7 +207,7 @@ func (m *Mode) followRun(ctx context.Context, api watch.Engine, id, began string
 
 // takeLease reports whether no container is expected. Then it takes the lease, so that no process announces one.
 func (m *Mode) takeLease() bool {
-	lease := flock.New(state.LeaseFile(m.s.Record.Dir))
+	lease := state.NewLock(state.LeaseFile(m.s.Record.Dir))
 	if ok, err := lease.TryLock(); err != nil || !ok {
 		return err != nil // a lease that cannot be opened is not held
 	}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inject
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestImageCacheOfPipe: a named pipe in place of findings does not block a new container.
+func TestImageCacheOfPipe(t *testing.T) {
+	home, image := t.TempDir(), "sha256:"+strings.Repeat("ab", 32)
+	if err := SaveFindings(home, image, nil); err != nil {
+		t.Fatal(err)
+	}
+	file := imageCacheFile(home, image)
+	if err := errors.Join(os.Remove(file), syscall.Mkfifo(file, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	loaded := make(chan map[string]Found, 1)
+	// ends when LoadFindings does; the test fails if that needs another process.
+	go func() { loaded <- LoadFindings(home, image) }()
+	select {
+	case got := <-loaded:
+		if got == nil || len(got) != 0 {
+			t.Errorf("LoadFindings = %v, want an empty map", got)
+		}
+	case <-time.After(time.Minute):
+		t.Error("it blocks")
+	}
+}
