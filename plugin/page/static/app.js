@@ -86,9 +86,11 @@
       if (terms.for) body.for = terms.for;
       if (terms.times) body.times = Number(terms.times);
       if (terms.always) body.always = true;
-      if (terms.unchanged) body.unchanged = true;
       const vary = varied(card);
-      if (vary && (body.for || body.times || body.always)) body.vary = vary;
+      if (body.for || body.times || body.always) {
+        if (vary) body.vary = vary;
+        if (card.querySelector('.unchanged')?.checked) body.unchanged = true;
+      }
       ctx.answers = answers(card);
       for (const id of ctx.answers) answering.add(id);
       for (const button of card.querySelectorAll('button')) button.disabled = true;

@@ -40,19 +40,30 @@
     if (all[next]) all[next].focus();
   }
 
-  // What an argument that may differ makes of the grant is shown as a rule, before it is granted.
+  // A grant that holds while files are unchanged, or whose argument may differ, is not for once. It cannot be both. What
+  // an argument that may differ makes of the grant is shown as a rule, before it is granted.
   document.addEventListener('input', event => {
     const menu = event.target.closest('.terms .menu');
     if (!menu) return;
-    const choice = menu.querySelector('.vary').selectedOptions[0];
+    const vary = menu.querySelector('.vary');
+    const unchanged = menu.querySelector('.unchanged');
+    if (vary && unchanged) {
+      vary.disabled = unchanged.checked;
+      unchanged.disabled = Boolean(vary.value);
+    }
+    const lasting = Boolean(vary?.value || unchanged?.checked);
+    for (const once of menu.querySelectorAll('.grant:not([data-for], [data-times], [data-always])')) once.hidden = lasting;
+    if (vary) rule(menu, vary.selectedOptions[0]);
+  });
+
+  function rule(menu, choice) {
     const words = choice.value.endsWith('=');
     const values = words ? '<' + menu.querySelector('.words').value.split(',').join('|') + '>' : choice.dataset.form;
     menu.querySelector('.wordlist').hidden = !words;
     menu.querySelector('.rule').hidden = !choice.value;
     menu.querySelector('.rule code').textContent = [choice.dataset.before, values, choice.dataset.after].filter(Boolean).join(' ');
     menu.querySelector('.exactly').hidden = Boolean(choice.value);
-    for (const once of menu.querySelectorAll('.grant:not([data-for], [data-times], [data-always])')) once.hidden = Boolean(choice.value);
-  });
+  }
 
   // The keys of an open menu are its own, before they are the page's.
   document.addEventListener('keydown', event => {
