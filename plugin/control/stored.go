@@ -16,7 +16,7 @@ type Stored struct{ queue approval.Queue }
 
 // ReadStored reads the answers that the watcher of the session in dir has stored.
 func ReadStored(dir string) (*Stored, error) {
-	_, session := state.Of(dir)
+	_, session := state.StoreOf(dir)
 	s := &Stored{}
 	if err := s.queue.LoadDenials(state.DenialsFile(dir), session); err != nil {
 		return nil, err
