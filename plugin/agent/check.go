@@ -35,9 +35,9 @@ const pingTimeout = 5 * time.Second
 
 // Check returns an error if the engine or the image is not available, before anything is created.
 func Check(ctx context.Context, api Engine, name string) (image.InspectResponse, error) {
-	short, cancel := context.WithTimeout(ctx, pingTimeout)
+	pingCtx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
-	if _, err := api.Ping(short); err != nil {
+	if _, err := api.Ping(pingCtx); err != nil {
 		return image.InspectResponse{}, unavailable(err)
 	}
 	img, err := api.ImageInspect(ctx, name)

@@ -44,9 +44,9 @@ func (t *lastLines) last() []string {
 func (t *lastLines) stream() *tailWriter { return &tailWriter{tail: t} }
 
 type tailWriter struct {
-	tail *lastLines
-	line []byte // the unfinished line
-	cut  bool
+	tail      *lastLines
+	line      []byte // the unfinished line
+	truncated bool
 }
 
 // Write never fails.
@@ -66,7 +66,7 @@ func (w *tailWriter) Write(p []byte) (int, error) {
 
 func (w *tailWriter) grow(p []byte) {
 	free := maxLine - len(w.line)
-	w.cut = w.cut || len(p) > free
+	w.truncated = w.truncated || len(p) > free
 	w.line = append(w.line, p[:min(len(p), free)]...)
 }
 
@@ -79,9 +79,9 @@ func (w *tailWriter) flush() {
 
 func (w *tailWriter) close() {
 	line := bytes.TrimSuffix(w.line, []byte("\r"))
-	if w.cut {
+	if w.truncated {
 		line = append(line, "..."...)
 	}
 	w.tail.add(line)
-	w.line, w.cut = w.line[:0], false
+	w.line, w.truncated = w.line[:0], false
 }

@@ -65,20 +65,20 @@ func HintOf(err error) string {
 //	docker's StatusError    its code; its text unchanged, and no blank line for an empty text
 //	other errors of docker  1
 func Report(w io.Writer, err error) int {
-	var ours *Failure
+	var failure *Failure
 	var status dockercli.StatusError
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &ours) && ours.Show != nil:
-		ours.Show(w, ours.Err)
-		return ours.Code
-	case errors.As(err, &ours):
-		Say(w, "%s", ours.Err)
+	case errors.As(err, &failure) && failure.Show != nil:
+		failure.Show(w, failure.Err)
+		return failure.Code
+	case errors.As(err, &failure):
+		Say(w, "%s", failure.Err)
 		if h := HintOf(err); h != "" {
 			Say(w, "hint: %s", h)
 		}
-		return ours.Code
+		return failure.Code
 	case errors.As(err, &status):
 		if text := status.Error(); text != "" {
 			fmt.Fprintln(w, text)

@@ -95,10 +95,10 @@ func Remove(file, title string) error {
 			}
 			rules.Content = append(rules.Content[:at], rules.Content[at+1:]...)
 			if len(rules.Content) == 0 {
-				drop(command, key)
+				removeKey(command, key)
 			}
 			if len(command.Content) == 0 {
-				drop(commands, name)
+				removeKey(commands, name)
 			}
 			return nil
 		}
@@ -232,7 +232,7 @@ func child(n *yaml.Node, key string, kind yaml.Kind) (*yaml.Node, error) {
 	return c, nil
 }
 
-func drop(n *yaml.Node, key string) {
+func removeKey(n *yaml.Node, key string) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {
 			n.Content = append(n.Content[:i], n.Content[i+2:]...)

@@ -90,8 +90,8 @@ func (p Proxy) name() string {
 // command merges a command of d. A project's rule replaces the rule with the same id. A workspace's
 // proposal can only add rules.
 func (c *Config) command(name string, more policy.Ruleset, d *document) {
-	base, there := c.rules[name]
-	if !there {
+	base, exists := c.rules[name]
+	if !exists {
 		c.rules[name] = more
 		return
 	}

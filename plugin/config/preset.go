@@ -96,7 +96,7 @@ func addKeys(n, more *yaml.Node, path string) error {
 			return fmt.Errorf("line %d: %s%s is there already: nothing was written (print the preset, and merge by hand)", old.Line, path, key.Value)
 		default:
 			if old != nil {
-				drop(n, key.Value)
+				removeKey(n, key.Value)
 			}
 			n.Style = 0
 			n.Content = append(n.Content, key, value)

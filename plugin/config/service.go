@@ -59,7 +59,7 @@ func (c *Config) service(name string, more Service, d *document) {
 	if c.Services == nil {
 		c.Services = map[string]Service{}
 	}
-	if old, there := c.Services[name]; there && d.role == workspace {
+	if old, exists := c.Services[name]; exists && d.role == workspace {
 		c.warn(more.Where, fmt.Sprintf("services: %s: not used, because %s defines it", names.Quoted(name), old.Where))
 		return
 	}

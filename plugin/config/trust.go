@@ -124,11 +124,11 @@ func (c *Config) propose(src Source) {
 	if path == "" {
 		return
 	}
-	pins := stamp{path: src.trustDir()}
-	if pins.info, _ = os.Stat(pins.path); pins.info != nil {
-		pins.fresh = recentlyModified(pins.info)
+	trustDir := stamp{path: src.trustDir()}
+	if trustDir.info, _ = os.Stat(trustDir.path); trustDir.info != nil {
+		trustDir.fresh = recentlyModified(trustDir.info)
 	}
-	c.stamps = append(c.stamps, pins)
+	c.stamps = append(c.stamps, trustDir)
 	content, st, err := readForeign(path)
 	if err != nil { // a container can cause this error at any time, so it must not deny all requests
 		c.skip(path, fmt.Sprintf("%s: %v: not used", path, err), err.Error()+": not used")

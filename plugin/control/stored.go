@@ -13,7 +13,7 @@ import (
 // readStored reads the answers of the session in dir that also hold for later requests: those that the next watcher of
 // the session would have.
 func readStored(dir string) (*approval.Queue, error) {
-	_, session := state.Of(dir)
+	_, session := state.StoreOf(dir)
 	q := &approval.Queue{}
 	if err := q.LoadDenials(state.DenialsFile(dir), session); err != nil {
 		return nil, err

@@ -43,12 +43,12 @@ func FillFiles(home, session, goarch string, client []byte, pass, names []string
 		return err
 	}
 	defer share.Close()
-	above, err := os.OpenRoot(session)
+	dir, err := os.OpenRoot(session)
 	if err != nil {
 		return err
 	}
-	defer above.Close()
-	err = errors.Join(mkdir(above, filepath.Base(state.ProxyDir(session)), 0o711), mkdir(share, filepath.Base(state.RequestsMount(session)), 0o755), mkdir(share, scripts, 0o755))
+	defer dir.Close()
+	err = errors.Join(mkdir(dir, filepath.Base(state.ProxyDir(session)), 0o711), mkdir(share, filepath.Base(state.RequestsMount(session)), 0o755), mkdir(share, scripts, 0o755))
 	err = errors.Join(err, writeText(share, filepath.Join(scripts, Shim), 0o755, client))
 	if len(pass) > 0 {
 		err = errors.Join(err, writeText(share, passEnvFile, 0o644, []byte(strings.Join(pass, "\n")+"\n")))

@@ -83,7 +83,7 @@ func labelled(ctx context.Context, dockerCLI command.Cli, globalArgs []string) (
 // has, a running one takes precedence.
 func rebuild(dirs, globalArgs []string, list []container.Summary) (recs []state.Session) {
 	for _, dir := range dirs {
-		_, id := state.Of(dir)
+		_, id := state.StoreOf(dir)
 		own := slices.DeleteFunc(slices.Clone(list), func(c container.Summary) bool {
 			return c.Labels[inject.LabelSession] != id || !mounts(c, dir)
 		})

@@ -142,8 +142,8 @@ func (s *Store) Recordings() string { return filepath.Join(s.Home, "recordings")
 // Dir returns the directory of session id.
 func (s *Store) Dir(id string) string { return filepath.Join(s.sessions(), id) }
 
-// Of returns the store that a session's directory is in, and the session's id.
-func Of(session string) (*Store, string) {
+// StoreOf returns the store that a session's directory is in, and the session's id.
+func StoreOf(session string) (*Store, string) {
 	return &Store{Home: filepath.Dir(filepath.Dir(session))}, filepath.Base(session)
 }
 

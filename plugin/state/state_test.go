@@ -79,8 +79,8 @@ func TestSessions(t *testing.T) {
 	if fi, err := os.Stat(ShareDir(dir)); err != nil || fi.Mode().Perm() != 0o755 {
 		t.Errorf("share: %v, %v, want 0755 whatever the umask", fi.Mode(), err)
 	}
-	if st, id := Of(dir); st.Home != s.Home || id != rec.ID {
-		t.Errorf("Of(%s) = %s, %s", dir, st.Home, id)
+	if st, id := StoreOf(dir); st.Home != s.Home || id != rec.ID {
+		t.Errorf("StoreOf(%s) = %s, %s", dir, st.Home, id)
 	}
 	later := &Session{ID: NewID(), Created: time.Unix(2, 0).UTC(), Container: strings.Repeat("ab", 31) + "cd", ContainerName: "web"}
 	if err := s.Create(later); err != nil {

@@ -40,7 +40,7 @@ func EndAllLost(dirs []string) error {
 // itself.
 func EndUnkept(dirs []string) error {
 	return endEach(dirs, func(dir string, found *proctree.Survivors) bool {
-		_, id := state.Of(dir)
+		_, id := state.StoreOf(dir)
 		return !found.Kept(dir, id)
 	})
 }
@@ -74,7 +74,7 @@ func endIfLost(dir string, found *proctree.Survivors) error {
 		return err
 	}
 	defer lock.Close()
-	store, id := state.Of(dir)
+	store, id := state.StoreOf(dir)
 	if found.MayHave(id) {
 		if err := endProcesses(dir); err != nil {
 			return err
@@ -105,7 +105,7 @@ func hasControlSocket(dir string) bool {
 
 // endProcesses ends the commands of the session in dir. The caller has the session's lock.
 func endProcesses(dir string) error {
-	_, id := state.Of(dir)
+	_, id := state.StoreOf(dir)
 	_, err := proctree.EndLost(id, proctree.DefaultGrace)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("end what session %s left running: %w", id, err)

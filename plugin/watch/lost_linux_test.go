@@ -30,7 +30,7 @@ func TestEndLostWithin(t *testing.T) {
 	if err := os.WriteFile(state.LockFile(dir), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, id := state.Of(dir)
+	_, id := state.StoreOf(dir)
 	t.Setenv(proctree.SessionMarker, id)
 	if err := EndLost(dir); err == nil {
 		t.Error("EndLost from within = nil")

@@ -20,7 +20,7 @@ func AnswerLost(ctx context.Context, session string) {
 		return
 	}
 	defer lock.Close()
-	store, id := state.Of(session)
+	store, id := state.StoreOf(session)
 	if rec, err := store.Load(id); err == nil {
 		answerLost(store, rec)
 	}

@@ -68,7 +68,7 @@ var (
 func (w *Watcher) Run(ctx context.Context, launcher *os.File) error {
 	link := newLauncherLink(launcher)
 	defer link.close()
-	store, id := state.Of(w.Dir)
+	store, id := state.StoreOf(w.Dir)
 	if !link.recorded(ctx) {
 		return store.Discard(id) // run was killed before it has written the record
 	}
@@ -114,7 +114,7 @@ func (w *Watcher) run(ctx context.Context, link *LauncherLink) (*Session, error)
 	defer logFile.Close()
 	log := slog.New(slog.NewTextHandler(logFile, nil))
 
-	store, id := state.Of(w.Dir)
+	store, id := state.StoreOf(w.Dir)
 	rec, err := store.Load(id)
 	if err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ const keepaliveInterval = 10 * time.Second
 // on its stdin.
 func (c *call) watchCaller(ended <-chan struct{}) {
 	lastBeat := time.Now()
-	alive := changingFile{name: c.req.id + ".alive", max: aliveTimeout, shows: c.req.alive, changed: lastBeat}
+	alive := changingFile{name: c.req.id + ".alive", max: aliveTimeout, active: c.req.alive, changed: lastBeat}
 	heartbeatFile := changingFile{name: heartbeat, max: stale, changed: lastBeat}
 	for wait := pollInterval; ; {
 		t := time.NewTimer(wait)

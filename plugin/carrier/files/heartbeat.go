@@ -27,7 +27,7 @@ const (
 type changingFile struct {
 	name    string
 	max     time.Duration // the maximum time between changes
-	shows   bool          // the caller changes it
+	active  bool          // the caller changes it
 	version string
 	changed time.Time // when a change was last seen
 }
@@ -35,9 +35,9 @@ type changingFile struct {
 // missed reports whether the caller changed the file before and has stopped.
 func (p *changingFile) missed(requests *dir.SharedDir, now time.Time) bool {
 	if e, err := requests.Stat(p.name); err == nil && e.Version() != p.version {
-		p.version, p.changed, p.shows = e.Version(), now, true
+		p.version, p.changed, p.active = e.Version(), now, true
 	}
-	return p.shows && now.Sub(p.changed) > p.max
+	return p.active && now.Sub(p.changed) > p.max
 }
 
 // createHeartbeat makes .heartbeat in a directory. Calls need no such file, so a failure ends nothing.

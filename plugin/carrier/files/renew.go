@@ -54,7 +54,7 @@ func nextWait(wait, since time.Duration) time.Duration {
 
 // renewed returns the new directory that replaces p, or nil.
 func (l *Listener) renewed(p *servedDir) *servedDir {
-	again, err := p.Renew()
+	renewed, err := p.Renew()
 	if err != nil {
 		if !p.renewFailed {
 			l.log.Error("the directory of requests was deleted, moved or replaced, and is not served anew", "directory", p.Dir.Path(), "error", err)
@@ -63,7 +63,7 @@ func (l *Listener) renewed(p *servedDir) *servedDir {
 		return nil
 	}
 	l.log.Warn("the directory of requests was deleted or replaced: it is served anew", "directory", p.Dir.Path())
-	next := newServedDir(again)
+	next := newServedDir(renewed)
 	if l.notify != nil {
 		if err := l.notify.exchange(p, next); err != nil {
 			l.log.Warn("no notification of files: polling", "error", err)

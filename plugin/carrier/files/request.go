@@ -64,7 +64,7 @@ func (l *Listener) readRequest(p *servedDir, id string) (req request, ok bool) {
 		req.refuse(wire.CodeFailed, "the request belongs to uid %d, which may not use this proxy", e.UID)
 	}
 	req.parse(p, text, cmd, err)
-	if req.refusal == "" && !req.choose(p, cmd) {
+	if req.refusal == "" && !req.chooseCommand(p, cmd) {
 		return req, false // another process serves it
 	}
 	if time.Since(e.Mod) > maxRequestAge {
@@ -169,8 +169,8 @@ func (a *request) parse(p *servedDir, text []byte, cmd []string, err error) {
 	}
 }
 
-// choose sets the command that is called. It returns false if another process serves the command from this directory.
-func (a *request) choose(p *servedDir, cmd []string) bool {
+// chooseCommand sets the called command. It returns false if another process serves the command from this directory.
+func (a *request) chooseCommand(p *servedDir, cmd []string) bool {
 	var others []string
 	if p.Others != nil {
 		others = p.Others()

@@ -71,10 +71,10 @@ func auditWriter(out io.Writer, opts auditOptions) (func(audit.Line, audit.Entry
 // auditTable prints columns of fixed width, because later records are not known yet.
 func auditTable(out io.Writer) func(audit.Line, audit.Entry) error {
 	const columns = "%-19s  %-12s  %-12.12s  %-16s  %4s  %9s  %s\n"
-	headed := false
+	headerWritten := false
 	return func(_ audit.Line, e audit.Entry) error {
-		if !headed {
-			headed = true
+		if !headerWritten {
+			headerWritten = true
 			if _, err := fmt.Fprintf(out, columns, "TIME", "EVENT", "REQUEST", "CONTAINER", "EXIT", "DURATION", "COMMAND"); err != nil {
 				return err
 			}

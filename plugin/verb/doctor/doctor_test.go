@@ -50,7 +50,7 @@ func TestDoctorEngine(t *testing.T) {
 		{"old", isWarn, engineFacts{version: old}, []string{"20.10", "upgrade"}},
 		{"away", isFail, engineFacts{err: errors.New("refused"), endpoint: "unix:///x"}, []string{"unix:///x: refused", "systemctl start docker"}},
 		{"not yours", isFail, engineFacts{err: fmt.Errorf("dial: %w", fs.ErrPermission), endpoint: "unix:///x"}, []string{"usermod -aG docker"}},
-		{"hangs", isFail, engineFacts{err: errSilent, endpoint: "unix:///x"}, []string{"within 10s", "journalctl"}},
+		{"hangs", isFail, engineFacts{err: errNoReply, endpoint: "unix:///x"}, []string{"within 10s", "journalctl"}},
 		{"no such context", isFail, engineFacts{err: errors.New("context x: not found")}, []string{"context x: not found", "docker context use"}},
 	} {
 		tt.e.answers().is(t, tt.name, tt.status, tt.words...)
@@ -73,7 +73,7 @@ func TestDoctorUIDs(t *testing.T) {
 		{"another's rootless", isWarn, facts(1001, "name=rootless"), 1000, []string{"uid 1001's", "a volume on the engine has the shims"}},
 		{"userns-remap", isOK, facts(0, "name=userns"), 1000, []string{"userns-remap", "an unknown uid here"}},
 		{"elsewhere", isOK, facts(-1), 1000, []string{"another system"}},
-		{"silent", isWarn, engineFacts{err: errSilent}, 1000, []string{"does not answer"}},
+		{"silent", isWarn, engineFacts{err: errNoReply}, 1000, []string{"does not answer"}},
 	} {
 		tt.e.uids(tt.uid).is(t, tt.name, tt.status, tt.words...)
 	}
@@ -91,7 +91,7 @@ func TestDoctorArchitecture(t *testing.T) {
 		e := engineFacts{version: types.Version{Arch: tt.arch}}
 		e.architecture().is(t, tt.arch, tt.status, tt.words...)
 	}
-	silent := engineFacts{err: errSilent}
+	silent := engineFacts{err: errNoReply}
 	silent.architecture().is(t, "silent", isWarn, "does not answer")
 	silent.events(t.Context()).is(t, "silent", isWarn, "does not answer")
 }
@@ -109,7 +109,7 @@ func TestDoctorCarrier(t *testing.T) {
 		{"relay", isOK, state.Engine{ID: "A", Carrier: "relay"}, e, []string{"relay: a socket of this host does not work"}},
 		{"remote files", isOK, state.Engine{ID: "A", Carrier: "relay", RemoteFiles: true}, e, []string{"relay: this engine does not see"}},
 		{"another engine", isWarn, state.Engine{ID: "B", Carrier: "socket"}, e, []string{"another engine at the same address", "doctor --image IMAGE"}},
-		{"silent", isWarn, state.Engine{ID: "A", Carrier: "socket"}, engineFacts{err: errSilent}, []string{"an earlier result"}},
+		{"silent", isWarn, state.Engine{ID: "A", Carrier: "socket"}, engineFacts{err: errNoReply}, []string{"an earlier result"}},
 	} {
 		carrierKnown(tt.known, tt.e).is(t, tt.name, tt.status, tt.words...)
 	}

@@ -35,7 +35,7 @@ type engineFacts struct {
 	err      error // why the engine does not answer
 }
 
-var errSilent = fmt.Errorf("it does not answer within %s", checkTimeout)
+var errNoReply = fmt.Errorf("it does not answer within %s", checkTimeout)
 
 func askEngine(ctx context.Context, dockerCLI command.Cli) engineFacts {
 	e := engineFacts{context: dockerCLI.CurrentContext(), owner: -1}
@@ -48,7 +48,7 @@ func askEngine(ctx context.Context, dockerCLI command.Cli) engineFacts {
 	if u, err := url.Parse(e.endpoint); err == nil && u.Scheme == "unix" {
 		e.owner = ownerOf(u.Path)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, checkTimeout, errSilent)
+	ctx, cancel := context.WithTimeoutCause(ctx, checkTimeout, errNoReply)
 	defer cancel()
 	if e.version, e.err = e.api.ServerVersion(ctx); e.err == nil {
 		e.info, e.err = e.api.Info(ctx)
@@ -95,15 +95,15 @@ func platform(v types.Version) string {
 // kind returns how the engine isolates its containers from the host's users.
 func (e *engineFacts) kind() string {
 	switch {
-	case e.secured("rootless"):
+	case e.hasSecurityOption("rootless"):
 		return "rootless"
-	case e.secured("userns"):
+	case e.hasSecurityOption("userns"):
 		return "with userns-remap"
 	}
 	return "as root"
 }
 
-func (e *engineFacts) secured(name string) bool {
+func (e *engineFacts) hasSecurityOption(name string) bool {
 	return slices.ContainsFunc(e.info.SecurityOptions, func(o string) bool {
 		return o == "name="+name || strings.HasPrefix(o, "name="+name+",")
 	})
@@ -121,7 +121,7 @@ func (e *engineFacts) noAnswer() finding {
 	case errors.Is(e.err, fs.ErrPermission) || strings.Contains(e.err.Error(), "permission denied"):
 		f.Means = "you may not talk to the engine"
 		f.Fix = "sudo usermod -aG docker $USER, and log in again"
-	case errors.Is(e.err, errSilent):
+	case errors.Is(e.err, errNoReply):
 		f.Fix = "look at the engine's own log: journalctl -u docker"
 	default:
 		f.Fix = "start it (sudo systemctl start docker), or choose another: docker context ls"
@@ -165,13 +165,13 @@ func (e *engineFacts) uids(uid int) finding {
 	switch {
 	case e.owner < 0:
 		f.Means = "the engine runs on another system, whose user ids differ from this host's"
-	case e.secured("rootless") && e.owner != uid && e.owner != 0:
+	case e.hasSecurityOption("rootless") && e.owner != uid && e.owner != 0:
 		f.Status, f.Found = isWarn, f.Found+fmt.Sprintf(", and is uid %d's", e.owner)
 		f.Means = "it cannot read your state directory: a volume on the engine has the shims, and --workspace does not work"
 		f.Fix = "use an engine of your own: dockerd-rootless-setuptool.sh install"
-	case e.secured("rootless"):
+	case e.hasSecurityOption("rootless"):
 		f.Means = "root in a container is you: its files in your directories are yours"
-	case e.secured("userns"):
+	case e.hasSecurityOption("userns"):
 		f.Means = "root in a container is an unknown uid here: it can write only files that everybody can write, and its files are not yours"
 	default:
 		f.Means = "root in a container is root here: its files in your directories are root's; run --user avoids that"

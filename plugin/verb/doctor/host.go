@@ -176,18 +176,18 @@ func (d *doctor) stateDirectory() finding {
 	return finding{Status: isOK, Found: home + " is yours alone", Means: "only you can write the files that decide what runs"}
 }
 
-// needed is the free space that hostexec needs, in bytes: some hundred records of the audit log.
-const needed = 256 << 10
+// neededSpace is the free space that hostexec needs, in bytes: some hundred records of the audit log.
+const neededSpace = 256 << 10
 
 // checkSpace returns an error if there is no space for audit records, without which no command runs.
 func (d *doctor) checkSpace() error {
 	file := filepath.Join(d.scratch, "space")
 	defer os.Remove(file)
-	err := os.WriteFile(file, make([]byte, needed), 0o600)
+	err := os.WriteFile(file, make([]byte, neededSpace), 0o600)
 	if err == nil {
 		return nil
 	}
-	return makeSpace(fmt.Errorf("%s has less than %d KiB left: %w", d.store.Home, needed>>10, err), d.store.Home)
+	return makeSpace(fmt.Errorf("%s has less than %d KiB left: %w", d.store.Home, neededSpace>>10, err), d.store.Home)
 }
 
 // fixOf returns err's own hint, or other.

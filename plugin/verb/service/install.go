@@ -38,7 +38,7 @@ func install(dockerCLI command.Cli, m serviceManager, text string) error {
 		}
 	}
 	fmt.Fprintln(dockerCLI.Out(), file)
-	cli.Say(dockerCLI.Err(), "it starts at the next login; to start it now: %s", m.begin(file))
+	cli.Say(dockerCLI.Err(), "it starts at the next login; to start it now: %s", m.startCommand(file))
 	if !watch.Supported {
 		cli.Say(dockerCLI.Err(), "warning: sessions are not served on %s yet: there is nothing to resume", runtime.GOOS)
 	}
@@ -76,7 +76,7 @@ func uninstall(dockerCLI command.Cli, m serviceManager) error {
 		return fmt.Errorf("uninstall the service: %w", err)
 	}
 	fmt.Fprintln(dockerCLI.Out(), file)
-	cli.Say(dockerCLI.Err(), "if it runs, end it: %s", m.end(file))
+	cli.Say(dockerCLI.Err(), "if it runs, end it: %s", m.stopCommand(file))
 	return nil
 }
 

@@ -26,9 +26,9 @@ var launchd = serviceManager{
 		}
 		return filepath.Join(home, "Library", "LaunchAgents", agentLabel+".plist"), nil
 	},
-	begin:         func(file string) string { return "launchctl bootstrap gui/$(id -u) " + shellescape.Quote(file) },
+	startCommand:  func(file string) string { return "launchctl bootstrap gui/$(id -u) " + shellescape.Quote(file) },
 	statusCommand: []string{"launchctl", "list", agentLabel},
-	end:           func(string) string { return "launchctl bootout gui/$(id -u)/" + agentLabel },
+	stopCommand:   func(string) string { return "launchctl bootout gui/$(id -u)/" + agentLabel },
 }
 
 const agentLabel = "io.hostexec.resume"

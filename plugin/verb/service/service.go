@@ -148,11 +148,11 @@ func thisProgram() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find this program: %w", err)
 	}
-	mine, err := os.Stat(exe)
+	self, err := os.Stat(exe)
 	if err != nil {
 		return "", fmt.Errorf("find this program: %w", err)
 	}
-	if named, err := os.Stat(os.Args[0]); err == nil && filepath.IsAbs(os.Args[0]) && os.SameFile(mine, named) {
+	if named, err := os.Stat(os.Args[0]); err == nil && filepath.IsAbs(os.Args[0]) && os.SameFile(self, named) {
 		return filepath.Clean(os.Args[0]), nil
 	}
 	return exe, nil
@@ -165,8 +165,8 @@ type serviceManager struct {
 	link          string                 // the link beside the file that enables the service at login; "" for none
 	text          func(service) (string, error)
 	mark          string                   // a text that every file of install contains
-	begin         func(file string) string // returns the command to type
-	end           func(file string) string
+	startCommand  func(file string) string // returns the command to type
+	stopCommand   func(file string) string
 	statusCommand []string // a command that exits with 0 if the service runs
 }
 

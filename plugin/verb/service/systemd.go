@@ -31,11 +31,11 @@ var systemd = serviceManager{
 		}
 		return filepath.Join(dir, "systemd", "user", unitName), nil
 	},
-	begin: func(string) string {
+	startCommand: func(string) string {
 		return "systemctl --user daemon-reload && systemctl --user restart " + unitName + "; without a login, from boot on: loginctl enable-linger"
 	},
 	statusCommand: []string{"systemctl", "--user", "--quiet", "is-active", unitName},
-	end:           func(string) string { return "systemctl --user stop " + unitName + "; systemctl --user daemon-reload" },
+	stopCommand:   func(string) string { return "systemctl --user stop " + unitName + "; systemctl --user daemon-reload" },
 }
 
 const unitName = "docker-hostexec.service"
