@@ -3,7 +3,6 @@
 package shim
 
 import (
-	"strconv"
 	"syscall"
 	"unsafe"
 
@@ -38,7 +37,7 @@ func (c *call) end(m wire.Exit) int {
 		c.stdin.rewind(m.Consumed)
 	}
 	c.restore()
-	if m.Text != "" && (m.Consumed < wire.Withheld || stdinHasData() || stdinMayHaveData()) {
+	if m.Text != "" && (m.Consumed < wire.Withheld || stdinHasData()) {
 		writeAll(2, []byte(m.Text))
 	}
 	if m.Outcome == wire.Signaled {
@@ -58,21 +57,6 @@ func (c *call) end(m wire.Exit) int {
 func stdinHasData() bool {
 	var n int32
 	return ioctl(0, syscall.TIOCINQ, unsafe.Pointer(&n)) == nil && n != 0
-}
-
-// stdinMayHaveData reports whether data can still come through a pipe of this call's own, as in (sleep 1; date) | tee. A
-// pipe that is the parent's stdin, too, is not for this call, and nobody expects that it is read.
-func stdinMayHaveData() bool {
-	var own, parents syscall.Stat_t
-	if syscall.Fstat(0, &own) != nil || own.Mode&syscall.S_IFMT != syscall.S_IFIFO {
-		return false
-	}
-	fds := [...]pollFD{{fd: 0, events: pollIn}}
-	if poll(fds[:], 0); fds[0].revents != 0 {
-		return fds[0].revents&pollIn != 0 // it came meanwhile; otherwise no writer is left
-	}
-	err := syscall.Stat("/proc/"+strconv.Itoa(syscall.Getppid())+"/fd/0", &parents)
-	return err == nil && (own.Dev != parents.Dev || own.Ino != parents.Ino)
 }
 
 // signalJob sends a key's signal to the rest of the job, for a command with a terminal. For a local command,
