@@ -88,7 +88,7 @@ demo: build engine
 
 # test-race includes the tests of make test; test-whole runs some of them without the race detector. These targets wait
 # more than they compute, so they run at the same time.
-check: lint
+check: engine tools lint
 	@$(MAKE) --no-print-directory -j2 -O test-race test-whole test-32 cross compose release-tools
 	@$(MAKE) --no-print-directory test-integration
 

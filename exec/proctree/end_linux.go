@@ -168,18 +168,21 @@ func (e *treeEnding) freeze(left []proc, match func(proc) bool) (order []proc) {
 	return order
 }
 
-// send signals exactly m: a pidfd refers to one process, and the start time shows that the process is m.
+// send signals exactly m: a pidfd refers to one process, and the start time shows that the process is m. In a sandbox, and
+// on old kernels, no pidfd can send signals: the start time must suffice.
 func (e *treeEnding) send(m proc, sig unix.Signal) {
-	fd, err := unix.PidfdOpen(m.pid, 0)
-	if err == nil {
+	fd, failed := unix.PidfdOpen(m.pid, 0)
+	if failed == nil {
 		defer unix.Close(fd)
 	}
 	if st, ok := readStat(m.pid); !ok || st.start != m.start || !st.alive() {
 		return
 	}
-	if err == nil {
+	err := failed
+	if failed == nil {
 		err = unix.PidfdSendSignal(fd, sig, nil, 0)
-	} else {
+	}
+	if failed != nil || err == unix.ENOSYS {
 		err = unix.Kill(m.pid, sig)
 	}
 	if err == unix.EPERM {
