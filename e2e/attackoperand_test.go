@@ -34,7 +34,7 @@ commands:
 		t.Run(name, func(t *testing.T) {
 			want(t, "planted", c.Sh(t, "rm -rf s.sh x gone; printf '%s' \"$1\" > s.sh", good).Code, 0)
 			call := c.Start(t, "hostexec", "sh", "s.sh")
-			q := pending(t, h, "/1/s.sh", 1)[0]
+			q := pending(t, h, "sh s.sh", 1)[0]
 			watch.Expect(t, fmt.Sprintf(`a copy of "s.sh", sha256 %x`, sha256.Sum256([]byte(good))))
 			want(t, "rewritten", c.Sh(t, "exec 7<>s.sh; "+rewrite).Code, 0)
 			h.Must(t, "hostexec", "approve", q.ID)

@@ -156,7 +156,7 @@ commands:
 		h.Write(t, h.Work, "s.sh", "echo shown\n", 0o666)
 		waitUntilAsked(t, c, "hostexec", "sh", "s.sh")
 		call := c.Start(t, "hostexec", "sh", "s.sh")
-		q := pending(t, h, "/1/s.sh", 1)[0]
+		q := pending(t, h, "sh s.sh", 1)[0]
 		check(t, os.WriteFile(filepath.Join(h.Work, "s.sh"), []byte("echo evil\n"), 0o666))
 		h.Must(t, "hostexec", "approve", q.ID)
 		want(t, "what ran", call.Wait(t).Out, "shown\n")
