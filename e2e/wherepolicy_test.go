@@ -145,7 +145,7 @@ func TestIntegrationWhereReplaced(t *testing.T) {
 			r := call.Wait(t)
 			want(t, "code", r.Code, 125)
 			want(t, "stdout", r.Out, "")
-			wantText(t, r.Err, "it was replaced meanwhile")
+			wantText(t, r.Err, "working directory was replaced meanwhile")
 			c.wantNoCallContainer(t)
 			check(t, os.Remove(inner))
 			check(t, os.Rename(old, inner))
