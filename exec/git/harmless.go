@@ -11,7 +11,7 @@ import (
 // harmless lists the configuration keys that name neither a program nor a file, whatever their
 // value. A star matches any subsection, and "section.**" a whole section. Other keys cause a
 // question; this includes new keys of later git versions.
-var harmless = names.WordSet(strings.ToLower(`
+var harmless = names.LowerWordSet(`
 	add.ignore-errors add.ignoreErrors add.interactive.useBuiltin advice.** am.keepcr am.messageid am.threeWay apply.ignoreWhitespace apply.whitespace attr.tree
 	bitmapPseudoMerge.*.decay bitmapPseudoMerge.*.maxMerges bitmapPseudoMerge.*.pattern bitmapPseudoMerge.*.sampleRate
 	bitmapPseudoMerge.*.stableSize bitmapPseudoMerge.*.stableThreshold bitmapPseudoMerge.*.threshold
@@ -94,7 +94,7 @@ var harmless = names.WordSet(strings.ToLower(`
 	tag.forceSignAnnotated tag.gpgSign tag.sort tar.umask transfer.advertiseObjectInfo transfer.advertiseSID transfer.credentialsInUrl transfer.fsckObjects
 	transfer.hideRefs transfer.unpackLimit uploadarchive.allowUnreachable uploadpack.allowAnySHA1InWant uploadpack.allowFilter
 	uploadpack.allowReachableSHA1InWant uploadpack.allowRefInWant uploadpack.allowTipSHA1InWant uploadpack.hideRefs uploadpack.keepAlive
-	uploadpackfilter.allow uploadpackfilter.*.allow uploadpackfilter.tree.maxDepth versionsort.suffix versionsort.prereleaseSuffix worktree.guessRemote worktree.useRelativePaths`))
+	uploadpackfilter.allow uploadpackfilter.*.allow uploadpackfilter.tree.maxDepth versionsort.suffix versionsort.prereleaseSuffix worktree.guessRemote worktree.useRelativePaths`)
 
 // pattern returns key in the notation of the list.
 func pattern(key string) string {
@@ -121,9 +121,9 @@ func known(key string) bool {
 
 // overridableKeys lists keys that name a program or a file and have one effective value. If the host sets
 // such a key on the command line, the repository's value has no effect.
-var overridableKeys = names.WordSet(strings.ToLower(`
+var overridableKeys = names.LowerWordSet(`
 	commit.template core.askPass core.attributesFile core.editor core.excludesFile core.fsmonitor core.hooksPath core.pager
-	core.sshCommand diff.external diff.orderFile gpg.program interactive.diffFilter log.showSignature sequence.editor`))
+	core.sshCommand diff.external diff.orderFile gpg.program interactive.diffFilter log.showSignature sequence.editor`)
 
 // harmlessValues lists the harmless values of keys that are not harmless in general.
 var harmlessValues = map[string]func(string) bool{

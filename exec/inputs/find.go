@@ -47,7 +47,7 @@ func kindOf(name string) *kind {
 	case "git":
 		return &kind{(*reader).git, true, []string{"hooks", "commits", "files of the work tree", "files and settings of submodules"}, gitVars}
 	default:
-		if s, ok := interpreters[base]; ok {
+		if s, ok := interpreters()[base]; ok {
 			return &kind{s.find, false, []string{"what the script reads, imports or runs"}, s.env}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
@@ -25,7 +26,9 @@ var makeOptions = grammar{
 }
 
 // filesVars matches variables that name makefiles, or lead to some.
-var filesVars = regexp.MustCompile(`^(MAKEFILES|MAKEFLAGS|GNUMAKEFLAGS|VPATH)\s*[:+?!]*=`)
+var filesVars = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(MAKEFILES|MAKEFLAGS|GNUMAKEFLAGS|VPATH)\s*[:+?!]*=`)
+})
 
 var errEval = errors.New("it computes a part of itself with eval")
 
@@ -35,9 +38,9 @@ func (r *reader) make() error {
 	switch {
 	case err != nil:
 		return err
-	case slices.ContainsFunc(r.Args, evals.MatchString): // variables
+	case slices.ContainsFunc(r.Args, evals().MatchString): // variables
 		return errEval
-	case slices.ContainsFunc(r.Args, filesVars.MatchString):
+	case slices.ContainsFunc(r.Args, filesVars().MatchString):
 		return errors.New("a variable among its arguments may name more files")
 	}
 	if err := r.makeFlags(); err != nil {
@@ -136,10 +139,12 @@ func (r *reader) includes(at, name string, content []byte) error {
 
 // evals matches the parts of a makefile that can compute further parts: eval, a call of a function whose name is computed,
 // and a second expansion of what a variable has.
-var evals = regexp.MustCompile(`\$[({](eval|guile|call\s+[^,)}]*(\$|eval))|\.SECONDEXPANSION`)
+var evals = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\$[({](eval|guile|call\s+[^,)}]*(\$|eval))|\.SECONDEXPANSION`)
+})
 
 // continued matches a newline that continues a line: an odd number of backslashes precedes it.
-var continued = regexp.MustCompile(`(^|[^\\])((?:\\\\)*)\\\n`)
+var continued = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[^\\])((?:\\\\)*)\\\n`) })
 
 // included returns the names of the files that a makefile includes literally. Lines of recipes count, too.
 func included(content []byte) (list []string, err error) {

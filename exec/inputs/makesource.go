@@ -9,6 +9,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
@@ -20,14 +21,14 @@ import (
 var madeFrom = names.WordSet("o a c cc C cpp p f F m r y l ym yl s S mod sym w web sh tex texinfo texi txinfo ch")
 
 // searches matches what has make find the sources of a makefile in other directories, or read other makefiles.
-var searches = regexp.MustCompile(`(?m)\bVPATH\b|^\s*vpath\b`)
+var searches = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)\bVPATH\b|^\s*vpath\b`) })
 
 // rebuilt returns an error if make may rebuild one of the files from another one.
 func (r *reader) rebuilt() error {
 	s := search{reader: r, left: maxEntries}
 	done := map[string][]string{}
 	for _, f := range r.files {
-		if searches.Match(f.Content) {
+		if searches().Match(f.Content) {
 			return fmt.Errorf("make may rebuild %s from a file in a directory of VPATH", f.Path)
 		}
 		at := path.Dir(f.Path)
@@ -66,8 +67,8 @@ func makefile(content []byte) (string, error) {
 		return "", errors.New("it is not a text")
 	}
 	text := strings.TrimPrefix(string(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))), "\ufeff")
-	if evals.MatchString(text) {
+	if evals().MatchString(text) {
 		return "", errEval
 	}
-	return continued.ReplaceAllString(text, "$1$2 "), nil
+	return continued().ReplaceAllString(text, "$1$2 "), nil
 }

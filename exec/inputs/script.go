@@ -4,6 +4,7 @@ package inputs
 
 import (
 	"errors"
+	"sync"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
@@ -20,13 +21,16 @@ var (
 	}, []string{"BASH_ENV"}}
 	pythonScripts = interpreter{grammar{flags: "bBdEhIOPqsSuvVx", values: "WX", first: true}, nil}
 
-	interpreters = map[string]interpreter{
-		"sh": shellScripts, "bash": shellScripts, "dash": shellScripts, "ash": shellScripts, "ksh": shellScripts, "mksh": shellScripts, "zsh": shellScripts,
-		"python": pythonScripts, "pypy": pythonScripts,
-		"node": {grammar{longFlags: names.WordSet("enable-source-maps no-warnings trace-deprecation trace-warnings"), first: true}, []string{"NODE_OPTIONS"}},
-		"ruby": {grammar{flags: "w", first: true}, []string{"RUBYOPT"}},
-		"perl": {grammar{flags: "wWtT", first: true}, []string{"PERL5OPT"}},
-	}
+	// Built at the first use, so that programs start faster.
+	interpreters = sync.OnceValue(func() map[string]interpreter {
+		return map[string]interpreter{
+			"sh": shellScripts, "bash": shellScripts, "dash": shellScripts, "ash": shellScripts, "ksh": shellScripts, "mksh": shellScripts, "zsh": shellScripts,
+			"python": pythonScripts, "pypy": pythonScripts,
+			"node": {grammar{longFlags: names.WordSet("enable-source-maps no-warnings trace-deprecation trace-warnings"), first: true}, []string{"NODE_OPTIONS"}},
+			"ruby": {grammar{flags: "w", first: true}, []string{"RUBYOPT"}},
+			"perl": {grammar{flags: "wWtT", first: true}, []string{"PERL5OPT"}},
+		}
+	})
 )
 
 var errNoScript = errors.New("its arguments name no script")

@@ -19,3 +19,9 @@ func WordSet(s string) func(word string) bool {
 	})
 	return func(word string) bool { return set()[word] }
 }
+
+// LowerWordSet is WordSet for the words of s in lower case.
+func LowerWordSet(s string) func(word string) bool {
+	set := sync.OnceValue(func() func(string) bool { return WordSet(strings.ToLower(s)) })
+	return func(word string) bool { return set()(word) }
+}
