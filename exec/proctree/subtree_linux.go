@@ -135,8 +135,9 @@ func (s Subtree) orphans(k childLister, request string) snapshot {
 	return seen
 }
 
-func (s Subtree) interrupt(request string) {
+func (s Subtree) interrupt(request string, also syscall.Signal) {
 	s.signal(unix.SIGINT) // first: a shell that has given up its command would otherwise exit
+	s.signal(also)
 	e := s.ending(s.descendants(request))
 	seen := e.find()
 	e.addKnown(&seen)

@@ -13,8 +13,7 @@ type subtree struct{}
 
 func newSubtree(_ int, id string) Subtree                   { return Subtree{id: id} }
 func (Subtree) alive() bool                                 { return false }
-func (Subtree) interrupt(string)                            {}
+func (Subtree) interrupt(string, syscall.Signal)            {}
 func (Subtree) hangUp()                                     {}
-func (Subtree) signal(syscall.Signal)                       {}
 func (Subtree) endNew(string, time.Duration) error          { return errSystem }
 func (Subtree) endSubtree(int, string, time.Duration) error { return errSystem }

@@ -80,7 +80,7 @@ func (r *run) wait(ctx context.Context) (int, error) {
 func (r *run) interrupt(grace time.Duration) {
 	code, ok := r.giveUp(grace)
 	r.prune(grace) // background processes of the command
-	if ok && r.process.writeLine(afterInterrupt) == nil {
+	if ok && r.process.writeLine(late) == nil {
 		r.process.last = code
 		return
 	}
@@ -92,14 +92,12 @@ func (r *run) interrupt(grace time.Duration) {
 // continues with the next line of the text. bash also gives up when the last process of a pipe ends by INT; the
 // other signal is for that. Processes that ignore INT end by TERM and KILL.
 func (r *run) giveUp(grace time.Duration) (code int, ok bool) {
-	r.subtree.Signal(giveUp)
 	for pause := 50 * time.Millisecond; pause < 400*time.Millisecond; pause *= 2 {
-		r.subtree.Interrupt(r.command.ID)
+		r.subtree.Interrupt(r.command.ID, giveUp)
 		if code, err := r.waitFor(pause); err == nil || !r.process.usable() {
 			return code, err == nil
 		}
 	}
-	r.subtree.Signal(giveUp)
 	pruned := make(chan struct{})
 	defer func() { <-pruned }()
 	// ends when nothing is left, or grace and some seconds are over; waited for above.
@@ -118,7 +116,7 @@ func (r *run) giveUp(grace time.Duration) (code int, ok bool) {
 		if code, err := r.waitFor(200 * time.Millisecond); err == nil {
 			return code, true
 		}
-		r.subtree.Interrupt(r.command.ID)
+		r.subtree.Interrupt(r.command.ID, giveUp)
 	}
 	return 0, false
 }

@@ -117,7 +117,9 @@ func (s *Shell) startProcess(ctx context.Context, b StartConfig) (process, error
 // hello makes an interactive shell quiet. It is interactive because then neither ${x:?} nor INT ends it: bash
 // returns to reading its next line. Bash ignores an INT if its child dies of another cause. A trap still runs
 // before the next command, and sends another INT.
-const hello = repair + `\builtin trap '[[ ${__hostexec_runs-} ]] && \builtin kill -INT $$' RTMAX-1; ` +
+// It does so only in a sourced file. Bash up to 5.3 crashes if a trap that runs while bash waits for a line sends INT:
+// getc_with_restart in input.c then keeps -1 as the length of its buffer.
+const hello = repair + `\builtin trap '[[ ${BASH_SOURCE-} ]] && \builtin kill -INT $$' RTMAX-1; ` +
 	`\builtin shopt -s execfail; PS0= PS1= PS2=; \builtin unset -v PROMPT_COMMAND MAILCHECK TMOUT IGNOREEOF` + "\n"
 
 // giveUp is RTMAX-1 (signal(7)).

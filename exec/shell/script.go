@@ -142,19 +142,16 @@ func (c Command) background(n scriptNames, l *hostProcess) string {
 }
 
 // late is an empty line, for an INT that was sent to end a text and arrived after its end. Bash then drops the
-// part of the line that it has read, and runs the rest.
-const late = "\n"
-
-// afterInterrupt is the line after an interrupt. If INT came while bash started the mv of after, the next
+// part of the line that it has read, and runs the rest. If INT came while bash started the mv of after, the next
 // command waits for that mv. If mv was ended, bash reports on its stderr that it cannot set a terminal.
-const afterInterrupt = late + "__hostexec_runs=\n"
+const late = "\n"
 
 const quiet = " </dev/null >/dev/null 2>&1\n"
 
 // source is the line that makes the shell run a file. It removes everything that bash would run or obey before
 // it reads the next line.
 func (n scriptNames) source() string {
-	return late + "{ __hostexec_runs=1; \\builtin . " + quote(n.script) + "; __hostexec=$? __hostexec_runs=; " + repair + "\\builtin unset -v PROMPT_COMMAND TMOUT; } </dev/null >>" + quote(n.out) + " 2>>" + quote(n.err) + "\n"
+	return late + "{ \\builtin . " + quote(n.script) + "; __hostexec=$?; " + repair + "\\builtin unset -v PROMPT_COMMAND TMOUT; } </dev/null >>" + quote(n.out) + " 2>>" + quote(n.err) + "\n"
 }
 
 // fork is the line that makes the shell run a file whose commands do not change the shell. The file is not
@@ -179,7 +176,7 @@ const repair = `{ \unset -f builtin; __hostexec_works=; \builtin printf -v __hos
 // separate line: if bash gives up the line before, it continues with this one.
 func (c Command) after(n scriptNames) string {
 	var b strings.Builder
-	b.WriteString("{ __hostexec=${__hostexec-$?} __hostexec_runs=; " + repair + "\\builtin set +e; ")
+	b.WriteString("{ __hostexec=${__hostexec-$?}; " + repair + "\\builtin set +e; ")
 	if len(c.Env) > 0 {
 		fmt.Fprintf(&b, "[[ ${__hostexec_env+x} ]] && { \\builtin unset -v %s; \\builtin eval -- \"$__hostexec_env\"; \\builtin unset -v __hostexec_env; }; ",
 			strings.Join(c.names(), " "))
