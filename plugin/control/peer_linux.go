@@ -56,7 +56,10 @@ func peerAlive(c *net.UnixConn) bool {
 			return
 		}
 		defer unix.Close(pidfd)
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, 0)
+		n, err := -1, error(unix.EINTR)
+		for err == unix.EINTR { // a pending signal interrupts even a poll that does not wait
+			n, err = unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, 0)
+		}
 		alive = n == 0 && err == nil
 	})
 	return alive && err == nil
