@@ -11,7 +11,7 @@ require (
 	github.com/docker/cli v28.5.2+incompatible // docker run itself, and the code that plugins share with docker
 	github.com/docker/docker v28.5.2+incompatible // the engine's client, as in docker/cli
 	github.com/docker/go-units v0.5.0 // sizes and ages as docker prints them
-	github.com/fsnotify/fsnotify v1.9.0 // reports when a command of a shell has ended
+	github.com/fsnotify/fsnotify v1.9.0 // reports the end of a shell's command, and new sessions
 	github.com/gofrs/flock v0.13.1 // one watcher for each session
 	github.com/klauspost/compress v1.18.7 // the shims are embedded compressed
 	github.com/moby/sys/atomicwriter v0.1.0 // replaces a file in one step, synced

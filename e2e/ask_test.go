@@ -5,6 +5,7 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"os"
@@ -194,6 +195,36 @@ func TestIntegrationNobodyToAsk(t *testing.T) {
 			out, err := cmd.CombinedOutput()
 			if exitCode(cmd.ProcessState) != 126 || !strings.HasPrefix(string(out), "hostexec: true: nobody is there to ask: ") {
 				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+}
+
+// TestIntegrationAskedAtOnce checks that docker hostexec pending --watch, which was there before, is asked about the first
+// thing that a container does.
+func TestIntegrationAskedAtOnce(t *testing.T) {
+	for _, h := range dockerUsers(t) {
+		t.Run(h.Name, func(t *testing.T) {
+			approver(t, h)
+			for range 5 {
+				ctx, cancel := context.WithTimeout(context.Background(), patience)
+				defer cancel()
+				cmd := h.Command(ctx, "docker", h.runArgs("--rm", "--proxy", "true=ask", image(t, "busybox"), "/run/hostexec/bin/true")...)
+				cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: h.cred}
+				var out bytes.Buffer
+				cmd.Stdout, cmd.Stderr = &out, &out
+				check(t, cmd.Start())
+				ended := make(chan error, 1)
+				// Ends with the command, which ends with ctx.
+				go func() { ended <- cmd.Wait() }()
+				asked := func() bool { return len(ended) > 0 || len(questions(t, h)) > 0 }
+				eventually(t, patience, "the call asks", asked)
+				for _, q := range questions(t, h) {
+					h.Must(t, "hostexec", "approve", q.ID)
+				}
+				if err := <-ended; err != nil {
+					t.Errorf("%v: %s", err, out.String())
+				}
 			}
 		})
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // pageState holds the state of all sessions that the page shows. Watchers report waiting questions. The page
-// polls the rest every second: running calls, grants, denials and ended requests. It does so only while a browser
+// polls the rest every second, and when a session changes: running calls, grants, denials and ended requests. It does so only while a browser
 // is connected or Page.Open is set, because a client that watches a session counts as an approver. It has a
 // field for each kind of thing that the page shows, all under one lock, so that a browser gets consistent lists.
 type pageState struct {
@@ -57,17 +57,7 @@ func newPageState(store *state.Store, always bool) *pageState {
 func (ps *pageState) run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		ps.poll(ctx, &wg)
-		select {
-		case <-tick.C:
-		case <-ps.wake:
-		case <-ctx.Done():
-			return
-		}
-	}
+	ps.store.OnChange(ctx, ps.wake, func() { ps.poll(ctx, &wg) })
 }
 
 // poll starts to watch new sessions and polls all sessions if a browser is connected.
@@ -128,7 +118,7 @@ func (ps *pageState) watch(ctx context.Context, session string, s *sessionWatch)
 	defer s.cancel()
 	c := control.Dial(ps.store.Dir(session))
 	defer c.Close()
-	_ = c.Watch(ctx, func(all []control.Question) { ps.set(s, all) }) // run tries again in a second
+	_ = c.Watch(ctx, func(all []control.Question) { ps.set(s, all) }) // run tries again
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	delete(ps.watched, session)

@@ -87,9 +87,7 @@ func newQuestionList(store *state.Store) *questionList {
 
 // watchSessions watches all sessions, also those that start later.
 func (d *questionList) watchSessions(ctx context.Context) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
+	d.store.OnChange(ctx, nil, func() {
 		recs, err := d.store.List()
 		for _, rec := range recs {
 			if err == nil && d.take(rec.ID) {
@@ -97,12 +95,7 @@ func (d *questionList) watchSessions(ctx context.Context) {
 				d.wg.Go(func() { d.watch(ctx, rec.ID) })
 			}
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+	})
 }
 
 func (d *questionList) take(session string) bool {
@@ -118,7 +111,7 @@ func (d *questionList) take(session string) bool {
 func (d *questionList) watch(ctx context.Context, session string) {
 	c := control.Dial(d.store.Dir(session))
 	defer c.Close()
-	_ = c.Watch(ctx, func(all []control.Question) { d.set(session, all) }) // retried after a second
+	_ = c.Watch(ctx, func(all []control.Question) { d.set(session, all) }) // OnChange tries again
 	d.mu.Lock()
 	delete(d.waiting, session)
 	d.mu.Unlock()
