@@ -191,7 +191,7 @@ engine:
 # COMMAND:PACKAGE: programs that the tests run, and their Debian packages. The race detector needs a C compiler. Images
 # are made from busybox, and one by debootstrap. The measurements compare calls with ssh.
 TOOLS := git:git make:make g++:g++ perl:perl rsync:rsync cmake:cmake ninja:ninja-build autoconf:autoconf patch:patch \
-	/usr/bin/python3:python3 less:less ps:procps busybox:busybox-static bindfs:bindfs gcc:gcc /usr/include/stdio.h:libc6-dev \
+	/usr/bin/python3:python3 less:less ps:procps tmux:tmux busybox:busybox-static bindfs:bindfs gcc:gcc /usr/include/stdio.h:libc6-dev \
 	curl:curl wget:wget openssl:openssl rpm:rpm /usr/sbin/debootstrap:debootstrap \
 	ssh:openssh-client /usr/sbin/sshd:openssh-server podman:podman runc:runc chromium:chromium \
 	/usr/share/fonts/truetype/liberation:fonts-liberation /usr/lib/python3/dist-packages/pytest:python3-pytest
@@ -220,9 +220,9 @@ screenshots: $(SHIMS) $(SHELLS) tools
 	HOSTEXEC_SCREENSHOTS='$(CURDIR)/docs/images' $(GO) test -run TestScreenshots -count=1 ./plugin/page
 
 # The README's recording: what a user types and sees, from a real run. Equal runs give equal bytes.
-recording: TOOLS += tmux:tmux termtosvg:termtosvg
+recording: TOOLS += termtosvg:termtosvg
 recording: build engine tools
-	HOSTEXEC_RECORDING='$(CURDIR)/bin/demo.cast' $(GO) test -run 'TestRecording$$' -count=1 ./e2e
+	HOSTEXEC_RECORDING='$(CURDIR)/bin/demo.cast' $(GO) test -run 'TestIntegrationRecording$$' -count=1 ./e2e
 	termtosvg render bin/demo.cast docs/images/demo.svg -t window_frame -D 4000
 
 # Programs that make a release. They have more requirements than go.mod should have, so they are built below bin, from

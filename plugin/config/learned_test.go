@@ -194,7 +194,7 @@ func FuzzLearnedRoundTrip(f *testing.F) {
 		call := []string{"deploy", a, b}
 		asks := &policy.Policy{Commands: []policy.Command{{Name: "deploy", Action: policy.Ask, Path: "/opt/deploy"}}}
 		if _, asked, why := asks.Learnable(call, []string{"read"}); !asked || why != "" {
-			t.Skip()
+			return
 		}
 		checkRoundTrip(t, [][]string{call})
 	})

@@ -5,6 +5,7 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -17,33 +18,42 @@ import (
 
 const suspendedDir = "HOSTEXEC_TEST_SUSPENDED"
 
-// TestSuspendedWatcher is the process that TestSuspended starts. It suspends itself when it has accepted a connection.
-func TestSuspendedWatcher(t *testing.T) {
-	dir := os.Getenv(suspendedDir)
-	if dir == "" {
-		t.Skip("TestSuspended starts this")
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(suspendedDir); dir != "" {
+		if err := suspendedWatcher(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
 	}
+	os.Exit(m.Run())
+}
+
+// suspendedWatcher is the process that TestSuspended starts. It suspends itself when it has accepted a connection.
+func suspendedWatcher(dir string) error {
 	l, err := net.Listen("unix", state.ControlSock(dir))
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	os.Stdout.WriteString("up\n")
 	conn, err := l.Accept()
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	defer conn.Close()
 	if _, err := conn.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
+		return err
 	}
 	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-	_, _ = io.Copy(io.Discard, conn) // the signal may come a moment later
+	_, err = io.Copy(io.Discard, conn) // the signal may come a moment later
+	return err
 }
 
 // TestSuspended asks a watcher that is suspended after it has accepted the connection.
 func TestSuspended(t *testing.T) {
 	dir := t.TempDir()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestSuspendedWatcher$")
+	cmd := exec.Command(os.Args[0])
+	cmd.Stderr = os.Stderr
 	cmd.Env = append(os.Environ(), suspendedDir+"="+dir)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
