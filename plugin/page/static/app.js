@@ -23,6 +23,16 @@
   // by itself when it is pasted into this tab.
   addEventListener('hashchange', () => { if (location.hash) location.reload(); });
 
+  // A browser gives up what it loads when the machine's network changes, as it does when a container starts.
+  const retryDelay = 2000; // ms
+  function start() {
+    enter().catch(() => {
+      trouble(silent);
+      setTimeout(() => (window.htmx ? start() : location.reload()), retryDelay);
+    });
+  }
+  const connect = () => htmx.trigger($('live'), 'ready'); // unless it is connected
+
   async function enter() {
     const code = address.get('code');
     if (code) {
@@ -36,7 +46,7 @@
     }
     if (!token) return trouble('This address lacks its key. On the host, docker hostexec ui prints the whole one.');
     sessionStorage.setItem(store, token);
-    htmx.trigger($('live'), 'ready');
+    connect();
   }
 
   // revoked leaves nothing to answer: who has read it may be somebody else.
@@ -53,6 +63,8 @@
     $('trouble').textContent = text;
     $('trouble').hidden = !text;
   }
+
+  const silent = 'The page does not answer. On the host, docker hostexec ui starts it again.';
 
   // trouble is a notice that nothing comes from the page any more.
   function trouble(text) {
@@ -120,7 +132,7 @@
     failed(ctx.response.status, ctx.response.raw, stream ? trouble : notice);
     unanswered(ctx.sourceElement);
     // There are too many: a tab that was closed a moment ago may be one of them.
-    if (stream && ctx.response.status === 503) setTimeout(() => htmx.trigger($('live'), 'ready'), 2000);
+    if (stream && ctx.response.status === 503) setTimeout(connect, retryDelay);
   });
 
   // failed shows why a request failed. One that was refused, as for a command that has ended, leaves
@@ -136,8 +148,11 @@
   }
 
   document.addEventListener('htmx:error', event => {
-    if (event.detail.ctx && !ended) trouble('The page does not answer. On the host, docker hostexec ui starts it again.');
-    if (event.detail.ctx) unanswered(event.detail.ctx.sourceElement);
+    const { ctx } = event.detail;
+    if (!ctx) return;
+    if (!ended) trouble(silent);
+    if (!ended && ctx.sourceElement === $('live')) setTimeout(connect, retryDelay);
+    unanswered(ctx.sourceElement);
   });
 
   function unanswered(element) {
@@ -481,6 +496,6 @@
   // Deferred scripts run in order: htmx is there once the document is.
   document.addEventListener('DOMContentLoaded', () => {
     tick();
-    setTimeout(() => enter().catch(() => trouble('The page does not answer.')));
+    setTimeout(start);
   });
 })();
