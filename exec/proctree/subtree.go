@@ -20,9 +20,9 @@ func NewSubtree(pid int, id string) Subtree { return newSubtree(pid, id) }
 // Alive reports whether the process still runs.
 func (s Subtree) Alive() bool { return s.alive() }
 
-// Interrupt sends INT to the process and to all that has grown from it since, as ^C on its terminal would. The
-// process itself then gets the signal also, before the others get INT. Orphans are known by the marker of request.
-func (s Subtree) Interrupt(request string, also syscall.Signal) { s.interrupt(request, also) }
+// Interrupt sends sig to the process, and then INT to all that has grown from it since, as ^C on its terminal would.
+// Orphans are known by the marker of request.
+func (s Subtree) Interrupt(request string, sig syscall.Signal) { s.interrupt(request, sig) }
 
 // HangUp suspends the process and queues HUP, which ends it as soon as it is continued. Until then
 // processes that are known only as its children can be found.

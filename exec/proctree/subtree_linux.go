@@ -135,9 +135,8 @@ func (s Subtree) orphans(k childLister, request string) snapshot {
 	return seen
 }
 
-func (s Subtree) interrupt(request string, also syscall.Signal) {
-	s.signal(unix.SIGINT) // first: a shell that has given up its command would otherwise exit
-	s.signal(also)
+func (s Subtree) interrupt(request string, sig syscall.Signal) {
+	s.signal(sig) // first: a shell would otherwise start its next command
 	e := s.ending(s.descendants(request))
 	seen := e.find()
 	e.addKnown(&seen)

@@ -5,6 +5,7 @@ package shell
 import (
 	"context"
 	"errors"
+	"syscall"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/proctree"
@@ -88,16 +89,19 @@ func (r *run) interrupt(grace time.Duration) {
 	<-r.process.dead
 }
 
-// giveUp makes the shell give up the command, as ^C would. Both bash and the command must get INT, or bash
-// continues with the next line of the text. bash also gives up when the last process of a pipe ends by INT; the
-// other signal is for that. Processes that ignore INT end by TERM and KILL.
+// giveUp makes the shell give up the command, as ^C would: bash gets a signal whose trap sends INT to it between two
+// commands, and all else gets INT. Bash itself gets INT only if that is not enough, for example in a long arithmetic
+// loop: INT ends bash 5.3 while its builtin wait runs in a sourced file. Processes that ignore INT end by TERM and KILL.
 func (r *run) giveUp(grace time.Duration) (code int, ok bool) {
+	sig := giveUp
 	for pause := 50 * time.Millisecond; pause < 400*time.Millisecond; pause *= 2 {
-		r.subtree.Interrupt(r.command.ID, giveUp)
+		r.subtree.Interrupt(r.command.ID, sig)
+		sig = syscall.SIGINT
 		if code, err := r.waitFor(pause); err == nil || !r.process.usable() {
 			return code, err == nil
 		}
 	}
+	r.subtree.Interrupt(r.command.ID, giveUp)
 	pruned := make(chan struct{})
 	defer func() { <-pruned }()
 	// ends when nothing is left, or grace and some seconds are over; waited for above.
@@ -116,7 +120,7 @@ func (r *run) giveUp(grace time.Duration) (code int, ok bool) {
 		if code, err := r.waitFor(200 * time.Millisecond); err == nil {
 			return code, true
 		}
-		r.subtree.Interrupt(r.command.ID, giveUp)
+		r.subtree.Interrupt(r.command.ID, syscall.SIGINT)
 	}
 	return 0, false
 }
