@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -28,6 +29,12 @@ var composeOptions = grammar{
 var composeFiles = []string{"compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"}
 
 var overrideFiles = []string{"compose.override.yaml", "compose.override.yml", "docker-compose.override.yml", "docker-compose.override.yaml"}
+
+// podmanFiles are further files that podman-compose finds, and reads together with all others.
+var podmanFiles = []string{
+	"podman-compose.yaml", "podman-compose.yml", "container-compose.yml", "container-compose.yaml",
+	"container-compose.override.yml", "container-compose.override.yaml",
+}
 
 // compose reads the files of a project of docker compose: those that it names, and those that they name.
 func (r *reader) compose() error {
@@ -98,8 +105,11 @@ func (p *project) env(name string) error {
 // files reads the compose files. Without given ones, it reads those of the directory of the call.
 func (p *project) files(given []string) error {
 	for _, name := range given {
-		if name == "-" {
+		switch {
+		case name == "-":
 			return errors.New("it reads a compose file from its standard input")
+		case remote(name):
+			return fmt.Errorf("%s may be the address of a repository", names.Quoted(name))
 		}
 		f, err := p.need(name)
 		if err != nil {
@@ -112,8 +122,25 @@ func (p *project) files(given []string) error {
 	if len(given) > 0 {
 		return nil
 	}
+	return p.defaultFiles()
+}
+
+// remote reports whether docker compose may take the name of a file for the address of a repository or an image.
+func remote(name string) bool {
+	return strings.Contains(name, ":") || strings.HasPrefix(name, "github.com/")
+}
+
+// defaultFiles reads the compose files that docker compose finds by itself.
+func (p *project) defaultFiles() error {
+	if path.Clean(p.dir) != "." {
+		return errors.New("it looks for compose files in the directory of --project-directory: --file would name them")
+	}
+	more := overrideFiles
+	if family(p.Name) == "podman" {
+		more = slices.Concat(overrideFiles, podmanFiles)
+	}
 	found := false
-	for i, name := range append(composeFiles[:len(composeFiles):len(composeFiles)], overrideFiles...) {
+	for i, name := range slices.Concat(composeFiles, more) {
 		f, err := p.add(name)
 		if err != nil {
 			return err
@@ -133,9 +160,11 @@ func (p *project) files(given []string) error {
 type composeFile struct {
 	Include  []any `yaml:"include"`
 	Services map[string]struct {
-		Extends   any `yaml:"extends"`
-		EnvFile   any `yaml:"env_file"`
-		LabelFile any `yaml:"label_file"`
+		Extends     any `yaml:"extends"`
+		EnvFile     any `yaml:"env_file"`
+		LabelFile   any `yaml:"label_file"`
+		Provider    any `yaml:"provider"`
+		SecurityOpt any `yaml:"security_opt"`
 	} `yaml:"services"`
 	Configs map[string]struct{ File string } `yaml:"configs"`
 	Secrets map[string]struct{ File string } `yaml:"secrets"`
@@ -184,17 +213,13 @@ func named(content []byte) (list []string, err error) {
 		} else if err != nil {
 			return nil, errors.New("it is not a compose file that can be read")
 		}
+		if err := doc.check(); err != nil {
+			return nil, err
+		}
 		for _, of := range doc.Include {
-			list = append(list, paths(of, "env_file")...)
 			for _, name := range paths(of, "path") {
 				inner = append(inner, name)
 				list = append(list, path.Join(path.Dir(name), ".env")) // the variables of what it includes
-			}
-			if m, ok := of.(map[string]any); ok && m["project_directory"] != nil {
-				return nil, errors.New("an include has a project directory of its own")
-			}
-			if dirs := slices.Compact(dirsOf(paths(of, "path"))); len(dirs) > 1 {
-				return nil, errors.New("an include has files of several directories")
 			}
 		}
 		for _, s := range doc.Services {
@@ -214,11 +239,60 @@ func named(content []byte) (list []string, err error) {
 		return nil, fmt.Errorf("%s is not called .yaml, .yml or .json", names.Quoted(inner[i]))
 	}
 	for _, name := range append(list, inner...) {
-		if strings.ContainsAny(name, "$:") {
+		if strings.Contains(name, "$") || remote(name) {
 			return nil, fmt.Errorf("a variable or a URL is in %s", names.Quoted(name))
 		}
 	}
 	return append(list, inner...), nil
+}
+
+// check returns an error if f may name a file or a program that named does not find.
+func (f *composeFile) check() error {
+	for _, of := range f.Include {
+		if oddKey(of) {
+			return errOddKey
+		}
+		m, _ := of.(map[string]any)
+		switch {
+		case m["project_directory"] != nil:
+			return errors.New("an include has a project directory of its own")
+		case m["env_file"] != nil: // below an included file, it is relative to a directory that depends on the files before
+			return errors.New("an include has an env_file of its own")
+		case len(slices.Compact(dirsOf(paths(of, "path")))) > 1:
+			return errors.New("an include has files of several directories")
+		}
+	}
+	for _, s := range f.Services {
+		switch {
+		case oddKey(s.Extends), oddKey(s.EnvFile), oddKey(s.LabelFile), oddKey(s.SecurityOpt):
+			return errOddKey
+		case s.Provider != nil:
+			return errors.New("a provider is a program")
+		case slices.ContainsFunc(paths(s.SecurityOpt), namesProfile):
+			return errors.New("a security_opt may name a file")
+		}
+	}
+	return nil
+}
+
+// namesProfile reports whether an entry of security_opt may name a file, from which docker compose takes a profile.
+func namesProfile(entry string) bool {
+	return strings.HasPrefix(entry, "seccomp") && entry != "seccomp:unconfined" && entry != "seccomp=unconfined"
+}
+
+var errOddKey = errors.New("a key in it has a tag, or is no text")
+
+// oddKey reports whether a mapping in v has a key that is not simply a text. docker compose accepts some of them.
+func oddKey(v any) bool {
+	switch v := v.(type) {
+	case map[any]any:
+		return true
+	case map[string]any:
+		return slices.ContainsFunc(slices.Collect(maps.Values(v)), oddKey)
+	case []any:
+		return slices.ContainsFunc(v, oddKey)
+	}
+	return false
 }
 
 func dirsOf(files []string) (dirs []string) {
