@@ -70,7 +70,7 @@ func variable(name string, args []string, n int) ([]Form, error) {
 		return gitVariable(args, n)
 	case dashes:
 		return nil, errVaryDashes
-	case takesCode(args[n-1]):
+	case takesCode(args[n-1]), t == "tar" && tarTakesCode(args[1]):
 		return nil, errVaryValue
 	case is(scripts):
 		if strings.HasPrefix(args[n-1], "-") || n == 1 {
@@ -141,6 +141,14 @@ func takesCode(option string) bool {
 	case !strings.HasPrefix(option, "--") && strings.ContainsAny(name[:1]+name[len(name)-1:], codeLetters):
 		return true
 	}
-	name = strings.ToLower(name)
+	if name = strings.ToLower(name); name == "pre" { // of rg
+		return true
+	}
 	return slices.ContainsFunc(codeOptions, func(part string) bool { return strings.Contains(name, part) })
+}
+
+// tarTakesCode reports whether letters are options of tar without a dash, one of which takes a program or a script from
+// among the arguments after them.
+func tarTakesCode(letters string) bool {
+	return !strings.HasPrefix(letters, "-") && strings.ContainsAny(letters, "FI")
 }

@@ -47,12 +47,13 @@ var gitOptions = map[string]int{
 
 // codeLetters contains the letters of short options that take code, programs or configuration in some command. An
 // option is checked by its first and by its last letter, because letters may be bundled.
-const codeLetters = "cCeEfFIlLmoOpPrRSTuUxXW"
+const codeLetters = "cCeEfFIKlLmoOpPrRSTuUxXW"
 
 // codeOptions contains parts of the names of such options.
 var codeOptions = []string{
-	"browser", "cmd", "code", "command", "conf", "driver", "editor", "env", "eval", "exec", "ext", "filter", "from-file",
+	"action", "askpass", "browser", "cmd", "code", "command", "conf", "defaults", "driver", "editor", "engine", "env", "eval",
+	"exec", "ext", "filter", "from-file",
 	"handler", "helper", "hook", "import", "include", "init", "lib", "load", "module", "option", "pack", "pager", "path",
-	"plugin", "prelude", "preset", "profile", "program", "proxy", "rc", "require", "rsh", "rule", "run", "script", "set",
+	"plugin", "prelude", "preset", "preview", "profile", "program", "proxy", "rc", "require", "rsh", "rule", "run", "script", "set",
 	"shell", "template", "wrapper",
 }
