@@ -6,15 +6,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/moby/sys/atomicwriter"
 
+	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/inputs"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
@@ -83,7 +84,7 @@ func store[F any](noun, file string, list []F) error {
 
 // load reads the list that store wrote to file, if there is one. One invalid entry makes all of them invalid.
 func load[F, T any](noun, file string, parse func(F) (T, error)) ([]T, error) {
-	b, err := os.ReadFile(file)
+	b, err := read(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -101,6 +102,23 @@ func load[F, T any](noun, file string, parse func(F) (T, error)) ([]T, error) {
 		}
 	}
 	return all, nil
+}
+
+// maxStored is greater than the size of any list: an entry has at most the bytes of a request and of its files.
+const maxStored = 256 << 20
+
+// read returns the content of file. It does not wait for a named pipe, because the page reads these files, too.
+func read(file string) ([]byte, error) {
+	f, err := dir.OpenPlain(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxStored+1))
+	if err == nil && len(b) > maxStored {
+		err = fmt.Errorf("it has more than %d MiB", maxStored>>20)
+	}
+	return b, err
 }
 
 var idForm = names.Form{Chars: "0-9a-f", Min: 16, Max: 16}
