@@ -77,8 +77,11 @@ func variable(name string, args []string, n int) ([]Form, error) {
 			return nil, errVaryCommand
 		}
 	case is(subcommands) || runs(name) && !operandsFirst(t):
-		if verbs, _ := operandsBefore(args, n, nil); verbs < 2 {
+		switch verbs, verb := operandsBefore(args, n, nil); {
+		case verbs < 2:
 			return nil, errVaryVerb
+		case is(subcommands) && commandVerbs(verb) && t != "gh" && t != "glab": // gh run view
+			return nil, errVaryCommand
 		}
 	}
 	if !strings.Contains(args[n], "/") { // a container could make a file with the name of a subcommand

@@ -15,6 +15,9 @@ var subcommands = names.WordSet(`
 	multipass nmcli oc openssl pacman podman poetry rc-service resolvectl service snap svn systemctl tea terraform tofu
 	virsh yum zypper`)
 
+// commandVerbs contains the verbs of subcommands whose operands are a command.
+var commandVerbs = names.WordSet("debug exec rsh run shell ssh")
+
 // targets contains tools whose arguments name what they run: targets, tasks and scripts.
 var targets = names.WordSet(`
 	ant bake bazel bazelisk bmake bsdmake buck buck2 bun bundle bunx colormake corepack dmake dune foreman gmake gnumake
