@@ -49,6 +49,11 @@ func (r *reader) compose() error {
 	if err != nil {
 		return err
 	}
+	for i, o := range options {
+		if len(o.name) == 1 && o.index == 0 { // -f=x.yaml
+			options[i].value = strings.TrimPrefix(o.value, "=")
+		}
+	}
 	p := project{reader: r}
 	return p.read(options)
 }

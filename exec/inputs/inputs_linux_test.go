@@ -182,10 +182,11 @@ func TestFindHidden(t *testing.T) {
 		{"a provider", "services: {a: {provider: {type: ./b}}}", "docker compose -f Makefile up", "error: a provider"},
 		{"a seccomp profile", "services: {a: {security_opt: ['seccomp:./unconfined']}}", "docker compose -f Makefile up", "error: security_opt"},
 		{"no seccomp profile", "services: {a: {security_opt: ['seccomp:unconfined', label:disable]}}", "docker compose -f Makefile up", "!.env Makefile"},
+		{"an equals sign", "", "docker compose -f=Makefile up", "!.env Makefile"},
 		{"another directory", "", "docker compose --project-directory github.com up", "error: --project-directory"},
 		{"the same directory", "", "docker compose --project-directory ./ up", "error: no compose file"},
 	} {
-		at := tree(t, "Makefile", tt.text+"\n", "-", "services: {}\n", "github.com/a/b.yaml", "services: {}\n", "oci:/a/b", "services: {}\n")
+		at := tree(t, "Makefile", tt.text+"\n", "-", "services: {}\n", "github.com/a/b.yaml", "services: {}\n", "oci:/a/b", "services: {}\n", "=Makefile", "services: {}\n")
 		s, err := find(t, at, Command{Args: strings.Split(tt.args, " "), Confined: true})
 		switch why, bad := strings.CutPrefix(tt.want, "error: "); {
 		case bad && (err == nil || !strings.Contains(err.Error(), why)):
