@@ -6,16 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/moby/sys/atomicwriter"
 
-	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/inputs"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
@@ -107,18 +106,19 @@ func load[F, T any](noun, file string, parse func(F) (T, error)) ([]T, error) {
 // maxStored is greater than the size of any list: an entry has at most the bytes of a request and of its files.
 const maxStored = 256 << 20
 
-// read returns the content of file. It does not wait for a named pipe, because the page reads these files, too.
+// read returns the content of file. It does not wait for a named pipe, because the page reads these files, too. Only this
+// user can put one there, so the file is not exchanged after the check.
 func read(file string) ([]byte, error) {
-	f, err := dir.OpenPlain(file)
-	if err != nil {
+	fi, err := os.Lstat(file)
+	switch {
+	case err != nil:
 		return nil, err
+	case !fi.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", names.Escaped(file))
+	case fi.Size() > maxStored:
+		return nil, fmt.Errorf("%s has more than %d MiB", names.Escaped(file), maxStored>>20)
 	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxStored+1))
-	if err == nil && len(b) > maxStored {
-		err = fmt.Errorf("it has more than %d MiB", maxStored>>20)
-	}
-	return b, err
+	return os.ReadFile(file)
 }
 
 var idForm = names.Form{Chars: "0-9a-f", Min: 16, Max: 16}
