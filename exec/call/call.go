@@ -81,6 +81,9 @@ type SessionState struct {
 
 	others         *mount.Table // places that containers of other sessions can write, or nil
 	othersPrograms *programs    // that were checked against others
+
+	sandboxed         *mount.Table // places that code in sandboxes can write because of the policy, or nil
+	sandboxedPrograms *programs    // that were checked against sandboxed
 }
 
 // Server serves the calls of one session. Set its exported fields before the first Serve. It has more
@@ -121,6 +124,10 @@ func (s *Server) SetState(sc *SessionState) {
 	sc.programs, sc.othersPrograms, sc.others = &programs{}, &programs{}, nil // the mounts may have changed
 	if sc.Dirs != nil {
 		sc.others = sc.Dirs.Others()
+	}
+	sc.sandboxed, sc.sandboxedPrograms = nil, &programs{}
+	if paths := sc.Policy.SandboxWrites(); len(paths) > 0 {
+		sc.sandboxed = mount.WritableTable(paths)
 	}
 	s.state.Store(sc)
 	s.stateChanged.notify()

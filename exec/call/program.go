@@ -63,6 +63,9 @@ func (sc *SessionState) findProgram(v *policy.Verdict) error {
 		}
 		v.Command.Path = path
 	}
+	if err := sc.outsideSandboxes(v, search); err != nil {
+		return err
+	}
 	if v.Profile.Whole && v.SHA256 == "" {
 		return sc.undisturbed(v.Command.Path, search)
 	}
@@ -80,6 +83,18 @@ func (sc *SessionState) findProgram(v *policy.Verdict) error {
 		return errors.Join(fmt.Errorf("%s: %w", strconv.QuoteToASCII(v.Command.Path), errChanged), err)
 	}
 	return nil
+}
+
+// outsideSandboxes refuses a program of the host that code in a sandbox could have written.
+func (sc *SessionState) outsideSandboxes(v *policy.Verdict, search string) error {
+	if v.Place.Confined() || sc.sandboxed == nil {
+		return nil
+	}
+	err := sc.sandboxedPrograms.checkUnchangeable(v.Command.Path, search, sc.sandboxed)
+	if err == nil || errors.Is(err, fs.ErrNotExist) { // then it does not run
+		return nil
+	}
+	return fmt.Errorf("%w, by a command in a sandbox: see write in its configuration", err)
 }
 
 // undisturbed refuses a program that the container of another session could have written.

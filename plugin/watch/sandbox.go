@@ -173,12 +173,8 @@ func (s *sandboxes) namedPaths(v *policy.Verdict) (list []sandbox.Path, err erro
 }
 
 // written returns the paths that sandboxes of any command may write, except those that are refused.
-func (s *sandboxes) written() (list []string) {
-	for _, set := range s.policy().Rules {
-		list = append(list, set.Sandbox.Write...)
-	}
-	slices.Sort(list)
-	return slices.DeleteFunc(slices.Compact(list), func(name string) bool { return checkNamed(name, s.dirs, s.rec.Store.Home) != nil })
+func (s *sandboxes) written() []string {
+	return slices.DeleteFunc(s.policy().SandboxWrites(), func(name string) bool { return checkNamed(name, s.dirs, s.rec.Store.Home) != nil })
 }
 
 // checkOutside refuses a path that is in another one of written: there, code in a sandbox could replace it by a link to any
