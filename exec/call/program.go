@@ -52,7 +52,7 @@ func (sc *SessionState) findProgram(v *policy.Verdict) error {
 		}
 		return nil
 	}
-	search := sc.search(&v.Env)
+	search := sc.search(v)
 	if v.Command.Path == "" {
 		path, ok := "", false
 		if sc.Find != nil {
@@ -110,13 +110,19 @@ func (sc *SessionState) undisturbed(path, search string) error {
 }
 
 // search returns the PATH of a command. A PATH that the policy sets is cleaned as that of the host is.
-func (sc *SessionState) search(env *policy.Env) string {
-	if path, ok := env.Set["PATH"]; ok {
+func (sc *SessionState) search(v *policy.Verdict) string {
+	if path, ok := v.Env.Set["PATH"]; ok {
 		path, _ = executor.Path(path, sc.Dirs)
-		env.Set["PATH"] = path
+		if !v.Place.Confined() && sc.sandboxed != nil {
+			path, _ = executor.Path(path, sc.sandboxed)
+		}
+		v.Env.Set["PATH"] = path
 		return path
 	}
-	return osenv.Get(sc.Environ, "PATH")
+	if v.Place.Confined() {
+		return osenv.Get(sc.Environ, "PATH")
+	}
+	return osenv.Get(sc.hostEnviron, "PATH")
 }
 
 // knownDigests are the digests of files that look unchanged since they were read.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -127,7 +128,7 @@ func TestFindProgramOfSandbox(t *testing.T) {
 	}
 	theirs := write(filepath.Join(own, "x"), "#!/bin/sh\n")
 	s := &Server{}
-	s.SetState(&SessionState{Policy: &policy.Policy{Rules: map[string]policy.Ruleset{"make": {Sandbox: policy.Sandbox{Write: []string{own}}}}}})
+	s.SetState(&SessionState{Environ: []string{"PATH=" + own + ":" + bin, "BASH_ENV=" + theirs}, Policy: &policy.Policy{Rules: map[string]policy.Ruleset{"make": {Sandbox: policy.Sandbox{Write: []string{own}}}}}})
 	for _, tt := range []struct {
 		name, path string
 		place      policy.Place
@@ -142,5 +143,8 @@ func TestFindProgramOfSandbox(t *testing.T) {
 		if err := s.State().findProgram(&v); (err != nil) != tt.refused || err != nil && !strings.Contains(err.Error(), "in a sandbox") {
 			t.Errorf("%s: %v", tt.name, err)
 		}
+	}
+	if env := s.State().HostEnviron(); !slices.Equal(env, []string{"PATH=" + bin}) {
+		t.Errorf("the environment of commands on the host is %q", env)
 	}
 }
