@@ -30,7 +30,7 @@ var composeFiles = []string{"compose.yaml", "compose.yml", "docker-compose.yml",
 
 var overrideFiles = []string{"compose.override.yaml", "compose.override.yml", "docker-compose.override.yml", "docker-compose.override.yaml"}
 
-// podmanFiles are further files that podman-compose finds, and reads together with all others.
+// podmanFiles are further files that podman-compose finds, and reads together with all others. docker can be podman, too.
 var podmanFiles = []string{
 	"podman-compose.yaml", "podman-compose.yml", "container-compose.yml", "container-compose.yaml",
 	"container-compose.override.yml", "container-compose.override.yaml",
@@ -140,12 +140,8 @@ func (p *project) defaultFiles() error {
 	if path.Clean(p.dir) != "." {
 		return errors.New("it looks for compose files in the directory of --project-directory: --file would name them")
 	}
-	more := overrideFiles
-	if family(p.Name) == "podman" {
-		more = slices.Concat(overrideFiles, podmanFiles)
-	}
 	found := false
-	for i, name := range slices.Concat(composeFiles, more) {
+	for i, name := range slices.Concat(composeFiles, overrideFiles, podmanFiles) {
 		f, err := p.add(name)
 		if err != nil {
 			return err

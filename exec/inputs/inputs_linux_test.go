@@ -112,7 +112,7 @@ func TestFind(t *testing.T) {
 		{args: "npm run test -- --watch", want: "!.npmrc !binding.gyp !npm-shrinkwrap.json package-lock.json package.json"},
 		{args: "npm run test --prefix sub", want: "error: --prefix"},
 		{args: "yarn test", want: "error: yarnPath"},
-		{args: "docker compose up -d", want: "!.env !a.env base.yaml !compose.override.yaml !compose.override.yml compose.yaml !compose.yml !docker-compose.override.yaml !docker-compose.override.yml !docker-compose.yaml !docker-compose.yml inc.yaml !secret"},
+		{args: "docker compose up -d", want: "!.env !a.env base.yaml !compose.override.yaml !compose.override.yml compose.yaml !compose.yml !container-compose.override.yaml !container-compose.override.yml !container-compose.yaml !container-compose.yml !docker-compose.override.yaml !docker-compose.override.yml !docker-compose.yaml !docker-compose.yml inc.yaml !podman-compose.yaml !podman-compose.yml !secret"},
 		{args: "podman compose up", want: "!.env !a.env base.yaml !compose.override.yaml !compose.override.yml compose.yaml !compose.yml !container-compose.override.yaml !container-compose.override.yml !container-compose.yaml !container-compose.yml !docker-compose.override.yaml !docker-compose.override.yml !docker-compose.yaml !docker-compose.yml inc.yaml !podman-compose.yaml !podman-compose.yml !secret"},
 		{args: "docker compose -f env.yaml up", want: "error: a variable or a URL"},
 		{args: "docker ps", want: "error: a rule can name them"},
