@@ -3,8 +3,10 @@
 package inputs
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -195,6 +197,39 @@ func TestFindHidden(t *testing.T) {
 			t.Errorf("%s: %v", tt.name, err)
 		case !bad && shown(s) != tt.want:
 			t.Errorf("%s: %s, want %s", tt.name, shown(s), tt.want)
+		}
+	}
+}
+
+// TestLargeInputs checks inputs that would need much more memory or time than they have bytes.
+//
+// Attack 279.
+func TestLargeInputs(t *testing.T) {
+	var keys, sub strings.Builder
+	for i := 0; keys.Len() < 200<<10; i++ {
+		fmt.Fprintf(&keys, "%x,", i)
+	}
+	fmt.Fprint(&sub, "DIRC\x00\x00\x00\x04\x00\x00\xf0\x00")
+	for range 0xf000 { // each name is one byte longer than the one before
+		sub.WriteString(strings.Repeat("\x00", entryMode) + "\x00\x00\xe0\x00" + strings.Repeat("\x00", entryName-entryMode-4) + "\x00a\x00")
+	}
+	sub.WriteString(strings.Repeat("\x00", indexSum))
+	at := tree(t, "list.yaml", "x: ["+strings.Repeat("a,", 1<<20)+"]", "keys.yaml", "services: {a: {extends: {"+keys.String()+"}}}",
+		".git/config", "", ".git/index", sub.String())
+	for _, tt := range []struct{ line, want string }{
+		{"docker compose -f list.yaml up", "more than 256 KiB"},
+		{"docker compose -f keys.yaml up", "2000 keys"},
+		{"git status", "more than 4 MiB"},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := find(t, at, Command{Args: strings.Split(tt.line, " "), Confined: true})
+		runtime.ReadMemStats(&after)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.line, err, tt.want)
+		}
+		if size := after.TotalAlloc - before.TotalAlloc; size > 150<<20 {
+			t.Errorf("%s: %d MiB of memory", tt.line, size>>20)
 		}
 	}
 }
