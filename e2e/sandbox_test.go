@@ -182,3 +182,46 @@ func TestIntegrationSandboxRefuses(t *testing.T) {
 	}
 	want(t, "a program that may be read", c.Exec(t, "tool8").Out, "tool\n")
 }
+
+// TestIntegrationSandboxReplaces has code in a sandbox replace, in a directory that it may write, a path that a sandbox
+// opens.
+//
+// Attack 277.
+func TestIntegrationSandboxReplaces(t *testing.T) {
+	t.Parallel() // most of it is waiting
+	h := newHost(t, false)
+	if !sandboxed(t, h) {
+		return
+	}
+	at, private := filepath.Join(h.Home, "own"), filepath.Join(h.Home, "private")
+	for _, dir := range []string{at, private} {
+		h.mkdir(t, dir)
+	}
+	for _, name := range []string{"read", "creds", "cache", "write"} {
+		h.mkdir(t, filepath.Join(at, name))
+	}
+	h.Write(t, private, "secret", "of the host\n", 0o600)
+	check(t, os.Symlink(at, filepath.Join(h.Home, "link")))
+	config := "version: 1\ncommands:\n  own: {where: sandbox, sandbox: {write: [" + at + "]}}\n"
+	flags := []string{"--proxy", "own=/bin/sh"}
+	for _, list := range []string{"read", "creds", "cache", "write"} {
+		for _, dir := range []string{"own", "link"} {
+			config += "  " + list + dir + ": {where: sandbox, sandbox: {" + list + ": [" + filepath.Join(h.Home, dir, list) + "]}}\n"
+			flags = append(flags, "--proxy", list+dir+"=/bin/sh")
+		}
+	}
+	h.Write(t, h.State, "config.yaml", config, 0o600)
+	c := h.Holding(t, flags...)
+	for _, list := range []string{"read", "creds", "cache", "write"} {
+		r := c.Exec(t, "own", "-c", "mv "+at+"/"+list+" "+at+"/old-"+list+" && ln -s "+private+" "+at+"/"+list)
+		if r.Code != 0 {
+			t.Fatal(r)
+		}
+		for _, dir := range []string{"own", "link"} {
+			r := c.Exec(t, list+dir, "-c", "cat "+private+"/secret ~/"+dir+"/"+list+"/secret")
+			if r.Code == 0 || r.Out != "" || !strings.Contains(r.Err, "a sandbox can replace ") {
+				t.Errorf("%s through %s: %v", list, dir, r)
+			}
+		}
+	}
+}

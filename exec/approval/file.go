@@ -83,7 +83,7 @@ func store[F any](noun, file string, list []F) error {
 
 // load reads the list that store wrote to file, if there is one. One invalid entry makes all of them invalid.
 func load[F, T any](noun, file string, parse func(F) (T, error)) ([]T, error) {
-	b, err := os.ReadFile(file)
+	b, err := read(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -101,6 +101,24 @@ func load[F, T any](noun, file string, parse func(F) (T, error)) ([]T, error) {
 		}
 	}
 	return all, nil
+}
+
+// maxStored is greater than the size of any list: an entry has at most the bytes of a request and of its files.
+const maxStored = 256 << 20
+
+// read returns the content of file. It does not wait for a named pipe, because the page reads these files, too. Only this
+// user can put one there, so the file is not exchanged after the check.
+func read(file string) ([]byte, error) {
+	fi, err := os.Lstat(file)
+	switch {
+	case err != nil:
+		return nil, err
+	case !fi.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", names.Escaped(file))
+	case fi.Size() > maxStored:
+		return nil, fmt.Errorf("%s has more than %d MiB", names.Escaped(file), maxStored>>20)
+	}
+	return os.ReadFile(file)
 }
 
 var idForm = names.Form{Chars: "0-9a-f", Min: 16, Max: 16}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -148,6 +149,19 @@ func (x asking) noteLasting(a approval.Answer) {
 	}
 }
 
+// withoutRequest returns the part of x that noteLasting needs. The queue holds it after the end of the call, when the
+// memory of the request, with its environment and stdin, is not counted any more.
+func (x asking) withoutRequest() asking {
+	req := &request{Request: x.req.Request}
+	req.Args = slices.Clone(req.Args)
+	for i, arg := range req.Args {
+		req.Args[i] = strings.Clone(arg)
+	}
+	v := x.w.v
+	v.Args, v.Reason = nil, ""
+	return asking{&exchange{server: x.server, req: req}, &authorizedCall{server: x.server, state: x.w.state, v: v}}
+}
+
 // fail answers a request that cannot be recorded.
 func (x *exchange) fail(err error) error { return errors.Join(err, x.end(Failed(unwritten(err)))) }
 
@@ -201,7 +215,7 @@ func (x asking) wait(ctx context.Context, ask approval.Question, asked func()) a
 			}
 		}
 	})
-	return x.server.Queue.AskLate(ctx, ask, x.noteLasting)
+	return x.server.Queue.AskLate(ctx, ask, x.withoutRequest().noteLasting)
 }
 
 // whileDecided returns a context that ends with the cause errRedecide when the policy would decide the request

@@ -81,7 +81,14 @@ type SessionState struct {
 
 	others         *mount.Table // places that containers of other sessions can write, or nil
 	othersPrograms *programs    // that were checked against others
+
+	sandboxed         *mount.Table // places that code in sandboxes can write because of the policy, or nil
+	sandboxedPrograms *programs    // that were checked against sandboxed
+	hostEnviron       []string     // Environ without the parts that sandboxed supplies
 }
+
+// HostEnviron returns the environment of commands that run on the host without a sandbox.
+func (sc *SessionState) HostEnviron() []string { return sc.hostEnviron }
 
 // Server serves the calls of one session. Set its exported fields before the first Serve. It has more
 // fields than other types: the exported ones are its options, and each other one is what the calls of a
@@ -121,6 +128,11 @@ func (s *Server) SetState(sc *SessionState) {
 	sc.programs, sc.othersPrograms, sc.others = &programs{}, &programs{}, nil // the mounts may have changed
 	if sc.Dirs != nil {
 		sc.others = sc.Dirs.Others()
+	}
+	sc.sandboxed, sc.sandboxedPrograms, sc.hostEnviron = nil, &programs{}, sc.Environ
+	if paths := sc.Policy.SandboxWrites(); len(paths) > 0 {
+		sc.sandboxed = mount.WritableTable(paths)
+		sc.hostEnviron, _ = executor.Environ(sc.Environ, sc.sandboxed)
 	}
 	s.state.Store(sc)
 	s.stateChanged.notify()

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -173,6 +174,43 @@ func TestCallerGone(t *testing.T) {
 		if len(lines) != 1 || !strings.Contains(lines[0], `user="ann"`) || !strings.Contains(lines[0], all[0].ID) {
 			t.Errorf("the log says %q", lines)
 		}
+	}
+}
+
+// TestCallersGone checks that callers who have left leave little in memory, until their questions end, too.
+//
+// Attack 281.
+func TestCallersGone(t *testing.T) {
+	s, _ := calltest.NewServer(t)
+	s.Queue.Durable = true
+	defer s.Queue.AddWatcher()()
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := heap()
+	const callers, size = 30, 1 << 20
+	var leave []func()
+	for range callers {
+		ours, theirs := net.Pipe()
+		changed, served := s.Queue.Changed(), make(chan struct{})
+		// ends when ours is closed.
+		go func() { defer close(served); s.Serve(context.Background(), context.Background(), theirs) }()
+		c := &calltest.Caller{Conn: ours, Cwd: "/", Env: []string{"A=" + strings.Repeat("x", size)}}
+		c.Exec(t, wire.FDNull, "git", "push")
+		<-changed
+		leave = append(leave, func() { ours.Close(); <-served })
+	}
+	for _, end := range leave {
+		end()
+	}
+	if all := s.Queue.Pending(); len(all) != 1 || all[0].Gone != callers {
+		t.Fatalf("pending %+v", all)
+	}
+	if held := heap() - before; held > callers*size/4 {
+		t.Errorf("%d callers that have left hold %d KiB", callers, held>>10)
 	}
 }
 

@@ -123,7 +123,7 @@ func (w *authorizedCall) prepareGit(req *request) (err error) {
 	if w.cwd, err = dir.Open(w.state.Git.Dir); err != nil {
 		return err
 	}
-	w.env = environ(w.state.Environ, nil, nil, w.v.Env, w.cwd.Path())
+	w.env = environ(w.state.hostEnviron, nil, nil, w.v.Env, w.cwd.Path())
 	w.v.Args = req.Args
 	switch {
 	case req.git.update != nil:

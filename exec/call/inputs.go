@@ -48,7 +48,7 @@ func (w *authorizedCall) findInputs(req *request, ask *approval.Question) string
 		ask.Inputs, ask.NoInputs = nil, names.Plain(err.Error())
 		return ""
 	}
-	ask.Inputs = set
+	ask.Inputs = set.Kept() // hundreds of callers can wait, each with its own set
 	return set.Digest()
 }
 

@@ -52,7 +52,7 @@ func (sc *SessionState) findProgram(v *policy.Verdict) error {
 		}
 		return nil
 	}
-	search := sc.search(&v.Env)
+	search := sc.search(v)
 	if v.Command.Path == "" {
 		path, ok := "", false
 		if sc.Find != nil {
@@ -62,6 +62,9 @@ func (sc *SessionState) findProgram(v *policy.Verdict) error {
 			return notFoundError{}
 		}
 		v.Command.Path = path
+	}
+	if err := sc.outsideSandboxes(v, search); err != nil {
+		return err
 	}
 	if v.Profile.Whole && v.SHA256 == "" {
 		return sc.undisturbed(v.Command.Path, search)
@@ -82,6 +85,18 @@ func (sc *SessionState) findProgram(v *policy.Verdict) error {
 	return nil
 }
 
+// outsideSandboxes refuses a program of the host that code in a sandbox could have written.
+func (sc *SessionState) outsideSandboxes(v *policy.Verdict, search string) error {
+	if v.Place.Confined() || sc.sandboxed == nil {
+		return nil
+	}
+	err := sc.sandboxedPrograms.checkUnchangeable(v.Command.Path, search, sc.sandboxed)
+	if err == nil || errors.Is(err, fs.ErrNotExist) { // then it does not run
+		return nil
+	}
+	return fmt.Errorf("%w, by a command in a sandbox: see write in its configuration", err)
+}
+
 // undisturbed refuses a program that the container of another session could have written.
 func (sc *SessionState) undisturbed(path, search string) error {
 	if sc.others == nil {
@@ -95,13 +110,19 @@ func (sc *SessionState) undisturbed(path, search string) error {
 }
 
 // search returns the PATH of a command. A PATH that the policy sets is cleaned as that of the host is.
-func (sc *SessionState) search(env *policy.Env) string {
-	if path, ok := env.Set["PATH"]; ok {
+func (sc *SessionState) search(v *policy.Verdict) string {
+	if path, ok := v.Env.Set["PATH"]; ok {
 		path, _ = executor.Path(path, sc.Dirs)
-		env.Set["PATH"] = path
+		if !v.Place.Confined() && sc.sandboxed != nil {
+			path, _ = executor.Path(path, sc.sandboxed)
+		}
+		v.Env.Set["PATH"] = path
 		return path
 	}
-	return osenv.Get(sc.Environ, "PATH")
+	if v.Place.Confined() {
+		return osenv.Get(sc.Environ, "PATH")
+	}
+	return osenv.Get(sc.hostEnviron, "PATH")
 }
 
 // knownDigests are the digests of files that look unchanged since they were read.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -110,5 +111,40 @@ func TestSlowProgram(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestFindProgramOfSandbox checks a program on the host that a command in a sandbox can write, because of the policy.
+//
+// Attack 278.
+func TestFindProgramOfSandbox(t *testing.T) {
+	own, bin := t.TempDir(), t.TempDir()
+	write := func(path, text string) string {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	theirs := write(filepath.Join(own, "x"), "#!/bin/sh\n")
+	s := &Server{}
+	s.SetState(&SessionState{Environ: []string{"PATH=" + own + ":" + bin, "BASH_ENV=" + theirs}, Policy: &policy.Policy{Rules: map[string]policy.Ruleset{"make": {Sandbox: policy.Sandbox{Write: []string{own}}}}}})
+	for _, tt := range []struct {
+		name, path string
+		place      policy.Place
+		refused    bool
+	}{
+		{"itself", theirs, policy.Place{}, true},
+		{"its interpreter", write(filepath.Join(bin, "script"), "#!"+theirs+"\n"), policy.Place{}, true},
+		{"in a sandbox", theirs, policy.Place{Sandboxed: true}, false},
+		{"elsewhere", write(filepath.Join(bin, "y"), "#!/bin/sh\n"), policy.Place{}, false},
+	} {
+		v := policy.Verdict{Command: policy.Command{Name: "x", Path: tt.path}, Place: tt.place, Profile: policy.Profile{Whole: true}}
+		if err := s.State().findProgram(&v); (err != nil) != tt.refused || err != nil && !strings.Contains(err.Error(), "in a sandbox") {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+	if env := s.State().HostEnviron(); !slices.Equal(env, []string{"PATH=" + bin}) {
+		t.Errorf("the environment of commands on the host is %q", env)
 	}
 }

@@ -131,7 +131,7 @@ func (w *authorizedCall) remotes(ctx context.Context, req *request) []string {
 
 // gitCheck returns the check of the repository that v is about to read.
 func (w *authorizedCall) gitCheck(req *request, v *policy.Verdict) git.Check {
-	env := environ(w.state.Environ, req.env, w.state.PassEnv, v.Env, w.cwd.Path())
+	env := environ(w.state.hostEnviron, req.env, w.state.PassEnv, v.Env, w.cwd.Path())
 	return git.Check{
 		Dir: w.cwd, Cwd: req.Cwd, Mounts: w.state.Dirs, Args: v.Args, Env: env, Host: w.state.Policy.Rules[req.Args[0]].GitDir == policy.GitHost,
 		Run: func(ctx context.Context, d *dir.Dir, args []string, out io.Writer) error {

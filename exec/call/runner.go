@@ -36,7 +36,7 @@ func (w *authorizedCall) findRunner(req *request, report func(string)) error {
 	}
 	if !w.v.Place.Contained() {
 		w.runner = w.server.Runner
-		w.env = environ(w.state.Environ, req.env, w.state.PassEnv, w.v.Env, w.cwd.Path())
+		w.env = environ(w.state.hostEnviron, req.env, w.state.PassEnv, w.v.Env, w.cwd.Path())
 		return nil
 	}
 	if w.state.Elsewhere == nil {

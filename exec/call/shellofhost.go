@@ -121,7 +121,7 @@ func (s *Server) startConfig(sc *SessionState, sh *shell.Shell) (shell.StartConf
 		return shell.StartConfig{}, &fs.PathError{Op: "find", Path: "bash", Err: fs.ErrNotExist}
 	}
 	b := shell.StartConfig{Path: path, NewPrivs: sc.NewPrivs, ByHost: true}
-	host := sc.Environ
+	host := sc.hostEnviron
 	if place := sc.Policy.Place(policy.Shell); place.Sandboxed {
 		v := policy.Verdict{Command: policy.Command{Name: policy.Shell, Path: path}, Place: place, Sandbox: sc.Policy.Rules[policy.Shell].Sandbox, Args: []string{policy.Shell}}
 		var err error

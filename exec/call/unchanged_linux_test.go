@@ -158,3 +158,24 @@ func TestUnchangedRace(t *testing.T) {
 		})
 	}
 }
+
+// TestUnchangedMemory checks that a question does not hold a large script, because each of hundreds of callers has one.
+//
+// Attack 280.
+func TestUnchangedMemory(t *testing.T) {
+	s, work, _ := scripts(t, opened)
+	defer s.Queue.AddWatcher()()
+	if err := os.WriteFile(filepath.Join(work, "run.sh"), []byte(strings.Repeat("#", 2<<20)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, q := askedAbout(t, s)
+	for _, f := range q.Inputs.Files {
+		if len(f.Content) > 64<<10 {
+			t.Errorf("the question holds %d bytes of %s", len(f.Content), f.Path)
+		}
+	}
+	approveUnchanged(t, s, q)
+	if end := c.End(t); end.Code != 0 {
+		t.Errorf("the call ended with %+v", end)
+	}
+}

@@ -6,12 +6,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"slices"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
@@ -29,6 +26,12 @@ var composeFiles = []string{"compose.yaml", "compose.yml", "docker-compose.yml",
 
 var overrideFiles = []string{"compose.override.yaml", "compose.override.yml", "docker-compose.override.yml", "docker-compose.override.yaml"}
 
+// podmanFiles are further files that podman-compose finds, and reads together with all others. docker can be podman, too.
+var podmanFiles = []string{
+	"podman-compose.yaml", "podman-compose.yml", "container-compose.yml", "container-compose.yaml",
+	"container-compose.override.yml", "container-compose.override.yaml",
+}
+
 // compose reads the files of a project of docker compose: those that it names, and those that they name.
 func (r *reader) compose() error {
 	at := 1
@@ -41,6 +44,11 @@ func (r *reader) compose() error {
 	options, _, err := composeOptions.parse(r.Args, at)
 	if err != nil {
 		return err
+	}
+	for i, o := range options {
+		if len(o.name) == 1 && o.index == 0 { // -f=x.yaml
+			options[i].value = strings.TrimPrefix(o.value, "=")
+		}
 	}
 	p := project{reader: r}
 	return p.read(options)
@@ -98,8 +106,11 @@ func (p *project) env(name string) error {
 // files reads the compose files. Without given ones, it reads those of the directory of the call.
 func (p *project) files(given []string) error {
 	for _, name := range given {
-		if name == "-" {
+		switch {
+		case name == "-":
 			return errors.New("it reads a compose file from its standard input")
+		case remote(name):
+			return fmt.Errorf("%s may be the address of a repository", names.Quoted(name))
 		}
 		f, err := p.need(name)
 		if err != nil {
@@ -112,8 +123,21 @@ func (p *project) files(given []string) error {
 	if len(given) > 0 {
 		return nil
 	}
+	return p.defaultFiles()
+}
+
+// remote reports whether docker compose may take the name of a file for the address of a repository or an image.
+func remote(name string) bool {
+	return strings.Contains(name, ":") || strings.HasPrefix(name, "github.com/")
+}
+
+// defaultFiles reads the compose files that docker compose finds by itself.
+func (p *project) defaultFiles() error {
+	if path.Clean(p.dir) != "." {
+		return errors.New("it looks for compose files in the directory of --project-directory: --file would name them")
+	}
 	found := false
-	for i, name := range append(composeFiles[:len(composeFiles):len(composeFiles)], overrideFiles...) {
+	for i, name := range slices.Concat(composeFiles, overrideFiles, podmanFiles) {
 		f, err := p.add(name)
 		if err != nil {
 			return err
@@ -127,18 +151,6 @@ func (p *project) files(given []string) error {
 		return errors.New("there is no compose file in the directory of the call")
 	}
 	return nil
-}
-
-// composeFile is what a compose file says of other files.
-type composeFile struct {
-	Include  []any `yaml:"include"`
-	Services map[string]struct {
-		Extends   any `yaml:"extends"`
-		EnvFile   any `yaml:"env_file"`
-		LabelFile any `yaml:"label_file"`
-	} `yaml:"services"`
-	Configs map[string]struct{ File string } `yaml:"configs"`
-	Secrets map[string]struct{ File string } `yaml:"secrets"`
 }
 
 // follow reads the files that f names, and those that they name.
@@ -166,83 +178,4 @@ func (p *project) follow(f File) error {
 		}
 	}
 	return nil
-}
-
-// isYAML reports whether a file may name other files. A file of variables cannot.
-func isYAML(name string) bool {
-	ext := path.Ext(name)
-	return ext == ".yaml" || ext == ".yml" || ext == ".json"
-}
-
-// named returns the files that a compose file names.
-func named(content []byte) (list []string, err error) {
-	var inner []string // further compose files
-	for in := yaml.NewDecoder(bytes.NewReader(content)); ; {
-		var doc composeFile
-		if err := in.Decode(&doc); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return nil, errors.New("it is not a compose file that can be read")
-		}
-		for _, of := range doc.Include {
-			list = append(list, paths(of, "env_file")...)
-			for _, name := range paths(of, "path") {
-				inner = append(inner, name)
-				list = append(list, path.Join(path.Dir(name), ".env")) // the variables of what it includes
-			}
-			if m, ok := of.(map[string]any); ok && m["project_directory"] != nil {
-				return nil, errors.New("an include has a project directory of its own")
-			}
-			if dirs := slices.Compact(dirsOf(paths(of, "path"))); len(dirs) > 1 {
-				return nil, errors.New("an include has files of several directories")
-			}
-		}
-		for _, s := range doc.Services {
-			if m, ok := s.Extends.(map[string]any); ok {
-				inner = append(inner, paths(m, "file")...)
-			}
-			list = append(list, paths(s.EnvFile, "path")...)
-			list = append(list, paths(s.LabelFile)...)
-		}
-		for _, of := range []map[string]struct{ File string }{doc.Configs, doc.Secrets} {
-			for _, f := range of {
-				list = append(list, paths(f.File)...)
-			}
-		}
-	}
-	if i := slices.IndexFunc(inner, func(name string) bool { return !isYAML(name) }); i >= 0 {
-		return nil, fmt.Errorf("%s is not called .yaml, .yml or .json", names.Quoted(inner[i]))
-	}
-	for _, name := range append(list, inner...) {
-		if strings.ContainsAny(name, "$:") {
-			return nil, fmt.Errorf("a variable or a URL is in %s", names.Quoted(name))
-		}
-	}
-	return append(list, inner...), nil
-}
-
-func dirsOf(files []string) (dirs []string) {
-	for _, name := range files {
-		dirs = append(dirs, path.Dir(name))
-	}
-	return dirs
-}
-
-// paths returns the texts of v: a text, a list, or the values of keys.
-func paths(v any, keys ...string) (list []string) {
-	switch v := v.(type) {
-	case string:
-		if v != "" {
-			list = append(list, v)
-		}
-	case []any:
-		for _, e := range v {
-			list = append(list, paths(e, keys...)...)
-		}
-	case map[string]any:
-		for _, key := range keys {
-			list = append(list, paths(v[key], keys...)...)
-		}
-	}
-	return list
 }

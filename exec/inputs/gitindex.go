@@ -20,6 +20,7 @@ const (
 	entryName    = 62 // without extended flags
 	extendedFlag = 0x4000
 	gitlinkMode  = 0o160000
+	maxName      = 4096 // PATH_MAX. In version 4, each name can be longer than the one before, and needs three bytes.
 )
 
 var errIndex = errors.New("it is not an index of a version that is known")
@@ -48,6 +49,9 @@ func parseGitlinks(index []byte) ([]byte, error) {
 				name = strconv.QuoteToASCII(name)
 			}
 			fmt.Fprintf(&list, "%x %d %s\n", e[entryHash:entryFlags], stage, name)
+			if list.Len() > maxBytes {
+				return nil, errBytes
+			}
 		}
 	}
 	return list.Bytes(), in.extensions()
@@ -82,6 +86,9 @@ func (in *indexReader) entry() ([]byte, error) {
 	}
 	end := bytes.IndexByte(in.rest[at:], 0)
 	if end < 0 {
+		return nil, errIndex
+	}
+	if shared+end > maxName {
 		return nil, errIndex
 	}
 	in.name = append(in.name[:shared:shared], in.rest[at:at+end]...)

@@ -3,8 +3,10 @@
 package inputs
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -112,7 +114,8 @@ func TestFind(t *testing.T) {
 		{args: "npm run test -- --watch", want: "!.npmrc !binding.gyp !npm-shrinkwrap.json package-lock.json package.json"},
 		{args: "npm run test --prefix sub", want: "error: --prefix"},
 		{args: "yarn test", want: "error: yarnPath"},
-		{args: "docker compose up -d", want: "!.env !a.env base.yaml !compose.override.yaml !compose.override.yml compose.yaml !compose.yml !docker-compose.override.yaml !docker-compose.override.yml !docker-compose.yaml !docker-compose.yml inc.yaml !secret"},
+		{args: "docker compose up -d", want: "!.env !a.env base.yaml !compose.override.yaml !compose.override.yml compose.yaml !compose.yml !container-compose.override.yaml !container-compose.override.yml !container-compose.yaml !container-compose.yml !docker-compose.override.yaml !docker-compose.override.yml !docker-compose.yaml !docker-compose.yml inc.yaml !podman-compose.yaml !podman-compose.yml !secret"},
+		{args: "podman compose up", want: "!.env !a.env base.yaml !compose.override.yaml !compose.override.yml compose.yaml !compose.yml !container-compose.override.yaml !container-compose.override.yml !container-compose.yaml !container-compose.yml !docker-compose.override.yaml !docker-compose.override.yml !docker-compose.yaml !docker-compose.yml inc.yaml !podman-compose.yaml !podman-compose.yml !secret"},
 		{args: "docker compose -f env.yaml up", want: "error: a variable or a URL"},
 		{args: "docker ps", want: "error: a rule can name them"},
 		{args: "cc x", want: "error: a rule can name them"},
@@ -143,6 +146,8 @@ func TestFind(t *testing.T) {
 }
 
 // TestFindHidden checks files that name further ones in a way that is easily overlooked.
+//
+// Attack 276.
 func TestFindHidden(t *testing.T) {
 	const evil = "error: eval"
 	for _, tt := range []struct{ name, text, args, want string }{
@@ -153,6 +158,7 @@ func TestFindHidden(t *testing.T) {
 		{"a computed function", "$(call $(E),include x)", "make", evil},
 		{"a computed function in braces", "${call\t$E,include x}", "make", evil},
 		{"a call of eval with two spaces", "$(call  eval,include x)", "make", evil},
+		{"a call of eval over two lines", "$(call\\\neval,include x)", "make", evil},
 		{"a call of another function", "$(call f,$(X))", "make", "!GNUmakefile Makefile !makefile"},
 		{"a second expansion", ".SECONDEXPANSION:\nall: $$$(X)", "make", evil},
 		{"a zero byte", "inc\x00\nlude x", "make", "error: not a text"},
@@ -167,8 +173,22 @@ func TestFindHidden(t *testing.T) {
 		{"the variables of an included file", "include: [a/b.yaml]", "docker compose -f Makefile up", "!.env Makefile !a/.env !a/b.yaml"},
 		{"files of two directories", "include: [{path: [a/b.yaml, c/d.yaml]}]", "docker compose -f Makefile up", "error: several directories"},
 		{"a file of labels", "services: {a: {label_file: l}}", "docker compose -f Makefile up", "!.env Makefile !l"},
+		{"an extended file behind a tag", "services: {a: {extends: {!x file: b.yaml, service: c}}}", "docker compose -f Makefile up", "error: tag"},
+		{"an included file behind a tag", "include: [{!x path: b.yaml}]", "docker compose -f Makefile up", "error: tag"},
+		{"a file of variables behind a tag", "services: {a: {env_file: [{!x path: b}]}}", "docker compose -f Makefile up", "error: tag"},
+		{"an extended file in a list with a tag", "services: {a: {extends: !override {file: b.yaml, service: c}}}", "docker compose -f Makefile up", "!.env Makefile !b.yaml"},
+		{"a repository", "include: [github.com/a/b.yaml]", "docker compose -f Makefile up", "error: URL"},
+		{"a repository on the command line", "", "docker compose -f github.com/a/b.yaml up", "error: address of a repository"},
+		{"an image on the command line", "", "docker compose -f oci://a/b up", "error: address of a repository"},
+		{"variables of an include", "include: [{path: b.yaml, env_file: c}]", "docker compose -f Makefile up", "error: env_file of its own"},
+		{"a provider", "services: {a: {provider: {type: ./b}}}", "docker compose -f Makefile up", "error: a provider"},
+		{"a seccomp profile", "services: {a: {security_opt: ['seccomp:./unconfined']}}", "docker compose -f Makefile up", "error: security_opt"},
+		{"no seccomp profile", "services: {a: {security_opt: ['seccomp:unconfined', label:disable]}}", "docker compose -f Makefile up", "!.env Makefile"},
+		{"an equals sign", "", "docker compose -f=Makefile up", "!.env Makefile"},
+		{"another directory", "", "docker compose --project-directory github.com up", "error: --project-directory"},
+		{"the same directory", "", "docker compose --project-directory ./ up", "error: no compose file"},
 	} {
-		at := tree(t, "Makefile", tt.text+"\n", "-", "services: {}\n")
+		at := tree(t, "Makefile", tt.text+"\n", "-", "services: {}\n", "github.com/a/b.yaml", "services: {}\n", "oci:/a/b", "services: {}\n", "=Makefile", "services: {}\n")
 		s, err := find(t, at, Command{Args: strings.Split(tt.args, " "), Confined: true})
 		switch why, bad := strings.CutPrefix(tt.want, "error: "); {
 		case bad && (err == nil || !strings.Contains(err.Error(), why)):
@@ -177,6 +197,59 @@ func TestFindHidden(t *testing.T) {
 			t.Errorf("%s: %v", tt.name, err)
 		case !bad && shown(s) != tt.want:
 			t.Errorf("%s: %s, want %s", tt.name, shown(s), tt.want)
+		}
+	}
+}
+
+// TestLargeInputs checks inputs that would need much more memory or time than they have bytes.
+//
+// Attack 279.
+func TestLargeInputs(t *testing.T) {
+	var keys, sub strings.Builder
+	for i := 0; keys.Len() < 200<<10; i++ {
+		fmt.Fprintf(&keys, "%x,", i)
+	}
+	fmt.Fprint(&sub, "DIRC\x00\x00\x00\x04\x00\x00\xf0\x00")
+	for range 0xf000 { // each name is one byte longer than the one before
+		sub.WriteString(strings.Repeat("\x00", entryMode) + "\x00\x00\xe0\x00" + strings.Repeat("\x00", entryName-entryMode-4) + "\x00a\x00")
+	}
+	sub.WriteString(strings.Repeat("\x00", indexSum))
+	at := tree(t, "list.yaml", "x: ["+strings.Repeat("a,", 1<<20)+"]", "keys.yaml", "services: {a: {extends: {"+keys.String()+"}}}",
+		".git/config", "", ".git/index", sub.String())
+	for _, tt := range []struct{ line, want string }{
+		{"docker compose -f list.yaml up", "more than 256 KiB"},
+		{"docker compose -f keys.yaml up", "2000 keys"},
+		{"git status", "more than 4 MiB"},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := find(t, at, Command{Args: strings.Split(tt.line, " "), Confined: true})
+		runtime.ReadMemStats(&after)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.line, err, tt.want)
+		}
+		if size := after.TotalAlloc - before.TotalAlloc; size > 150<<20 {
+			t.Errorf("%s: %d MiB of memory", tt.line, size>>20)
+		}
+	}
+}
+
+// TestFindScript checks command lines that seem to run a script called x, and that run the script y.
+//
+// Attack 275.
+func TestFindScript(t *testing.T) {
+	at := tree(t, "x", "", "y", "", "pipefail", "", "+", "", "inspect", "", "-e", "")
+	for _, line := range []string{
+		"bash -oe pipefail y", "dash -oe pipefail y", "bash -Oe pipefail y", "bash +oe pipefail y", "bash + y", "sh -e + y", "zsh -b -e y", "mksh -T x y",
+		"node inspect y", "node debug y",
+	} {
+		if s, err := find(t, at, Command{Args: strings.Split(line, " ")}); err == nil {
+			t.Errorf("%s: %s, want an error", line, shown(s))
+		}
+	}
+	for _, line := range []string{"bash -eo pipefail x", "bash -O extglob -e x", "zsh -eu x", "dash +e x", "node x inspect"} {
+		if s, err := find(t, at, Command{Args: strings.Split(line, " ")}); err != nil || shown(s) != "x" {
+			t.Errorf("%s: %v, %v, want x", line, s, err)
 		}
 	}
 }

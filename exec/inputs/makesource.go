@@ -67,8 +67,9 @@ func makefile(content []byte) (string, error) {
 		return "", errors.New("it is not a text")
 	}
 	text := strings.TrimPrefix(string(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))), "\ufeff")
+	text = continued().ReplaceAllString(text, "$1$2 ")
 	if evals().MatchString(text) {
 		return "", errEval
 	}
-	return continued().ReplaceAllString(text, "$1$2 "), nil
+	return text, nil
 }

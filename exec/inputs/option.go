@@ -13,6 +13,7 @@ import (
 type grammar struct {
 	flags     string            // letters of options without a value
 	values    string            // letters of options with a value
+	separate  string            // letters of options whose value is the next argument, whatever follows the letter
 	optional  string            // letters of options with a value that is attached to the letter, or none
 	longFlags func(string) bool // without the --
 	longs     func(string) bool // with a value: --name=value, or --name value
@@ -45,7 +46,7 @@ func (g grammar) parse(args []string, at int) (options []option, operands []int,
 			}
 			options = append(options, o...)
 			i += used
-		case len(a) > 1 && (a[0] == '-' || g.plus && a[0] == '+'):
+		case len(a) > 1 && a[0] == '-' || g.plus && strings.HasPrefix(a, "+"):
 			o, used, err := g.cluster(args, i)
 			if err != nil {
 				return nil, nil, err
@@ -80,12 +81,17 @@ func (g grammar) long(args []string, i int) (o []option, used int, err error) {
 
 // cluster parses letters behind one -.
 func (g grammar) cluster(args []string, i int) (o []option, used int, err error) {
+	if len(args[i]) == 1 { // shells skip a +
+		return nil, 0, unknownOption(args[i])
+	}
 	for at, letter := range args[i][1:] {
 		rest := args[i][1+at+len(string(letter)):]
 		switch name := string(letter); {
 		case strings.Contains(g.flags, name):
 		case strings.Contains(g.optional, name):
 			return o, used, nil
+		case strings.Contains(g.separate, name) && rest == "" && i+1 < len(args):
+			return append(o, option{name, args[i+1], i + 1}), 1, nil
 		case strings.Contains(g.values, name) && rest != "":
 			return append(o, option{name, rest, 0}), used, nil
 		case strings.Contains(g.values, name) && i+1 < len(args):

@@ -4,6 +4,7 @@ package inputs
 
 import (
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
@@ -17,14 +18,17 @@ type interpreter struct {
 
 var (
 	shellScripts = interpreter{grammar{
-		flags: "abefhkmnptuvxBCEHPT", values: "oO", longFlags: names.WordSet("norc noprofile posix verbose"), plus: true, first: true,
+		flags: "abefhkmnptuvxBCEHPT", separate: "oO", longFlags: names.WordSet("norc noprofile posix verbose"), plus: true, first: true,
 	}, []string{"BASH_ENV"}}
-	pythonScripts = interpreter{grammar{flags: "bBdEhIOPqsSuvVx", values: "WX", first: true}, nil}
+	// Other letters take a value, or end the options, in one of these.
+	otherShellScripts = interpreter{grammar{flags: "aefnuvx", separate: "o", plus: true, first: true}, nil}
+	pythonScripts     = interpreter{grammar{flags: "bBdEhIOPqsSuvVx", values: "WX", first: true}, nil}
 
 	// Built at the first use, so that programs start faster.
 	interpreters = sync.OnceValue(func() map[string]interpreter {
 		return map[string]interpreter{
-			"sh": shellScripts, "bash": shellScripts, "dash": shellScripts, "ash": shellScripts, "ksh": shellScripts, "mksh": shellScripts, "zsh": shellScripts,
+			"sh": shellScripts, "bash": shellScripts, "dash": shellScripts, "ash": shellScripts,
+			"ksh": otherShellScripts, "mksh": otherShellScripts, "zsh": otherShellScripts,
 			"python": pythonScripts, "pypy": pythonScripts,
 			"node": {grammar{longFlags: names.WordSet("enable-source-maps no-warnings trace-deprecation trace-warnings"), first: true}, []string{"NODE_OPTIONS"}},
 			"ruby": {grammar{flags: "w", first: true}, []string{"RUBYOPT"}},
@@ -41,8 +45,11 @@ func (s interpreter) find(r *reader) error {
 	if err != nil {
 		return err
 	}
-	if len(operands) == 0 || r.Args[operands[0]] == "-" {
+	switch {
+	case len(operands) == 0 || r.Args[operands[0]] == "-":
 		return errNoScript
+	case family(r.Name) == "node" && slices.Contains([]string{"inspect", "debug"}, r.Args[operands[0]]):
+		return errors.New("it runs another script in its debugger")
 	}
 	_, err = r.operand(operands[0])
 	return err

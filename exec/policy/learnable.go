@@ -100,8 +100,14 @@ func unsafeOnHost(args []string, v Verdict, effects []string, programs programNa
 			return "root-equivalent: with this verb of " + n + " the caller can have any file of the host"
 		}
 	}
-	if slices.ContainsFunc(programs, readers) && slices.ContainsFunc(args[1:], mayName) {
-		return "it reads files, and the container may put a link to another file of this host there: where: sandbox confines it"
+	if slices.ContainsFunc(args[1:], mayName) {
+		const link = ", and the container may put a link to another file of this host there: where: sandbox confines it"
+		switch {
+		case slices.ContainsFunc(programs, readers):
+			return "it reads files" + link
+		case slices.ContainsFunc(programs, plainCommands):
+			return "it changes files" + link
+		}
 	}
 	switch v.Grade {
 	case GradeNone:

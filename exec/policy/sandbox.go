@@ -4,6 +4,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -51,4 +52,16 @@ func (s Sandbox) String() string {
 		words = append(words, "net "+strings.Trim(fmt.Sprint(s.Net.Ports), "[]"))
 	}
 	return strings.Join(words, ", ")
+}
+
+// SandboxWrites returns the paths that commands in sandboxes may write, in addition to the container's directories.
+func (p *Policy) SandboxWrites() (list []string) {
+	if p == nil {
+		return nil
+	}
+	for _, set := range p.Rules {
+		list = append(list, set.Sandbox.Write...)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }

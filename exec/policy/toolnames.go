@@ -79,11 +79,13 @@ var commandLanguages = names.WordSet(`
 
 // wrappers contains commands that run another command.
 var wrappers = names.WordSet(`
-	at aws-vault batch chamber chroot chrt chronic command crontab direnv distrobox-host-exec doas doppler
-	dotenv dotenvx dumb-init entr env envchain eatmydata exec fakeroot faketime find firejail flatpak-spawn flock
-	host-spawn hyperfine infisical ionice ltrace mise ncat nice nohup nsenter op parallel perf pkexec proot rlwrap
-	rtx run0 run-parts runuser scp screen script setarch setpriv setsid setuidgid sftp socat ssh sshpass stdbuf strace
-	su sudo systemd-run taskset tini time timeout tmux torify torsocks unbuffer unshare valgrind watch watchexec xargs
+	aa-exec at aws-vault batch bwrap capsh ccache cgexec chamber choom chronic chroot chrt command crontab
+	dbus-run-session direnv distcc distrobox-host-exec doas doppler dotenv dotenvx dumb-init eatmydata entr env
+	envchain exec fakechroot fakeroot faketime find firejail flatpak-spawn flock gosu host-spawn hyperfine ifne
+	infisical ionice linux32 linux64 ltrace mise ncat nice nohup nsenter numactl op parallel pee perf pkexec
+	prlimit proot rlwrap rr rtx run-parts run0 runcon runuser scp screen script sem setarch setpriv setsid
+	setuidgid sftp sg socat ssh ssh-agent sshpass stdbuf strace su su-exec sudo systemd-inhibit systemd-nspawn
+	systemd-run taskset time timeout tini tmux torify torsocks unbuffer unshare valgrind watch watchexec xargs
 	xvfb-run`)
 
 // needsHost contains commands that need a unix socket, privileges or namespaces. A sandbox refuses these.

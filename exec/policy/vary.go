@@ -70,15 +70,18 @@ func variable(name string, args []string, n int) ([]Form, error) {
 		return gitVariable(args, n)
 	case dashes:
 		return nil, errVaryDashes
-	case takesCode(args[n-1]):
+	case takesCode(args[n-1]), t == "tar" && tarTakesCode(args[1]):
 		return nil, errVaryValue
 	case is(scripts):
 		if strings.HasPrefix(args[n-1], "-") || n == 1 {
 			return nil, errVaryCommand
 		}
 	case is(subcommands) || runs(name) && !operandsFirst(t):
-		if verbs, _ := operandsBefore(args, n, nil); verbs < 2 {
+		switch verbs, verb := operandsBefore(args, n, nil); {
+		case verbs < 2:
 			return nil, errVaryVerb
+		case is(subcommands) && commandVerbs(verb) && t != "gh" && t != "glab": // gh run view
+			return nil, errVaryCommand
 		}
 	}
 	if !strings.Contains(args[n], "/") { // a container could make a file with the name of a subcommand
@@ -141,6 +144,14 @@ func takesCode(option string) bool {
 	case !strings.HasPrefix(option, "--") && strings.ContainsAny(name[:1]+name[len(name)-1:], codeLetters):
 		return true
 	}
-	name = strings.ToLower(name)
+	if name = strings.ToLower(name); name == "pre" { // of rg
+		return true
+	}
 	return slices.ContainsFunc(codeOptions, func(part string) bool { return strings.Contains(name, part) })
+}
+
+// tarTakesCode reports whether letters are options of tar without a dash, one of which takes a program or a script from
+// among the arguments after them.
+func tarTakesCode(letters string) bool {
+	return !strings.HasPrefix(letters, "-") && strings.ContainsAny(letters, "FI")
 }

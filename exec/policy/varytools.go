@@ -15,6 +15,9 @@ var subcommands = names.WordSet(`
 	multipass nmcli oc openssl pacman podman poetry rc-service resolvectl service snap svn systemctl tea terraform tofu
 	virsh yum zypper`)
 
+// commandVerbs contains the verbs of subcommands whose operands are a command.
+var commandVerbs = names.WordSet("debug exec rsh run shell ssh")
+
 // targets contains tools whose arguments name what they run: targets, tasks and scripts.
 var targets = names.WordSet(`
 	ant bake bazel bazelisk bmake bsdmake buck buck2 bun bundle bunx colormake corepack dmake dune foreman gmake gnumake
@@ -47,12 +50,13 @@ var gitOptions = map[string]int{
 
 // codeLetters contains the letters of short options that take code, programs or configuration in some command. An
 // option is checked by its first and by its last letter, because letters may be bundled.
-const codeLetters = "cCeEfFIlLmoOpPrRSTuUxXW"
+const codeLetters = "cCeEfFIKlLmoOpPrRSTuUxXW"
 
 // codeOptions contains parts of the names of such options.
 var codeOptions = []string{
-	"browser", "cmd", "code", "command", "conf", "driver", "editor", "env", "eval", "exec", "ext", "filter", "from-file",
+	"action", "askpass", "browser", "cmd", "code", "command", "conf", "defaults", "driver", "editor", "engine", "env", "eval",
+	"exec", "ext", "filter", "from-file",
 	"handler", "helper", "hook", "import", "include", "init", "lib", "load", "module", "option", "pack", "pager", "path",
-	"plugin", "prelude", "preset", "profile", "program", "proxy", "rc", "require", "rsh", "rule", "run", "script", "set",
+	"plugin", "prelude", "preset", "preview", "profile", "program", "proxy", "rc", "require", "rsh", "rule", "run", "script", "set",
 	"shell", "template", "wrapper",
 }

@@ -103,7 +103,10 @@ func (c *Calls) Apply(name string, dirs *mount.Table) {
 // sandboxes returns the sandboxes for callers that have dirs.
 func (c *Calls) sandboxes(dirs *mount.Table) *sandboxes {
 	maxCache := func() int64 { return c.Server.Limits.Limit(limit.Spool).Max }
-	return &sandboxes{rec: c.record, dirs: dirs, maxCache: maxCache, program: shellProgram(c.record.Store.Home)}
+	return &sandboxes{
+		rec: c.record, dirs: dirs, maxCache: maxCache, program: shellProgram(c.record.Store.Home),
+		policy: func() *policy.Policy { return c.Server.State().Policy },
+	}
 }
 
 // AddSupplied removes the programs and variables that other containers of the service supply from the environment of

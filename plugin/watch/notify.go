@@ -101,7 +101,7 @@ func (c *Calls) notifierRunner(host *executor.Host) notify.Runner {
 		}
 		defer root.Close()
 		if sc := c.Server.State(); sc != nil { // nil until the first container is known
-			env = slices.Concat(sc.Environ, env)
+			env = slices.Concat(sc.HostEnviron(), env)
 		}
 		cmd := executor.Command{ID: state.NewID(), Path: argv[0], Args: argv, Env: env, Dir: int(root.Fd())}
 		st, err := host.Run(ctx, cmd, executor.Streams{FD: [3]int{-1, -1, -1}})

@@ -35,6 +35,7 @@ type sandboxes struct {
 	dirs     *mount.Table           // directories that the container has
 	maxCache func() int64           // size of the largest cache that is copied
 	program  func() (string, error) // path of the program of shells
+	policy   func() *policy.Policy  // the current one
 
 	copying sync.Mutex // held while caches are copied
 }
@@ -50,7 +51,7 @@ func (s *sandboxes) forCommand(v *policy.Verdict, environ []string, report func(
 	}
 	defer mount.CloseAll(opened)
 	home := osenv.Get(environ, "HOME")
-	paths, err := namedPaths(v, s.dirs, s.rec.Store.Home)
+	paths, err := s.namedPaths(v)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -148,14 +149,19 @@ func prepare(opened []mount.Opened, paths []sandbox.Path, net policy.Net) (*sand
 	return sandbox.Prepare(spec)
 }
 
-// namedPaths returns the paths that the configuration opens to the command of v. store is the state directory.
-func namedPaths(v *policy.Verdict, dirs *mount.Table, store string) (list []sandbox.Path, err error) {
+// namedPaths returns the paths that the configuration opens to the command of v.
+func (s *sandboxes) namedPaths(v *policy.Verdict) (list []sandbox.Path, err error) {
+	written := s.written()
 	for _, group := range []struct {
 		names  []string
 		access sandbox.Access
 	}{{v.Sandbox.Write, sandbox.Write}, {v.Sandbox.Read, sandbox.Execute}, {v.Sandbox.Creds, sandbox.Read}, {v.Sandbox.Cache, 0}} {
 		for _, name := range group.names {
-			if err := checkNamed(name, dirs, store); err != nil {
+			err := checkNamed(name, s.dirs, s.rec.Store.Home)
+			if err == nil {
+				err = checkOutside(name, written)
+			}
+			if err != nil {
 				return nil, err
 			}
 			if group.access != 0 { // a cache is copied
@@ -164,6 +170,22 @@ func namedPaths(v *policy.Verdict, dirs *mount.Table, store string) (list []sand
 		}
 	}
 	return list, nil
+}
+
+// written returns the paths that sandboxes of any command may write, except those that are refused.
+func (s *sandboxes) written() []string {
+	return slices.DeleteFunc(s.policy().SandboxWrites(), func(name string) bool { return checkNamed(name, s.dirs, s.rec.Store.Home) != nil })
+}
+
+// checkOutside refuses a path that is in another one of written: there, code in a sandbox could replace it by a link to any
+// file of the host, which the next sandbox would open.
+func checkOutside(name string, written []string) error {
+	for _, at := range written {
+		if filepath.Clean(at) != filepath.Clean(name) && mount.WritableTable([]string{at}).Writable(name) {
+			return fmt.Errorf("a sandbox can replace %s, because it is below %s of write: name only one of them", strconv.QuoteToASCII(name), strconv.QuoteToASCII(at))
+		}
+	}
+	return nil
 }
 
 // checkNamed refuses a path that the container could replace by a link to any file of the host. It also refuses a path

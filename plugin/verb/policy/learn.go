@@ -33,7 +33,7 @@ their directory.
 Not proposed are
   - calls that you have denied in any project
   - interpreters, and commands on the host that run code of the container
-  - commands on the host that read files (cat, grep), because the container can put links there
+  - commands on the host that read or change files (cat, rm), because the container can put links there
   - commands on the host that are not known to be harmless, unless --effects says what they do
   - calls approved with --while-unchanged, and calls whose arguments are cut or redacted in the log
   - calls whose questions were about more than arguments: variables, stdin, files, previews, shells
