@@ -83,28 +83,37 @@ func TestConfinedSpawner(t *testing.T) {
 		out string
 		err error
 	}
-	done := make(chan result)
-	// ends with its thread, after the program; the test waits for it.
-	go func() {
-		runtime.LockOSThread()
-		if unix.Gettid() == unix.Getpid() {
-			done <- result{err: errors.New("this is the first thread")}
-			return
-		}
+	done := make(chan result, 1)
+	go onOtherThread(func() { // ends after the program
 		m, err := s.Confine()
 		if err != nil {
 			done <- result{err: err}
 			return
 		}
 		served := make(chan error, 1)
-		go func() { served <- m.Serve() }() // ends with the program, which this waits for
+		go func() { served <- m.Serve() }() // ends when m is closed, below
 		cmd := exec.Command(self)
 		cmd.Env = append(os.Environ(), "EXECUTOR_TEST_AS=spawner", "THREAD="+strconv.Itoa(unix.Gettid()))
 		out, err := cmd.CombinedOutput()
-		done <- result{string(out), errors.Join(err, m.Close())}
+		err = errors.Join(err, m.Close())
 		<-served
-	}()
+		done <- result{string(out), err}
+	})
 	if r := <-done; r.err != nil || strings.TrimSpace(r.out) != "" {
 		t.Errorf("not refused: %q, %v", r.out, r.err)
 	}
+}
+
+// onOtherThread calls f on a thread that is not the first thread of this process, and ends that thread.
+func onOtherThread(f func()) {
+	runtime.LockOSThread() // for ever: a goroutine that ends locked takes its thread along
+	if unix.Gettid() != unix.Getpid() {
+		f()
+		return
+	}
+	defer runtime.UnlockOSThread()
+	other := make(chan struct{})
+	// ends with f. It gets another thread, because this one is locked.
+	go func() { defer close(other); onOtherThread(f) }()
+	<-other
 }
