@@ -18,7 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/sandbox"
 )
 
-// spawnerMain attacks the thread that has started it, and prints what was not refused.
+// spawnerMain attacks the thread that started this program, and prints the attacks that succeed.
 func spawnerMain() int {
 	tid, err := strconv.Atoi(os.Getenv("THREAD"))
 	if err != nil {
@@ -65,8 +65,9 @@ func spawnerMain() int {
 	return 0
 }
 
-// TestConfinedSpawner has a program attack the confined thread that has started it, and is still there: signals to that
-// thread would end this process, whose memory and environment it has.
+// TestConfinedSpawner runs a program that attacks the confined thread that started it, while the thread still exists. A
+// signal to the thread would end this process. By the thread's files in /proc, the program could read the memory and the
+// environment of this process.
 //
 // Attack 239.
 func TestConfinedSpawner(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// FuzzReadRequest reads requests of any bytes. One that is accepted has the command that its caller named and that is
-// served here, and exactly the caller's arguments. One that is read is removed.
+// FuzzReadRequest reads requests of any bytes. An accepted request has the command that the caller named, which is served
+// here, and exactly the caller's arguments. A request that was read is removed.
 //
 // Attack 25.
 func FuzzReadRequest(f *testing.F) {

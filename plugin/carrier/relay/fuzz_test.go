@@ -12,7 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// relayStream is a stream on which a relay has sent all its bytes, and drops those that it gets.
+// relayStream is the stream of a relay that sends the bytes of Reader and drops what it receives.
 type relayStream struct{ io.Reader }
 
 func (relayStream) Write(p []byte) (int, error) { return len(p), nil }
