@@ -213,6 +213,9 @@ func TestVaryFile(t *testing.T) {
 	granted(t, q, a, Terms{Always: true, Vary: "3=path"})
 	granted(t, q, varying(1, "x", "a"), Terms{For: time.Hour, Vary: "1=a,b"})
 	again := stored(t, file)
+	if n := len(again.Grants()); n != 2 {
+		t.Fatalf("%d grants are read, want 2", n)
+	}
 	for i, g := range again.Grants() {
 		if was := q.Grants()[i]; !reflect.DeepEqual(g.Variable, was.Variable) || !slices.Equal(g.Question.Called, was.Question.Called) || g.digest != was.digest {
 			t.Errorf("it is %+v, was %+v", g, was)
