@@ -45,7 +45,7 @@ func cookbookRecipes(t *testing.T) map[string]recipe {
 	return all
 }
 
-// cookbookCalls are calls of each recipe: without a question, only after one, or not at all.
+// cookbookCalls lists calls for each recipe: those that run without a question, those that ask, and those that are refused.
 var cookbookCalls = map[string]struct{ run, asked, refused []string }{
 	"git":         {[]string{"status", "log -n 5"}, []string{"push origin agent/x", "fetch origin"}, []string{"push origin main", "log --output=x", "commit -m x"}},
 	"gh":          {[]string{"pr list", "issue view 12"}, []string{"pr create --title x --body-file -"}, []string{"auth token", "api user", "pr list --repo x/y"}},
@@ -61,7 +61,7 @@ var cookbookCalls = map[string]struct{ run, asked, refused []string }{
 	"gpg":         {nil, []string{"--status-fd=2 -bsau 0123456789ABCDEF"}, []string{"--export-secret-keys", "-d x"}},
 }
 
-// ownPrograms are those of this host. Stand-ins of a test take the place of the others.
+// ownPrograms are the programs for which the test uses this host's own. For the others it writes scripts.
 var ownPrograms = map[string]bool{"docker": true, "git": true}
 
 // TestIntegrationCookbook checks each recipe of docs/cookbook.md, and makes calls from a container with it.
@@ -98,7 +98,8 @@ func TestIntegrationCookbook(t *testing.T) {
 			}
 			flags := []string{"--proxy", name}
 			if name == "git" {
-				h.feed(t, "", "sh", "-ec", "git init -q; git -c user.name=me -c user.email=me@localhost commit -q --allow-empty -m first")
+				r := h.feed(t, "", "sh", "-ec", "git init -q; git -c user.name=me -c user.email=me@localhost commit -q --allow-empty -m first")
+				want(t, "code of git init and commit", r.Code, 0)
 				flags = append(flags, "-v", h.Work+"/.git:/w/.git:ro")
 			}
 			c := h.Holding(t, flags...)

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// devcontainer is what a tool for dev containers reads of a devcontainer.json.
+// devcontainer has the parts of a devcontainer.json that a tool for dev containers reads.
 type devcontainer struct {
 	Image, RemoteUser string
 	InitializeCommand []string
@@ -39,8 +39,8 @@ func (h *Host) expand(s, id string) string {
 	})
 }
 
-// devRun is what a tool does with it: what it runs here first, then the docker run, and the user and the environment
-// of what runs in the container then.
+// devRun returns the commands with which a tool starts the container name: the initializeCommand, and docker run. env has
+// the flags of docker exec for a process in the container: its user and its environment.
 func (d devcontainer) devRun(h *Host, id, name string) (initialize, run, env []string) {
 	all := func(words []string) (out []string) {
 		for _, w := range words {

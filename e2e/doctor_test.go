@@ -80,7 +80,7 @@ func TestIntegrationDoctor(t *testing.T) {
 			h.Write(t, filepath.Join(h.State, "projects"), "other.yaml", "commands: [\n", 0o600)
 		}, map[string]string{"configuration fail": `config.yaml:2: unknown key bogus|projects/other.yaml:|denies every request|policy check`}},
 		{"a file for all", func(t *testing.T, h *Host) { h.Write(t, h.State, "config.yaml", "approval: {}\n", 0o666) },
-			map[string]string{"configuration fail": "config.yaml: may be written by others: chmod go-w config.yaml"}},
+			map[string]string{"configuration fail": "config.yaml: may be written by others: chmod go-w /"}},
 		{"a state for all", func(t *testing.T, h *Host) { check(t, os.Chmod(h.State, 0o777)) }, map[string]string{"state directory fail": "may be written by others: chmod 700"}},
 		{"a long path", func(t *testing.T, h *Host) {
 			h.Env = append(h.Env, "HOSTEXEC_HOME="+h.State+"/"+strings.Repeat("x", 100))

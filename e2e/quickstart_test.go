@@ -17,10 +17,11 @@ import (
 // quickstart is a user who follows docs/quickstart.md, with the agent of testdata/agent.sh.
 type quickstart struct {
 	*Host
-	image string // also the name of the volume
-	local *strings.Replacer
+	image string            // also the name of the volume
+	local *strings.Replacer // replaces addresses and images of the page by local ones
 }
 
+// newQuickstart prepares a home, a project and programs for the commands of the page.
 func newQuickstart(t *testing.T, ordinary bool) *quickstart {
 	t.Helper()
 	h := newHost(t, ordinary)
@@ -45,7 +46,7 @@ func newQuickstart(t *testing.T, ordinary bool) *quickstart {
 	return q
 }
 
-// commands returns the commands of a section of the page, after the first, which installs hostexec.
+// commands returns the commands of a section of docs/quickstart.md, except the first, which installs hostexec.
 func (q *quickstart) commands(t *testing.T, section string) []string {
 	t.Helper()
 	_, text, _ := strings.Cut(string(readFile(t, "../docs/quickstart.md")), "\n## "+section+"\n")
@@ -63,6 +64,7 @@ func (q *quickstart) commands(t *testing.T, section string) []string {
 	return all[1:]
 }
 
+// sh runs a command of the page, which must succeed.
 func (q *quickstart) sh(t *testing.T, command string) {
 	t.Helper()
 	if r := q.feedFor(t, 4*patience, "", "sh", "-c", command); r.Code != 0 {
@@ -70,7 +72,7 @@ func (q *quickstart) sh(t *testing.T, command string) {
 	}
 }
 
-// works answers the requests of an agent in the terminal m, which then has done its work.
+// works approves the requests of an agent in the terminal m by answer, and checks the output of the agent and its file.
 func (q *quickstart) works(t *testing.T, m *Term, agent, key string, answer func(call ...string)) {
 	t.Helper()
 	m.Expect(t, agent+" is agent in /home/agent with the key "+key+"\r\n")
@@ -90,7 +92,8 @@ func (q *quickstart) works(t *testing.T, m *Term, agent, key string, answer func
 	want(t, "the owner of the agent's file", int(fi.Sys().(*syscall.Stat_t).Uid), owner)
 }
 
-// watching runs the command of the page that answers requests. The returned functions say yes to one, and end it.
+// watching runs pending --watch, which command must be. answer waits for a request with this command line and approves
+// it; end ends pending --watch.
 func (q *quickstart) watching(t *testing.T, command string) (answer func(...string), end func()) {
 	t.Helper()
 	want(t, "the command that answers", command, "docker hostexec pending --watch")

@@ -117,11 +117,11 @@ type helper struct {
 	*facts
 }
 
-// facts are what the body of a function does itself.
+// facts describe the body of a function, without the functions that it calls.
 type facts struct {
-	asserts bool // it fails the test on more than an error
-	skips   bool
-	names   []string // of identifiers: called functions, or functions that it passes on
+	asserts bool     // it fails the test on other conditions than an error
+	skips   bool     // it skips the test
+	names   []string // its identifiers: among them the functions that it calls or passes on
 }
 
 func factsOf(f *ast.FuncDecl) *facts {

@@ -12,8 +12,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// FuzzHost sends any bytes as the frames of a host. The shim ends when they do, without a panic, and writes to its
-// stdout only what the frames have for it.
+// FuzzHost sends any bytes as the frames of a host. The shim ends when they end, without a panic. It writes to its stdout
+// only the output that the frames have.
 func FuzzHost(f *testing.F) {
 	frame := wire.AppendFrame
 	started := frame(nil, wire.KindStarted, (&wire.Started{Request: "00ff", FDs: [3]wire.Disposition{wire.Null, wire.Pumped, wire.Pumped}}).Append(nil))

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Stands for Claude Code, Codex or aider in tests of the quickstart: it keeps a login, creates a file, and calls the host.
+# Takes the place of Claude Code, Codex or aider in tests of the quickstart. It stores a login, creates a file, and calls
+# commands of the host.
 set -e
 name=${0##*/}
 case $name-$1-$2 in

@@ -83,8 +83,8 @@ func (p *Preview) texts() []string {
 	return append([]string{p.Output, p.Problem}, p.Added...)
 }
 
-// Named returns Args with the caller's words for copies. Two calls at a time have different copies of the same file, and
-// the path of a copy says little.
+// Named returns Args with the caller's words in place of copies. Simultaneous calls have different copies of the same
+// file, and the path of a copy does not say which file it is.
 func (q *Question) Named() []string {
 	if len(q.Copied) == 0 {
 		return q.Args

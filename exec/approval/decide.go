@@ -11,44 +11,40 @@ import (
 // Approve approves the callers of a question that were shown, given by their request IDs. id is the
 // ID of any request that waits for the question.
 func (q *Queue) Approve(id, digest string, shown []string, by string) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	e, err := q.find(id, digest)
-	if err != nil {
-		return err
-	}
-	if !q.settle(e, shown, Answer{Outcome: Approved, By: by}) {
-		return ErrChanged
-	}
-	delete(q.recentDenials, e.digest)
-	return nil
+	return q.decide(id, digest, func(e *question) error {
+		if !q.settle(e, shown, Answer{Outcome: Approved, By: by}) {
+			return ErrChanged
+		}
+		delete(q.recentDenials, e.digest)
+		return nil
+	})
 }
 
 // Deny denies all callers of a question. For some time, the queue refuses the same question without
 // asking. This time doubles with each denial.
 func (q *Queue) Deny(id, digest, reason, by string) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	e, err := q.find(id, digest)
-	if err != nil {
-		return err
-	}
-	q.recordDenial(e.digest, time.Now())
-	q.settle(e, e.requests(), Answer{Outcome: Denied, Reason: cmp.Or(reason, DefaultReason), By: by})
-	return nil
+	return q.decide(id, digest, func(e *question) error {
+		q.recordDenial(e.digest, time.Now())
+		q.settle(e, e.requests(), Answer{Outcome: Denied, Reason: cmp.Or(reason, DefaultReason), By: by})
+		return nil
+	})
 }
 
-func (q *Queue) find(id, digest string) (*question, error) {
+// decide calls f with the question for which request id waits, while it holds mu. If the person was shown another
+// question than digest identifies, it returns ErrChanged instead.
+func (q *Queue) decide(id, digest string, f func(*question) error) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	for _, e := range q.questions {
 		if id != e.ID && !e.waits([]string{id}) {
 			continue
 		}
 		if e.Shown() != digest {
-			return nil, ErrChanged
+			return ErrChanged
 		}
-		return e, nil
+		return f(e)
 	}
-	return nil, ErrUnknown
+	return ErrUnknown
 }
 
 // waits reports whether any of requests waits for the answer.

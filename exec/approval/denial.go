@@ -81,22 +81,18 @@ func (q *Queue) LoadDenials(file, session string) (err error) {
 
 // DenyAlways denies a question as Deny does, and denies the same question until the session ends.
 func (q *Queue) DenyAlways(id, digest, reason, by string) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	e, err := q.find(id, digest)
-	if err != nil {
-		return err
-	}
-	if len(q.sessionDenials.list) >= maxDenials {
-		return fmt.Errorf("%d denials of this session hold already: revoke some", len(q.sessionDenials.list))
-	}
-	reason = cmp.Or(reason, DefaultReason)
-	d := Denial{Grant{ID: names.RandomHex(8), Question: e.Question.identity(), User: by, Made: time.Now(), Left: Unlimited, digest: e.digest}, reason}
-	if err := q.sessionDenials.set(append(slices.Clone(q.sessionDenials.list), d)); err != nil { // deny nothing if the denial cannot be stored
-		return err
-	}
-	q.settle(e, e.requests(), Answer{Outcome: Denied, Reason: reason, By: by, Always: true})
-	return nil
+	return q.decide(id, digest, func(e *question) error {
+		if len(q.sessionDenials.list) >= maxDenials {
+			return fmt.Errorf("%d denials of this session hold already: revoke some", len(q.sessionDenials.list))
+		}
+		reason = cmp.Or(reason, DefaultReason)
+		d := Denial{Grant{ID: names.RandomHex(8), Question: e.Question.identity(), User: by, Made: time.Now(), Left: Unlimited, digest: e.digest}, reason}
+		if err := q.sessionDenials.set(append(slices.Clone(q.sessionDenials.list), d)); err != nil { // deny nothing if the denial cannot be stored
+			return err
+		}
+		q.settle(e, e.requests(), Answer{Outcome: Denied, Reason: reason, By: by, Always: true})
+		return nil
+	})
 }
 
 // DeniedAlways returns the denial that covers ask.

@@ -136,7 +136,7 @@ func (k grantFile) check(session string) error {
 	case len(k.Args) == 0 || k.Path == "" || k.Rule == "":
 		return errors.New("it does not say what runs")
 	case slices.ContainsFunc(slices.Collect(maps.Keys(k.Copied)), func(n int) bool { return n < 1 || n >= len(k.Args) }):
-		return errors.New("a copy is none of its arguments")
+		return errors.New("a copied file is not one of its arguments")
 	case string(k.Session) != session:
 		return fmt.Errorf("it is of session %s", names.Quoted(string(k.Session)))
 	case k.Made.IsZero() || k.Left < 0 || terms != 1:
@@ -168,7 +168,7 @@ func exactArgs(list []string) (all []quotedBytes) {
 	return all
 }
 
-// converted returns copied with values of another type of text.
+// converted returns copied with values of another string type.
 func converted[T, F ~string](copied map[int]F) map[int]T {
 	var all map[int]T
 	for n, word := range copied {

@@ -125,34 +125,30 @@ func (t Terms) grant(ask Question, by string, now time.Time) (Grant, error) {
 // Callers that came after the question was shown are approved at once, because the grant covers
 // them.
 func (q *Queue) Grant(id, digest string, shown []string, by string, t Terms) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	e, err := q.find(id, digest)
-	if err != nil {
-		return err
-	}
-	if !e.waits(shown) {
-		return ErrChanged
-	}
-	now := time.Now()
-	g, err := t.grant(e.Question, by, now)
-	if err != nil {
-		return err
-	}
-	callers, summary := e.callers(), g.Summary()
-	if g.Left != Unlimited {
-		callers = callers[:min(len(callers), g.Left)]
-		g.Left -= len(callers)
-	}
-	if err := q.grants.add(g, now); err != nil { // approve nothing if the grant cannot be stored
-		return err
-	}
-	q.settle(e, callers, Answer{Outcome: Approved, By: by, Grant: summary, Inputs: g.Unchanged.Digest()})
-	delete(q.recentDenials, e.digest)
-	if g.Variable != nil {
-		q.settleCovered(now)
-	}
-	return nil
+	return q.decide(id, digest, func(e *question) error {
+		if !e.waits(shown) {
+			return ErrChanged
+		}
+		now := time.Now()
+		g, err := t.grant(e.Question, by, now)
+		if err != nil {
+			return err
+		}
+		callers, summary := e.callers(), g.Summary()
+		if g.Left != Unlimited {
+			callers = callers[:min(len(callers), g.Left)]
+			g.Left -= len(callers)
+		}
+		if err := q.grants.add(g, now); err != nil { // approve nothing if the grant cannot be stored
+			return err
+		}
+		q.settle(e, callers, Answer{Outcome: Approved, By: by, Grant: summary, Inputs: g.Unchanged.Digest()})
+		delete(q.recentDenials, e.digest)
+		if g.Variable != nil {
+			q.settleCovered(now)
+		}
+		return nil
+	})
 }
 
 // callers returns the waiting requests. Those with a connected caller come first.

@@ -76,8 +76,8 @@ func (e *question) requests() (ids []string) {
 // identical question that already waits is shared.
 func (q *Queue) Ask(ctx context.Context, ask Question) Answer { return q.AskLate(ctx, ask, nil) }
 
-// AskLate is Ask. In a durable queue, late gets a person's answer that comes after ctx is done, before anything is done
-// with it. late must not use the queue.
+// AskLate is like Ask. If the queue is durable and a person answers after ctx is done, late receives the answer before it
+// has an effect. late runs under the lock of the queue and must not use the queue.
 func (q *Queue) AskLate(ctx context.Context, ask Question, late func(Answer)) Answer {
 	now := time.Now()
 	w, refusal := q.enter(ask, now)

@@ -22,6 +22,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/docker-hostexec/hostexec/exec/exectest"
 )
 
 // TestMain runs this process as a writer if the environment says so.
@@ -94,9 +96,10 @@ func start(t *testing.T, path, session, how string) (*exec.Cmd, *bufio.Reader) {
 //
 // Attack 134.
 func TestKilled(t *testing.T) {
-	const sessions, rounds = 4, 5
-	const logs = kills / sessions / rounds
 	t.Parallel()
+	const sessions, rounds = 4, 5
+	kills := exectest.Scaled(2000, 500)
+	logs := kills / sessions / rounds
 	torn := 0
 	for range logs {
 		path := filepath.Join(t.TempDir(), "audit.log")

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// FuzzReader reads a log of any bytes. Lines are those of the file, Verify finds a fault or every line is a record, and
-// the tail is the end of the file.
+// FuzzReader reads a log of any bytes. The reader returns the lines of the file. Verify finds a fault unless each line is a
+// record. Tail returns the end of the file.
 //
 // Attack 135.
 func FuzzReader(f *testing.F) {

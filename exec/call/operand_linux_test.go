@@ -19,8 +19,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// reading is a session whose container may have its files read by cat, as path has it, the
-// directory that it mounts as /w, and its log.
+// reading returns a server whose container may call cat, echo and ls with one argument, which path describes. work is the
+// directory that the container mounts as /w, and log is the audit log.
 func reading(t *testing.T, path policy.Element) (s *call.Server, work, log string) {
 	t.Helper()
 	s, log = calltest.NewServer(t)
@@ -139,8 +139,8 @@ func TestOperandCopies(t *testing.T) {
 	}
 }
 
-// TestOperandOneQuestion calls twice with the same file at a time. The calls have copies of their own, and are one question.
-// A grant covers both, and a third call while they run. Another content asks again.
+// TestOperandOneQuestion makes two calls with the same file at the same time. Each has its own copy, but they make one
+// question. A grant covers both, and a third call while they run. After a change of the file, a call asks again.
 func TestOperandOneQuestion(t *testing.T) {
 	s, work, _ := scripts(t, copied)
 	defer s.Queue.AddWatcher()()
@@ -174,7 +174,7 @@ func TestOperandOneQuestion(t *testing.T) {
 		ran = append(ran, c.Out.String())
 	}
 	if slices.Sort(ran); len(slices.Compact(ran)) != 3 || ran[0] == "" {
-		t.Errorf("they ran %q, want three copies", ran)
+		t.Errorf("the calls ran %q, want three copies", ran)
 	}
 	if err := os.WriteFile(script, []byte("echo evil\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -42,7 +42,7 @@ func (w *authorizedCall) copiesDir() string {
 	return w.copies.dir
 }
 
-// copiedNames returns the caller's words for the arguments that are copies, or nil.
+// copiedNames returns the caller's words for the arguments that are copies, by index, or nil if there are none.
 func (w *authorizedCall) copiedNames() map[int]string {
 	if len(w.copied) == 0 {
 		return nil
@@ -54,7 +54,8 @@ func (w *authorizedCall) copiedNames() map[int]string {
 	return all
 }
 
-// named returns the arguments for lists, with the caller's words for copies. The record of the start has their paths.
+// named returns the arguments as lists show them, with the caller's words in place of copies. Only START records have
+// the paths of the copies.
 func (w *authorizedCall) named() []string {
 	q := approval.Question{Args: w.v.Args, Copied: w.copiedNames()}
 	return q.Named()

@@ -36,7 +36,11 @@ func TestJobUnready(t *testing.T) {
 			t.Errorf("%q: stdout %q, stderr %q, %+v", tt.words, c.Out.String(), c.Err.String(), c.Exit)
 		}
 	}
-	for _, kept := range s.Jobs.All() {
+	all := s.Jobs.All()
+	if len(all) != 5 {
+		t.Errorf("%d jobs are listed, want 5", len(all))
+	}
+	for _, kept := range all {
 		if info := kept.Info(); info.Status == job.Running {
 			t.Errorf("%v still runs", info.Args)
 		}

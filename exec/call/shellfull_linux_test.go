@@ -15,8 +15,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/shell"
 )
 
-// TestFullDiskOfShell: when the disk is full during a text, caller and log are told which directory it is, whoever
-// runs the text. A text without loss has neither.
+// TestFullDiskOfShell checks that caller and log get the directory of a disk that is full during a text. The container
+// and the host run texts. A text whose output is complete causes no message.
 func TestFullDiskOfShell(t *testing.T) {
 	if !dirtest.OwnMounts(t) {
 		return
@@ -32,7 +32,7 @@ func TestFullDiskOfShell(t *testing.T) {
 	if err := s.CreateShell("one", shell.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	who := map[string]func(text string) string{
+	runners := map[string]func(text string) string{
 		"container": func(text string) string {
 			return calltest.HostexecSession(t, s, "exec", "one", "--", text).Exit.Text
 		},
@@ -44,13 +44,13 @@ func TestFullDiskOfShell(t *testing.T) {
 			return err.String()
 		},
 	}
-	for name, run := range who {
+	for name, run := range runners {
 		for text, lost := range map[string]bool{"head -c 3000000 /dev/zero 2>/dev/null; true": true, "echo all of it": false} {
 			log.Reset()
-			told := run(text)
-			for what, got := range map[string]string{"caller": told, "log": log.String()} {
+			message := run(text)
+			for receiver, got := range map[string]string{"caller": message, "log": log.String()} {
 				if strings.Contains(got, "output may be missing") != lost || strings.Contains(got, s.Shells.Dir) != lost {
-					t.Errorf("%s, %q: the %s has %q, want a directory: %v", name, text, what, got, lost)
+					t.Errorf("%s, %q: the %s has %q, want a directory: %v", name, text, receiver, got, lost)
 				}
 			}
 		}

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package exectest has helpers for the tests of several packages on Linux.
 package exectest
 
 import (

@@ -29,10 +29,12 @@ type confined struct {
 	secrets   string // may not even be read
 }
 
-// newConfined returns nil on a kernel that cannot confine programs. There, nothing is prepared.
+// newConfined returns nil on a kernel that cannot confine programs, after a check that nothing is prepared there.
+// TestSupported of exec/sandbox fails if it returns nil on another kernel.
 func newConfined(t testing.TB) *confined {
 	t.Helper()
-	if sandbox.Supported() != nil {
+	if err := sandbox.Supported(); err != nil {
+		t.Log(err)
 		if _, err := sandbox.Prepare(sandbox.Spec{}); !errors.Is(err, sandbox.ErrUnsupported) {
 			t.Errorf("Prepare = %v, want ErrUnsupported", err)
 		}

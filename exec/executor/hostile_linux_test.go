@@ -53,6 +53,10 @@ func watchesMain() int {
 	return 0
 }
 
+// highBit is the lowest bit that a check of the lower 32 bits of an argument misses. On a 32-bit system,
+// whose arguments do not have it, the conversion drops it.
+var highBit uint64 = 1 << 32
+
 // attacks is what a hostile build could try, by name. An attack that returns no error has succeeded.
 var attacks = map[string]func() error{
 	"read":           func() error { _, err := os.ReadFile(secret()); return err },
@@ -155,7 +159,7 @@ var attacks = map[string]func() error{
 	},
 	"abstract": func() error { return dial("unix", os.Getenv("ABSTRACT")) },
 	"unix with high bits": func() error {
-		_, _, errno := unix.RawSyscall(unix.SYS_SOCKET, 1<<32|unix.AF_UNIX, unix.SOCK_STREAM, 0)
+		_, _, errno := unix.RawSyscall(unix.SYS_SOCKET, uintptr(highBit|unix.AF_UNIX), unix.SOCK_STREAM, 0)
 		return code(errno)
 	},
 	"signal":      func() error { return unix.Kill(watcher(), 0) },
@@ -173,12 +177,11 @@ var attacks = map[string]func() error{
 		return unix.Prlimit(0, unix.RLIMIT_RTTIME, &unix.Rlimit{Cur: 1 << 30, Max: 1 << 30}, nil)
 	},
 	"mark at a high address": func() error {
-		at, _, errno := unix.RawSyscall6(unix.SYS_MMAP, 1<<32, 4096, unix.PROT_READ|unix.PROT_WRITE,
-			unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_FIXED_NOREPLACE, ^uintptr(0), 0)
-		if errno != 0 {
+		at, err := unix.MmapPtr(-1, 0, unsafe.Add(nil, highBit), 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_FIXED_NOREPLACE)
+		if err != nil {
 			return nil
 		}
-		_, _, errno = unix.RawSyscall6(unix.SYS_PRLIMIT64, 0, unix.RLIMIT_RTTIME, at, 0, 0, 0)
+		_, _, errno := unix.RawSyscall6(unix.SYS_PRLIMIT64, 0, unix.RLIMIT_RTTIME, uintptr(at), 0, 0, 0)
 		return code(errno)
 	},
 	"mark by setrlimit": func() error {
@@ -243,7 +246,7 @@ var attacks = map[string]func() error{
 	"keyring":                func() error { _, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_USER_KEYRING, true); return err },
 	"shm":                    func() error { _, err := unix.SysvShmGet(77, 4096, unix.IPC_CREAT|0o600); return err },
 	"tiocsti":                func() error { return refusedByFilter(unix.TIOCSTI) },
-	"tiocsti with high bits": func() error { return refusedByFilter(1<<32 | unix.TIOCSTI) },
+	"tiocsti with high bits": func() error { return refusedByFilter(uintptr(highBit | unix.TIOCSTI)) },
 	"tioclinux":              func() error { return refusedByFilter(0x541C) },
 	"terminals":              func() error { _, err := os.ReadDir("/dev/pts"); return err },
 	"executable":             func() error { _, err := os.Readlink(procOf("exe")); return err },

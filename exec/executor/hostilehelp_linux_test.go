@@ -60,7 +60,7 @@ func socket(family, kind, protocol int) error {
 	return err
 }
 
-// code turns a system call's errno into an error, and 0 into none.
+// code returns the errno of a system call as an error, or nil for 0.
 func code(errno syscall.Errno) error {
 	if errno == 0 {
 		return nil
@@ -68,7 +68,7 @@ func code(errno syscall.Errno) error {
 	return errno
 }
 
-// is returns an error if errno is the one of a refusal, and none if the kernel has looked at the call.
+// is returns an error if errno is refusal. Any other errno means that the filter has let the call pass to the kernel.
 func is(errno, refusal syscall.Errno) error {
 	if errno == refusal {
 		return errno

@@ -18,7 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/sandbox"
 )
 
-// spawnerMain attacks the thread that has started it, and prints what was not refused.
+// spawnerMain attacks the thread that started this program, and prints the attacks that succeed.
 func spawnerMain() int {
 	tid, err := strconv.Atoi(os.Getenv("THREAD"))
 	if err != nil {
@@ -65,8 +65,9 @@ func spawnerMain() int {
 	return 0
 }
 
-// TestConfinedSpawner has a program attack the confined thread that has started it, and is still there: signals to that
-// thread would end this process, whose memory and environment it has.
+// TestConfinedSpawner runs a program that attacks the confined thread that started it, while the thread still exists. A
+// signal to the thread would end this process. By the thread's files in /proc, the program could read the memory and the
+// environment of this process.
 //
 // Attack 239.
 func TestConfinedSpawner(t *testing.T) {
@@ -83,28 +84,37 @@ func TestConfinedSpawner(t *testing.T) {
 		out string
 		err error
 	}
-	done := make(chan result)
-	// ends with its thread, after the program; the test waits for it.
-	go func() {
-		runtime.LockOSThread()
-		if unix.Gettid() == unix.Getpid() {
-			done <- result{err: errors.New("this is the first thread")}
-			return
-		}
+	done := make(chan result, 1)
+	go onOtherThread(func() { // ends after the program
 		m, err := s.Confine()
 		if err != nil {
 			done <- result{err: err}
 			return
 		}
 		served := make(chan error, 1)
-		go func() { served <- m.Serve() }() // ends with the program, which this waits for
+		go func() { served <- m.Serve() }() // ends when m is closed, below
 		cmd := exec.Command(self)
 		cmd.Env = append(os.Environ(), "EXECUTOR_TEST_AS=spawner", "THREAD="+strconv.Itoa(unix.Gettid()))
 		out, err := cmd.CombinedOutput()
-		done <- result{string(out), errors.Join(err, m.Close())}
+		err = errors.Join(err, m.Close())
 		<-served
-	}()
+		done <- result{string(out), err}
+	})
 	if r := <-done; r.err != nil || strings.TrimSpace(r.out) != "" {
 		t.Errorf("not refused: %q, %v", r.out, r.err)
 	}
+}
+
+// onOtherThread calls f on a thread that is not the first thread of this process, and ends that thread.
+func onOtherThread(f func()) {
+	runtime.LockOSThread() // for ever: a goroutine that ends locked takes its thread along
+	if unix.Gettid() != unix.Getpid() {
+		f()
+		return
+	}
+	defer runtime.UnlockOSThread()
+	other := make(chan struct{})
+	// ends with f. It gets another thread, because this one is locked.
+	go func() { defer close(other); onOtherThread(f) }()
+	<-other
 }

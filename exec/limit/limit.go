@@ -5,11 +5,10 @@
 //	Session.Take(Calls, 1) ... Give(Calls, 1)     amounts in use for a while
 //	Reservation.Set(n) ... Set(m) ... Set(0)      the amount of one file that grows and shrinks
 //	TokenBucket.Take()                            events, at a rate
-//	Buffer, Prefix                                memory for a command's output
+//	Buffer, Prefix                                a command's output, up to a size
 //
-// A limit that is not configured has a default, never infinity. A refusal is an *Error, which names
-// the limit and the key of config.yaml that changes it. The package only counts; the caller handles
-// the refused request.
+// A limit of config.yaml that is not configured has a default, never infinity. A refusal is an *Error, which names
+// the limit and the key that changes it. The package only counts; the caller handles the refused request.
 package limit
 
 import (

@@ -4,11 +4,11 @@ package limit
 
 import "errors"
 
-// ErrTooMuch is the error of a write that exceeds the size of a Buffer.
+// ErrTooMuch is the error of a write to a Buffer that would have more than Max bytes.
 var ErrTooMuch = errors.New("too much output")
 
-// Buffer is a buffer whose writes fail beyond Max bytes. It does not embed a bytes.Buffer: io.Copy would call its
-// ReadFrom, which knows no limit.
+// Buffer keeps what is written to it. A write beyond Max bytes fails. It does not embed a bytes.Buffer, because io.Copy
+// would call its ReadFrom, which has no limit.
 type Buffer struct {
 	Max      int
 	Exceeded bool // a write has failed

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/docker-hostexec/hostexec/exec/exectest"
 )
 
 // askPolicy asks about every call of the commands, which run in a sandbox if confined is set.
@@ -187,7 +189,7 @@ func TestLearn(t *testing.T) {
 // TestLearnProperty checks over generated policies and histories that a learned policy differs from the old one in
 // calls only about which that asked, and that each of them was approved, or is a stated variation of approved calls.
 func TestLearnProperty(t *testing.T) {
-	changed, varied := 0, 0
+	changed, varied, histories := 0, 0, exectest.Scaled(400, 100)
 	for seed := range int64(histories) {
 		g := generator{rand.New(rand.NewSource(seed))}
 		p := g.policy()

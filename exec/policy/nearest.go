@@ -9,7 +9,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// Forms are the arguments of a command, grouped by action, in the notation of Rule.CallShape.
+// Forms are the arguments of a command, grouped by action, in the notation of Rule.callShape.
 type Forms struct {
 	Allowed, Asked, Denied []string
 }
@@ -34,13 +34,13 @@ func (p *Policy) Forms(name string) Forms {
 		if explicit && r.Do != Deny {
 			continue
 		}
-		f.add(d.usual(r), r.CallShape())
+		f.add(d.usual(r), r.callShape())
 	}
 	for i := range d.set.Approved {
 		r := &d.set.Approved[i]
 		samples, _ := r.samples()
 		if slices.ContainsFunc(samples, func(args []string) bool { return p.allows(append([]string{name}, args...)) }) {
-			f.add(Allow, r.CallShape())
+			f.add(Allow, r.callShape())
 		}
 	}
 	switch {
@@ -89,8 +89,8 @@ func (d *decision) usual(r *Rule) Action {
 	return Allow
 }
 
-// CallShape is Shape for the caller: without the arguments that the host adds or runs instead.
-func (r *Rule) CallShape() string {
+// callShape is Shape for the caller: without the arguments that the host adds or runs instead.
+func (r *Rule) callShape() string {
 	call := Rule{Always: r.Always}
 	for _, e := range r.Argv {
 		if e.Kind != Insert {
@@ -170,7 +170,7 @@ func (d *decision) joinForms(near []*Rule) (form string, asked bool) {
 	var forms []string
 	for _, r := range near {
 		asked = asked || d.usual(r) == Ask
-		forms = append(forms, strings.TrimSuffix(d.req.Args[0]+" "+r.CallShape(), " "+NoArguments))
+		forms = append(forms, strings.TrimSuffix(d.req.Args[0]+" "+r.callShape(), " "+NoArguments))
 	}
 	form = strings.Join(slices.Compact(forms), ", or ")
 	if len(forms) > maxNearestTied || len(form) > maxNearest {

@@ -168,21 +168,21 @@ func (e *treeEnding) freeze(left []proc, match func(proc) bool) (order []proc) {
 	return order
 }
 
-// send signals exactly m: a pidfd refers to one process, and the start time shows that the process is m. In a sandbox, and
-// on old kernels, no pidfd can send signals: the start time must suffice.
+// send signals exactly m: a pidfd refers to one process, and the start time shows that the process is m. In a sandbox and
+// on old kernels, a pidfd cannot send signals, so only the start time identifies m.
 func (e *treeEnding) send(m proc, sig unix.Signal) {
-	fd, failed := unix.PidfdOpen(m.pid, 0)
-	if failed == nil {
+	fd, openErr := unix.PidfdOpen(m.pid, 0)
+	if openErr == nil {
 		defer unix.Close(fd)
 	}
 	if st, ok := readStat(m.pid); !ok || st.start != m.start || !st.alive() {
 		return
 	}
-	err := failed
-	if failed == nil {
+	err := openErr
+	if openErr == nil {
 		err = unix.PidfdSendSignal(fd, sig, nil, 0)
 	}
-	if failed != nil || err == unix.ENOSYS {
+	if openErr != nil || err == unix.ENOSYS {
 		err = unix.Kill(m.pid, sig)
 	}
 	if err == unix.EPERM {

@@ -64,9 +64,9 @@ func noNewPrivs() error { return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0
 // keepPrivileges lets setuid programs work.
 func keepPrivileges() error { return nil }
 
-// start starts a process with the mark m, and calls after before anyone can reap it. The thread of a marked process is
-// confined as the process is, which could trace or signal the thread, and with it this process. So the thread ends at
-// once; until then, sandbox.Confine prevents both.
+// start starts a process with the mark m, and calls after before anyone can reap it. The thread that starts a marked
+// process has the same sandbox as the process, which could therefore trace or signal the thread, and so this process.
+// So the thread ends at once. Until then, sandbox.Confine prevents both.
 func (s *spawner) start(path string, args []string, attr *syscall.ProcAttr, m mark, after func(pid int)) error {
 	children.mu.Lock() // or the reaper could meet a child before it is known
 	defer children.mu.Unlock()

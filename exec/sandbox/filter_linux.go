@@ -157,14 +157,14 @@ func (r rule) instructions() []bpf.Instruction {
 	return append(list, bpf.RetConstant{Val: r.action}, bpf.LoadAbsolute{Off: offsetNumber, Size: 4})
 }
 
-// signals has the system calls that send a signal to a process or thread, and the argument that names it.
+// signals lists the system calls that send a signal, each with the argument that has the id of the process or thread.
 var signals = []struct{ number, argument uint32 }{
 	{unix.SYS_KILL, 0}, {unix.SYS_TKILL, 0}, {unix.SYS_RT_SIGQUEUEINFO, 0}, {unix.SYS_TGKILL, 1}, {unix.SYS_RT_TGSIGQUEUEINFO, 1},
 }
 
-// guarded returns a filter that also refuses signals to the thread tid. Landlock permits them, because the thread is in the
-// program's own domain, and a signal to it could end the process that starts the program. Much later, the number can be
-// that of another process, which the program then cannot signal.
+// guarded returns a filter that also refuses signals to the thread tid. Landlock permits them, because the thread is in
+// the program's own domain. They could end this process, which starts the program. If a later process gets the same id,
+// the program cannot signal that process either.
 func guarded(filter []bpf.RawInstruction, tid int) ([]bpf.RawInstruction, error) {
 	program := []bpf.Instruction{bpf.LoadAbsolute{Off: offsetNumber, Size: 4}}
 	for _, s := range signals {

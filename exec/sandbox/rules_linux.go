@@ -14,7 +14,7 @@ const lastCall = 469 // file_setattr
 var absent = []uint32{
 	unix.SYS_CLONE3, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 	unix.SYS_FILE_SETATTR, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT,
-	unix.SYS_PIDFD_SEND_SIGNAL, // a filter cannot see whom it signals
+	unix.SYS_PIDFD_SEND_SIGNAL, // a filter cannot see which process it signals
 }
 
 // refused lists system calls with effects outside the sandbox: on other processes, namespaces and mounts, the kernel's
@@ -77,7 +77,7 @@ func rulesFor(n Net) (list []rule) {
 	list = append(list, rule{unix.SYS_CLONE, []condition{has(0, namespaces)}, refuse})
 	// A lease delays whoever opens the file, by up to /proc/sys/fs/lease-break-time.
 	list = append(list, rule{unix.SYS_FCNTL, []condition{is(1, unix.F_SETLEASE)}, refuse})
-	// A file can send this signal to any thread of the sandbox, also to the one that guarded protects.
+	// A descriptor can send the signal of F_SETSIG to any thread of the sandbox, also to the thread that guarded protects.
 	list = append(list, rule{unix.SYS_FCNTL, []condition{is(1, unix.F_SETSIG)}, refuse})
 	list = append(append(append(list, ioctlRules()...), ownLimit...), otherProcesses...)
 	return append(list, socketRules(n)...)

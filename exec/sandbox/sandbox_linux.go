@@ -121,8 +121,9 @@ func (s *Sandbox) Close() error {
 // must be locked to its thread, and must never be unlocked. The thread must not be the process's first thread. The
 // caller serves the returned Metadata.
 //
-// As long as the thread exists, it is in the same Landlock domain as the program. So that the program cannot read the
-// memory, environment and descriptors of this process by it, no process of the user can do that from now on.
+// While the thread exists, Landlock permits the program to trace it, because both have the same domain. So Confine makes
+// this process not dumpable (prctl(2)): from then on, no other process of the user can read its memory, environment and
+// descriptors.
 func (s *Sandbox) Confine() (*Metadata, error) {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return nil, os.NewSyscallError("prctl", err)

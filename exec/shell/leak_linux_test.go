@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/docker-hostexec/hostexec/exec/exectest"
 )
 
 // TestLeak runs commands in many shells at once: neither a descriptor nor a file nor a
@@ -21,7 +23,8 @@ func testLeak(t *testing.T, r *fixture) {
 	r.text(t, warm, ":")
 	fds := count(t, "/proc/self/fd")
 	var wg sync.WaitGroup
-	shells, commands, each := shells, commands, 3 // what it reads from, its pidfd, and its supervisor
+	shells, commands := exectest.Scaled(100, 20), exectest.Scaled(100, 10)
+	each := 3 // descriptors of this process for a shell: the pipe that it reads from, its pidfd, and its supervisor
 	if r.remote() {
 		shells, commands = shells/5, commands/5 // processes, and descriptors
 	}

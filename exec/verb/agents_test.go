@@ -81,7 +81,7 @@ func TestAgentsLimit(t *testing.T) {
 	}
 }
 
-// TestAgentsMessages checks that what calls print, as agents are told, is a message of the code that answers calls.
+// TestAgentsMessages checks that the messages which the text for agents quotes are messages of exec/call.
 func TestAgentsMessages(t *testing.T) {
 	var code strings.Builder
 	files, err := filepath.Glob("../call/*.go")

@@ -56,7 +56,7 @@ func checkInterrupted(t *testing.T, ctx context.Context, code int) {
 	}
 }
 
-func TestDockersWordBecomesASignal(t *testing.T) {
+func TestSignalThatDockerReports(t *testing.T) {
 	got := make(chan os.Signal, 1)
 	signal.Notify(got, syscall.SIGTERM)
 	defer signal.Stop(got)

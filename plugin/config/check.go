@@ -71,7 +71,7 @@ func checkProgram(path, digest string) error {
 				return err
 			}
 			if fi.Mode()&os.ModeSymlink == 0 { // the mode of a link has no effect
-				if err := checkOwner(fi); err != nil {
+				if err := checkOwner(p, fi); err != nil {
 					return fmt.Errorf("%s: %w", p, err)
 				}
 			}

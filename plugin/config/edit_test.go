@@ -170,23 +170,25 @@ func TestPrograms(t *testing.T) {
 		name          string
 		mode, dirMode os.FileMode
 		path          string
-		ok            bool
+		want          string // a part of the error; empty: none
 	}{
-		{"fine", 0o755, 0o755, prog, true},
-		{"by a link", 0o755, 0o755, link, true},
-		{"writable", 0o757, 0o755, prog, false},
-		{"in a writable directory", 0o755, 0o777, prog, false},
-		{"in one, by a link", 0o755, 0o777, link, false},
-		{"not executable", 0o644, 0o755, prog, false},
-		{"not there", 0o755, 0o755, prog + "x", false},
-		{"a directory", 0o755, 0o755, dir, false},
+		{"fine", 0o755, 0o755, prog, ""},
+		{"by a link", 0o755, 0o755, link, ""},
+		{"writable", 0o757, 0o755, prog, prog + ": may be written by others: chmod go-w " + prog},
+		{"in a writable directory", 0o755, 0o777, prog, dir + ": may be written by others: chmod go-w " + dir},
+		{"in one, by a link", 0o755, 0o777, link, dir + ": may be written by others: chmod go-w " + dir},
+		{"not executable", 0o644, 0o755, prog, "is not a program"},
+		{"not there", 0o755, 0o755, prog + "x", "no such file"},
+		{"a directory", 0o755, 0o755, dir, "is not a program"},
 	} {
-		if err := check(tt.mode, tt.dirMode, tt.path); (err == nil) != tt.ok {
-			t.Errorf("%s: %v", tt.name, err)
+		if err := check(tt.mode, tt.dirMode, tt.path); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
 	}
-	os.Chmod(prog, 0o755)
-	if err := checkProgram(prog, strings.Repeat("0", 64)); err == nil {
-		t.Error("the digest of another program is accepted")
+	if err := check(0o755, 0o755, prog); err != nil {
+		t.Fatal(err)
+	}
+	if err := checkProgram(prog, strings.Repeat("0", 64)); err == nil || !strings.Contains(err.Error(), "sha256 differs") {
+		t.Errorf("the digest of another program: %v", err)
 	}
 }

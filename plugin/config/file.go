@@ -19,7 +19,7 @@ const maxFile = 256 << 10
 // readFile reads a file that belongs to the host. It returns nil if there is none.
 func readFile(path string) ([]byte, stamp, error) {
 	open := func(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|noBlock, 0) }
-	return readWith(path, open, checkOwner)
+	return readWith(path, open, func(fi fs.FileInfo) error { return checkOwner(path, fi) })
 }
 
 // readForeign reads a file in a directory that a container may write. It follows no links, opens regular

@@ -53,11 +53,11 @@ func isEngine(host string) bool {
 	return false
 }
 
-// limits are the keys that SetLimit accepts.
+// limits are the keys that setLimit accepts.
 var limits = []string{"docker_host", "network", "memory", "cpus", "pids"}
 
-// SetLimit sets a limit, the engine or the network of a container. It reports whether key is one of limits.
-func SetLimit(p *policy.Place, key, value string) (known bool, err error) {
+// setLimit sets a limit, the engine or the network of a container. It reports whether key is one of limits.
+func setLimit(p *policy.Place, key, value string) (known bool, err error) {
 	switch key {
 	case "docker_host":
 		if !isEngine(value) {
@@ -103,7 +103,7 @@ func (d *document) container(p *policy.Place) func(*yaml.Node) {
 		for _, key := range limits {
 			known[key] = func(n *yaml.Node) {
 				if w, ok := d.scalar(n, key); ok {
-					if _, err := SetLimit(p, key, w); err != nil {
+					if _, err := setLimit(p, key, w); err != nil {
 						d.fail(n, "%s: %v", key, err)
 					}
 				}

@@ -15,8 +15,9 @@ import (
 // ReplyTimeout is the time limit for a watcher's reply.
 const ReplyTimeout = 5 * time.Second
 
-// Call calls f with a client of the watcher of the session in dir, and limits the time for its reply.
-func Call(ctx context.Context, dir string, f func(*Client, context.Context) error) error {
+// WithClient calls f with a client of the watcher of the session in dir, and closes the client. ctx for f ends after
+// ReplyTimeout.
+func WithClient(ctx context.Context, dir string, f func(*Client, context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, ReplyTimeout)
 	defer cancel()
 	c := Dial(dir)
@@ -24,9 +25,9 @@ func Call(ctx context.Context, dir string, f func(*Client, context.Context) erro
 	return f(c, ctx)
 }
 
-// Ask is like Call, for a function with a result.
+// Ask is like WithClient, for a function with a result.
 func Ask[T any](ctx context.Context, dir string, ask func(*Client, context.Context) (T, error)) (reply T, err error) {
-	err = Call(ctx, dir, func(c *Client, ctx context.Context) (err error) {
+	err = WithClient(ctx, dir, func(c *Client, ctx context.Context) (err error) {
 		reply, err = ask(c, ctx)
 		return err
 	})

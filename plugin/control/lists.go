@@ -51,7 +51,8 @@ func (s *shortener) args(args []string) []string {
 	return short
 }
 
-// names cuts the arguments of q with the caller's words for copies, and removes these words from q.
+// names returns the arguments of q with the caller's words in place of copies, cut for a list, or nil if there are no
+// copies. It removes the words from q, because their indices do not fit the cut arguments.
 func (s *shortener) names(q *approval.Question) []string {
 	named := shownNames(q)
 	if q.Copied = nil; named != nil {

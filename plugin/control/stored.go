@@ -37,6 +37,7 @@ func storedAnswers(dir string, e Effect, whole bool) ([]Grant, error) {
 	return each(q.Grants(), listedGrant), nil
 }
 
+// each returns the shown forms of all answers.
 func each[T any](all []T, show func(T) Grant) (list []Grant) {
 	for _, one := range all {
 		list = append(list, show(one))

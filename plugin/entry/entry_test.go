@@ -9,7 +9,7 @@ import (
 	"github.com/docker/cli/cli-plugins/metadata"
 )
 
-func TestMetadataAsked(t *testing.T) {
+func TestMetadataRequested(t *testing.T) {
 	if args := []string{"docker-hostexec", metadata.MetadataSubcommandName}; !metadataRequested(args) {
 		t.Errorf("%q is not taken for docker's request", args)
 	}
@@ -23,7 +23,7 @@ func TestMetadataAsked(t *testing.T) {
 	}
 }
 
-func TestDescribe(t *testing.T) {
+func TestMetadataJSON(t *testing.T) {
 	var got metadata.Metadata
 	want := metadata.Metadata{SchemaVersion: Schema, Vendor: Vendor, Version: Version, ShortDescription: Short, URL: URL}
 	if err := json.Unmarshal([]byte(metadataJSON()), &got); err != nil || got != want {

@@ -16,7 +16,7 @@ func TestOtherArguments(t *testing.T) {
 	}
 }
 
-func TestWatcherOf(t *testing.T) {
+func TestWatcherCommand(t *testing.T) {
 	tests := []struct {
 		name  string
 		args  []string

@@ -36,7 +36,7 @@ func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.Ins
 		return nil, err
 	}
 	defer unlock()
-	arch := StartEngineArch(ctx, api)
+	arch := startEngineArch(ctx, api)
 	remote := startAsync(func() (bool, error) { return hasRemoteFiles(ctx, api, store.Home, c) })
 	defer func() { // waits for both requests
 		_, _ = arch()

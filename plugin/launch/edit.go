@@ -86,9 +86,9 @@ func EngineArch(ctx context.Context, api client.APIClient) (string, error) {
 	return linuxArch(v.Os, v.Arch)
 }
 
-// StartEngineArch starts EngineArch in the background, because the engine starts programs to find its versions. The
+// startEngineArch starts EngineArch in the background, because the engine starts programs to find its versions. The
 // returned function waits for the result.
-func StartEngineArch(ctx context.Context, api client.APIClient) func() (string, error) {
+func startEngineArch(ctx context.Context, api client.APIClient) func() (string, error) {
 	return startAsync(func() (string, error) { return EngineArch(ctx, api) })
 }
 

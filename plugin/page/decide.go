@@ -174,7 +174,7 @@ func (p *Page) kill(w http.ResponseWriter, r *http.Request) {
 		replyError(w, http.StatusNotFound, control.ErrNotRunning.Error())
 		return
 	}
-	switch err := control.Call(r.Context(), dir, func(c *control.Client, ctx context.Context) error { return c.Kill(ctx, id) }); {
+	switch err := control.WithClient(r.Context(), dir, func(c *control.Client, ctx context.Context) error { return c.Kill(ctx, id) }); {
 	case errors.Is(err, control.ErrNotRunning), errors.Is(err, control.ErrNoWatcher):
 		replyError(w, http.StatusNotFound, control.ErrNotRunning.Error())
 	case errors.Is(err, control.ErrCalled):

@@ -25,8 +25,8 @@ func (p *Page) answers(e control.Effect) http.HandlerFunc {
 	}
 }
 
-// answers returns the answers of all sessions that also hold for later requests, oldest first. They are left out
-// of sessions whose watchers do not answer.
+// answers returns the answers of all sessions that also hold for later requests, oldest first. Sessions whose watchers do
+// not reply are left out.
 func answers(ctx context.Context, store *state.Store, e control.Effect) []control.Grant {
 	list := func(c *control.Client, ctx context.Context) ([]control.Grant, error) { return c.Answers(ctx, e) }
 	all, _ := control.AskAll(ctx, store, list, func(g control.Grant) time.Time { return g.Made })
@@ -43,7 +43,7 @@ func (p *Page) revoke(e control.Effect) http.HandlerFunc {
 			replyError(w, http.StatusNotFound, e.None().Error())
 			return
 		}
-		err := control.Call(r.Context(), p.Store.Dir(all[i].Session), func(c *control.Client, ctx context.Context) error { return c.Revoke(ctx, e, id) })
+		err := control.WithClient(r.Context(), p.Store.Dir(all[i].Session), func(c *control.Client, ctx context.Context) error { return c.Revoke(ctx, e, id) })
 		p.state.wakeUp()
 		switch {
 		case errors.Is(err, e.None()):

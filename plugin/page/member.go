@@ -64,7 +64,7 @@ func (p *Page) answer(ctx context.Context, all []control.Question, m *member, se
 		shown.Digest, shown.Waiting = m.Digest, m.Waiting
 	}
 	if m.err = approval.ErrChanged; shown.Digest == m.now.Digest {
-		m.err = control.Call(ctx, p.Store.Dir(m.now.Session), func(c *control.Client, ctx context.Context) error { return send(c, ctx, shown) })
+		m.err = control.WithClient(ctx, p.Store.Dir(m.now.Session), func(c *control.Client, ctx context.Context) error { return send(c, ctx, shown) })
 	}
 }
 

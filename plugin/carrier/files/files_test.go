@@ -91,7 +91,7 @@ func TestScript(t *testing.T) {
 	} {
 		text := c.Script()
 		if i := bytes.IndexByte(text, '@'); bytes.Contains(text, []byte("@DIR@")) || bytes.Contains(text, []byte("@CMD@")) || bytes.Contains(text, []byte("@PASS@")) || bytes.Contains(text, []byte("@SERVED@")) {
-			t.Errorf("a quote or bracket is open at %d", i)
+			t.Errorf("a placeholder is left at %d", i)
 		}
 		cmd := exec.Command("sh", "-n")
 		cmd.Stdin = bytes.NewReader(text)

@@ -12,8 +12,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// FuzzReadRequest reads requests of any bytes. One that is accepted has the command that its caller named and that is
-// served here, and exactly the caller's arguments. One that is read is removed.
+// FuzzReadRequest reads requests of any bytes. An accepted request has the command that the caller named, which is served
+// here, and exactly the caller's arguments. A request that was read is removed.
 //
 // Attack 25.
 func FuzzReadRequest(f *testing.F) {
@@ -31,18 +31,18 @@ func FuzzReadRequest(f *testing.F) {
 		if named {
 			putFile(t, filepath.Join(base, "x.cmd"), command, 0o600)
 		}
-		ask, ok := (&Listener{dirs: []*servedDir{p}}).readRequest(p, "x")
+		req, ok := (&Listener{dirs: []*servedDir{p}}).readRequest(p, "x")
 		if _, err := os.Stat(filepath.Join(base, "x.req")); ok != os.IsNotExist(err) {
 			t.Errorf("%q, %q: read is %v, and then the request: %v", text, command, ok, err)
 		}
-		if !ok || ask.refusal != "" {
+		if !ok || req.refusal != "" {
 			return
 		}
 		name, _, _ := strings.Cut(string(command), "\x00")
-		if args := ask.exec.Args; !named || args[0] != strings.TrimSuffix(name, "\n") || !slices.Contains(p.Commands, args[0]) || !slices.Equal(args[1:], fields(text)) {
+		if args := req.exec.Args; !named || args[0] != strings.TrimSuffix(name, "\n") || !slices.Contains(p.Commands, args[0]) || !slices.Equal(args[1:], fields(text)) {
 			t.Errorf("%q, %q: a call of %q", text, command, args)
 		}
-		if fds := ask.exec.FDs; fds[1] != wire.FDFile || fds[2] != wire.FDFile {
+		if fds := req.exec.FDs; fds[1] != wire.FDFile || fds[2] != wire.FDFile {
 			t.Errorf("%q, %q: descriptors %v", text, command, fds)
 		}
 	})

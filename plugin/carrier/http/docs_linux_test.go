@@ -23,7 +23,7 @@ func TestDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := newTestListener(t, func(c *receivedCall) {
-		switch strings.Join(c.ask.Args, "|") + " " + c.ask.Cwd {
+		switch strings.Join(c.exec.Args, "|") + " " + c.exec.Cwd {
 		case "make|unit test /w":
 			c.start(false, "--proxy make")
 			c.say(wire.KindStderr, []byte("no such target: unit test\n"))
@@ -35,7 +35,7 @@ func TestDocs(t *testing.T) {
 		case "terraform|apply /w":
 			c.end(wire.Exit{Outcome: wire.Refused, Code: 126, Text: `{"status":"denied","reason":"Command denied: Denied by user"}` + "\n"})
 		default:
-			t.Errorf("an example asks for %q in %s", c.ask.Args, c.ask.Cwd)
+			t.Errorf("an example asks for %q in %s", c.exec.Args, c.exec.Cwd)
 		}
 	})
 	all := example.FindAllStringSubmatch(string(doc), -1)

@@ -18,8 +18,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// ExecSocket is the carrier for tools of this host: one request as one line of JSON, written a unix socket, and one
-// answer. Its listener decides who may connect.
+// ExecSocket is the carrier for tools of this host. A tool connects to a unix socket, writes one request as a line of
+// JSON, and reads one answer. The listener of the socket decides who may connect.
 //
 // It is a net.Listener whose connections are calls. A tool's request is decided as if the container had made it.
 type ExecSocket struct {

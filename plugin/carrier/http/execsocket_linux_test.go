@@ -75,7 +75,7 @@ func asked(change map[string]any) string {
 func TestExecSocket(t *testing.T) {
 	call := tools(t, func(c *receivedCall) {
 		c.start(false, "x")
-		c.say(wire.KindStdout, fmt.Appendf(nil, "%q %s %q", c.ask.Args, c.ask.Cwd, c.ask.Env))
+		c.say(wire.KindStdout, fmt.Appendf(nil, "%q %s %q", c.exec.Args, c.exec.Cwd, c.exec.Env))
 		c.end(wire.Exit{Outcome: wire.Exited, Code: 3})
 	})
 	ran := func(text string) string {

@@ -25,8 +25,8 @@ func FuzzRequest(f *testing.F) {
 	}
 	f.Add(`{"args":["make"]}`, "evil.example", "/request/", "")
 	f.Fuzz(func(t *testing.T, body, name, path, token string) {
-		var ask atomic.Pointer[wire.Exec]
-		h := newTestListener(t, func(c *receivedCall) { ask.Store(&c.ask); echo(c) })
+		var exec atomic.Pointer[wire.Exec]
+		h := newTestListener(t, func(c *receivedCall) { exec.Store(&c.exec); echo(c) })
 		w := post(h, body, func(r *http.Request) {
 			r.Host, r.URL.Path = name, path
 			r.Header.Set("X-Hostexec-Token", token)
@@ -34,7 +34,7 @@ func FuzzRequest(f *testing.F) {
 		if !json.Valid(w.Body.Bytes()) {
 			t.Errorf("%q is answered by %q", body, w.Body)
 		}
-		got := ask.Load()
+		got := exec.Load()
 		if got == nil {
 			return
 		}
@@ -59,7 +59,7 @@ func FuzzExecSocket(f *testing.F) {
 	f.Add(strings.TrimSuffix(asked(map[string]any{"args": nil, "command": "make 'a b'", "env": map[string]string{"A": "1"}, "timeout_ms": 5}), "\n"))
 	f.Add(strings.TrimSuffix(asked(map[string]any{"env": map[string]string{"HOSTEXEC_JSON": "1"}, "timeout_ms": -1}), "\n"))
 	f.Fuzz(func(t *testing.T, line string) {
-		ask, refusal := (&ExecSocket{keys: goodKeys}).parse([]byte(line))
+		exec, refusal := (&ExecSocket{keys: goodKeys}).parse([]byte(line))
 		if refusal != "" {
 			return
 		}
@@ -68,10 +68,10 @@ func FuzzExecSocket(f *testing.F) {
 				t.Errorf("%q is accepted", line)
 			}
 		}
-		if len(ask.Args) == 0 || ask.Args[0] == "" || strings.ContainsRune(strings.Join(append(ask.Args, ask.Env...), ""), 0) {
-			t.Errorf("%q: a call of %q with %q", line, ask.Args, ask.Env)
+		if len(exec.Args) == 0 || exec.Args[0] == "" || strings.ContainsRune(strings.Join(append(exec.Args, exec.Env...), ""), 0) {
+			t.Errorf("%q: a call of %q with %q", line, exec.Args, exec.Env)
 		}
-		for _, v := range ask.Env {
+		for _, v := range exec.Env {
 			if name, _, ok := strings.Cut(v, "="); !ok || name == "" || strings.HasPrefix(name, "HOSTEXEC_") && name != "HOSTEXEC_TIMEOUT" {
 				t.Errorf("%q: the variable %q", line, v)
 			}

@@ -24,7 +24,7 @@ const (
 func TestHTTPRequest(t *testing.T) {
 	h := newTestListener(t, func(c *receivedCall) {
 		c.start(false, "")
-		c.say(wire.KindStdout, fmt.Appendf(nil, "%q %s", c.ask.Args, c.ask.Cwd))
+		c.say(wire.KindStdout, fmt.Appendf(nil, "%q %s", c.exec.Args, c.exec.Cwd))
 		c.end(wire.Exit{Outcome: wire.Exited})
 	})
 	for _, tt := range []struct{ name, body, want string }{
@@ -49,7 +49,7 @@ func TestHTTPRequest(t *testing.T) {
 //
 // Attacks 45, 122, 123, 172, 173, 174, 178.
 func TestHTTPRefuses(t *testing.T) {
-	h := newTestListener(t, func(c *receivedCall) { c.t.Errorf("a call came: %q", c.ask.Args) })
+	h := newTestListener(t, func(c *receivedCall) { c.t.Errorf("a call came: %q", c.exec.Args) })
 	const body = `{"args": ["make"]}`
 	for _, tt := range []struct {
 		name, body string
@@ -192,8 +192,8 @@ func TestHTTPAnswers(t *testing.T) {
 // TestHTTPAsks checks the request that the host receives.
 func TestHTTPAsks(t *testing.T) {
 	h := newTestListener(t, func(c *receivedCall) {
-		if c.ask.FDs[0] != wire.FDNull || c.ask.Passed != 0 || strings.Join(c.ask.Env, " ") != "HOSTEXEC_APPROVAL_TIMEOUT=4m55s HOSTEXEC_JSON=1" {
-			t.Errorf("the host is asked %+v", c.ask)
+		if c.exec.FDs[0] != wire.FDNull || c.exec.Passed != 0 || strings.Join(c.exec.Env, " ") != "HOSTEXEC_APPROVAL_TIMEOUT=4m55s HOSTEXEC_JSON=1" {
+			t.Errorf("the host is asked %+v", c.exec)
 		}
 		echo(c)
 	})

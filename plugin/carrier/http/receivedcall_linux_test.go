@@ -19,7 +19,7 @@ import (
 type receivedCall struct {
 	net.Conn
 	t    *testing.T
-	ask  wire.Exec
+	exec wire.Exec
 	sent atomic.Int64 // bytes of output
 }
 
@@ -74,12 +74,12 @@ func host(t *testing.T, ln net.Listener, serve func(*receivedCall)) {
 			wg.Go(func() {
 				defer conn.Close()
 				kind, b, err := wire.ReadFrame(conn, nil)
-				ask, perr := wire.ParseExec(b)
+				exec, perr := wire.ParseExec(b)
 				if err != nil || perr != nil || kind != wire.KindExec {
 					t.Errorf("the carrier sends %v, %v, %v", kind, err, perr)
 					return
 				}
-				c := &receivedCall{Conn: conn, t: t, ask: ask}
+				c := &receivedCall{Conn: conn, t: t, exec: exec}
 				var reading sync.WaitGroup
 				// ends with conn.
 				reading.Go(c.readCredit)
@@ -94,8 +94,8 @@ func host(t *testing.T, ln net.Listener, serve func(*receivedCall)) {
 
 // echo answers with the arguments, each on a line.
 func echo(c *receivedCall) {
-	c.start(false, "--proxy "+c.ask.Args[0])
-	c.say(wire.KindStdout, []byte(strings.Join(c.ask.Args, "\n")))
+	c.start(false, "--proxy "+c.exec.Args[0])
+	c.say(wire.KindStdout, []byte(strings.Join(c.exec.Args, "\n")))
 	c.end(wire.Exit{Outcome: wire.Exited})
 }
 

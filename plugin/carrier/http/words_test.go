@@ -47,26 +47,32 @@ func TestSplitWords(t *testing.T) {
 // Attack 179.
 func FuzzSplitWords(f *testing.F) {
 	f.Add("a\x01'b c'\x01\"", `a 'b' "c\d" \e`)
+	f.Add(strings.Repeat("'", 60_000), strings.Repeat("'a' ", 40_000))
+	sh := func(line string) (string, error) {
+		cmd := exec.Command("sh")
+		cmd.Stdin = strings.NewReader(`printf '%s\1' ` + line + "\n") // an argument has at most 128 KiB
+		out, err := cmd.Output()
+		return string(out), err
+	}
 	f.Fuzz(func(t *testing.T, joined, line string) {
 		words := strings.Split(joined, "\x01")
 		if got, err := splitWords(shellescape.QuoteCommand(words)); err != nil || !slices.Equal(got, words) {
 			t.Errorf("%q came out as %q, %v", words, got, err)
 		}
 		if !strings.Contains(joined, "\x00") {
-			out, err := exec.Command("sh", "-c", `printf '%s\1' `+shellescape.QuoteCommand(words)).Output()
-			if err != nil || string(out) != joined+"\x01" {
+			if out, err := sh(shellescape.QuoteCommand(words)); err != nil || out != joined+"\x01" {
 				t.Errorf("%q is %q to a shell, %v", words, out, err)
 			}
 		}
-		if strings.Trim(line, `abc '"\`) != "" { // what a shell reads as anything else
+		if strings.Trim(line, `abc '"\`) != "" { // a shell interprets other characters
 			return
 		}
 		got, err := splitWords(line)
-		out, serr := exec.Command("sh", "-c", `printf '%s\1' x `+line+"\n").Output()
+		out, serr := sh("x " + line)
 		if err != nil || serr != nil {
-			return // a shell takes a backslash at the end for itself
+			return // for a shell, a backslash at the end continues the line
 		}
-		if want := strings.Split(strings.TrimSuffix(string(out), "\x01"), "\x01")[1:]; !slices.Equal(got, want) {
+		if want := strings.Split(strings.TrimSuffix(out, "\x01"), "\x01")[1:]; !slices.Equal(got, want) {
 			t.Errorf("splitWords(%q) = %q, a shell has %q", line, got, want)
 		}
 	})

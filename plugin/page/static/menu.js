@@ -40,8 +40,8 @@
     if (all[next]) all[next].focus();
   }
 
-  // A grant that holds while files are unchanged, or whose argument may differ, is not for once. It cannot be both. What
-  // an argument that may differ makes of the grant is shown as a rule, before it is granted.
+  // A grant that holds while files are unchanged, or that lets an argument vary, is for more than one call, so "once" is
+  // hidden. A grant cannot be both. The menu shows a grant with a variable argument as a rule before it is made.
   document.addEventListener('input', event => {
     const menu = event.target.closest('.terms .menu');
     if (!menu) return;
@@ -56,6 +56,7 @@
     if (vary) rule(menu, vary.selectedOptions[0]);
   });
 
+  // rule shows the grant in which the argument of choice varies.
   function rule(menu, choice) {
     const words = choice.value.endsWith('=');
     const values = words ? '<' + menu.querySelector('.words').value.split(',').join('|') + '>' : choice.dataset.form;
@@ -65,11 +66,11 @@
     menu.querySelector('.exactly').hidden = Boolean(choice.value);
   }
 
-  // The keys of an open menu are its own, before they are the page's.
+  // An open menu handles keys before the page does.
   document.addEventListener('keydown', event => {
     const menu = open();
     if (!menu || !menu.contains(event.target)) return;
-    if (event.target.matches('select, input') && event.key !== 'Escape') { // its keys are its own
+    if (event.target.matches('select, input') && event.key !== 'Escape') { // the field handles its keys
       event.stopPropagation();
       return;
     }

@@ -81,7 +81,7 @@ TOTAL 6 2 2 2 2 9`
 		t.Errorf("filtered: %q", out)
 	}
 	if out, _ := statsOf(t, path, statsOptions{since: time.Now().Add(time.Hour).Format(time.RFC3339)}); strings.Count(out, "\n") != 1 {
-		t.Errorf("for a line that is not a record: %q", out)
+		t.Errorf("without a record in that time: %q", out)
 	}
 	out, _ = statsOf(t, path, statsOptions{format: "json"})
 	first, _, _ := strings.Cut(out, "\n")

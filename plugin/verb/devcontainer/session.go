@@ -54,7 +54,8 @@ var errEnding = errors.New("a session is about to end")
 const (
 	// retryInterval is the interval between attempts to start a session.
 	retryInterval = 20 * time.Millisecond
-	// maxRemovalTime is the maximum time for the removal of a session's directory. A killed process left an older one.
+	// maxRemovalTime is more than the removal of a session's directory takes. If a directory without a record is older,
+	// a killed process has left it.
 	maxRemovalTime = 30 * time.Second
 )
 

@@ -24,7 +24,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 )
 
-// engineFacts holds what an engine reports.
+// engineFacts holds facts about an engine: docker's settings for it, and its replies.
 type engineFacts struct {
 	context  string // the name of docker's context
 	endpoint string // in the form of DOCKER_HOST

@@ -90,7 +90,7 @@ func (a activity) whole(ctx context.Context, store *state.Store) activity {
 	if a.Cut == nil {
 		return a
 	}
-	_ = control.Call(ctx, store.Dir(a.Session), func(c *control.Client, ctx context.Context) error {
+	_ = control.WithClient(ctx, store.Dir(a.Session), func(c *control.Client, ctx context.Context) error {
 		a.complete(c, ctx)
 		return nil
 	})

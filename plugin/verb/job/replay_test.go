@@ -51,6 +51,6 @@ func TestReplay(t *testing.T) {
 		}
 	}
 	if err := replay(t.Context(), &strings.Builder{}, &strings.Builder{}, dir, "11", replayOptions{speed: 1}); err == nil {
-		t.Error("it shows a missing log")
+		t.Error("it replays a missing recording")
 	}
 }

@@ -116,7 +116,7 @@ func TestRunRefusesEmptyDirectories(t *testing.T) {
 			t.Fatal(err)
 		}
 		if cli.RefuseEmpty(cmd.Flags(), "workspace", "workdir-host") == nil {
-			t.Errorf("%q is not parsed as a flag", args)
+			t.Errorf("%q: the empty value is accepted", args)
 		}
 	}
 	cmd := NewRunCommand(clitest.New(t, io.Discard))

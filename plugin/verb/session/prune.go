@@ -44,7 +44,7 @@ EXIT STATUS
   0  everything was removed
   1  something could not be removed`
 
-// NewPruneCommand returns the verb prune. sweep removes the leftovers of other verbs.
+// NewPruneCommand returns the verb prune. Each function of sweep removes the leftovers of another verb.
 func NewPruneCommand(dockerCLI command.Cli, sweep ...func(*state.Store) error) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{

@@ -49,7 +49,7 @@ func TestPruneWithoutEngine(t *testing.T) {
 	}
 }
 
-// TestRemovalsProgress: the counter names each removal, and is erased at the end.
+// TestRemovalsProgress checks that the counter shows each removal, and is erased at the end.
 func TestRemovalsProgress(t *testing.T) {
 	store, err := state.OpenAt(t.TempDir())
 	if err != nil {

@@ -21,7 +21,8 @@ type removals struct {
 	out, progress io.Writer
 }
 
-// removalsOf prints the counter on a terminal that does not show the IDs.
+// removalsOf returns removals that print IDs to stdout. They print the counter to stderr only if stderr is a terminal and
+// stdout is not, because a terminal that shows the IDs needs no counter.
 func removalsOf(dockerCLI command.Cli) removals {
 	if dockerCLI.Err().IsTerminal() && !dockerCLI.Out().IsTerminal() {
 		return removals{dockerCLI.Out(), dockerCLI.Err()}
@@ -29,6 +30,7 @@ func removalsOf(dockerCLI command.Cli) removals {
 	return removals{dockerCLI.Out(), io.Discard}
 }
 
+// remove removes the directories of the sessions ids.
 func (r removals) remove(store *state.Store, ids []string) error {
 	var wg sync.WaitGroup
 	var mu sync.Mutex // guards out, progress, errs and done

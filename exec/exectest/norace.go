@@ -2,6 +2,6 @@
 
 //go:build !race
 
-package policy
+package exectest
 
-const histories = 400
+const race = false
