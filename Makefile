@@ -123,6 +123,7 @@ $(HALVES):
 lint:
 	@bad=$$(gofmt -l cmd plugin exec shim e2e .ci); test -z "$$bad" || { echo "not gofmt'ed, make fmt: $$bad" >&2; exit 1; }
 	$(GO) mod verify >/dev/null
+	$(GO) mod tidy -diff
 	$(GO) vet ./... && $(GO) vet .ci/provenance.go
 	$(GO) tool staticcheck -checks all,-ST1000,-ST1003 ./...
 	@dead=$$($(GO) tool deadcode ./... | grep -v '^[a-z/]*test/'); test -z "$$dead" || { echo "$$dead" >&2; exit 1; }
