@@ -93,7 +93,7 @@ func newChaos(t *testing.T) *chaos {
 // mountState puts the state on a small file system, so that it can be full.
 func (x *chaos) mountState() {
 	x.t.Helper()
-	options := fmt.Sprintf("size=96m,nr_inodes=30k,mode=700,uid=%d,gid=%d", x.cred.Uid, x.cred.Gid)
+	options := fmt.Sprintf("size=384m,nr_inodes=30k,mode=700,uid=%d,gid=%d", x.cred.Uid, x.cred.Gid)
 	check(x.t, unix.Mount("chaos", x.State, "tmpfs", 0, options))
 	x.t.Cleanup(func() {
 		if err := unix.Unmount(x.State, unix.MNT_DETACH); err != nil {

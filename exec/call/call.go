@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -82,7 +83,9 @@ type SessionState struct {
 	others         *mount.Table // places that containers of other sessions can write, or nil
 	othersPrograms *programs    // that were checked against others
 
-	sandboxed         *mount.Table // places that code in sandboxes can write because of the policy, or nil
+	OthersSandboxes []string // paths that commands of other sessions in sandboxes may write, because of their policies
+
+	sandboxed         *mount.Table // the places of SandboxWrites, or nil
 	sandboxedPrograms *programs    // that were checked against sandboxed
 	hostEnviron       []string     // Environ without the parts that sandboxed supplies
 }
@@ -130,12 +133,17 @@ func (s *Server) SetState(sc *SessionState) {
 		sc.others = sc.Dirs.Others()
 	}
 	sc.sandboxed, sc.sandboxedPrograms, sc.hostEnviron = nil, &programs{}, sc.Environ
-	if paths := sc.Policy.SandboxWrites(); len(paths) > 0 {
+	if paths := sc.SandboxWrites(); len(paths) > 0 {
 		sc.sandboxed = mount.WritableTable(paths)
 		sc.hostEnviron, _ = executor.Environ(sc.Environ, sc.sandboxed)
 	}
 	s.state.Store(sc)
 	s.stateChanged.notify()
+}
+
+// SandboxWrites returns the paths that commands in sandboxes may write because of the policy of any session.
+func (sc *SessionState) SandboxWrites() []string {
+	return slices.Concat(sc.Policy.SandboxWrites(), sc.OthersSandboxes)
 }
 
 // State returns the state that SetState set last, or nil.

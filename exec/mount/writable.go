@@ -34,6 +34,17 @@ func sourcesOf(paths []string) []mount {
 	return sourcesOnly
 }
 
+// Replaceable returns the path of written below which name is. Code that can write there can replace name by a link.
+func Replaceable(name string, written []string) (at string, ok bool) {
+	i := slices.IndexFunc(written, func(at string) bool {
+		return path.Clean(at) != path.Clean(name) && WritableTable([]string{at}).Writable(name)
+	})
+	if i < 0 {
+		return "", false
+	}
+	return written[i], true
+}
+
 // splitTargets returns the mounts with a target, and those without one.
 func splitTargets(mounts []Point) (rest []Point, sourcesOnly []mount) {
 	for _, m := range mounts {

@@ -34,8 +34,8 @@ func containerAccess(store *state.Store, workspace string) (*mount.Table, error)
 
 // sessionAccess returns the directories that the containers of sessions can write, and mounts.
 func sessionAccess(store *state.Store, mounts []mount.Point) (*mount.Table, error) {
-	sources, err := store.Written("")
-	for _, source := range sources {
+	writes, err := store.Written("")
+	for _, source := range writes.All() {
 		mounts = append(mounts, mount.Point{Source: source})
 	}
 	table, terr := mount.NewTable(mounts, mount.Default{})

@@ -33,12 +33,12 @@ func hostCommand(ctx context.Context, s *state.Store, name string, args ...strin
 	return cmd, nil
 }
 
-// environ returns this process's environment without the values that a container of any session can write.
+// environ returns this process's environment without the values that code of any session can write.
 func environ(s *state.Store) ([]string, error) {
-	writable, err := s.Written("")
+	writes, err := s.Written("")
 	if err != nil {
 		return nil, err
 	}
-	env, _ := executor.Environ(os.Environ(), mount.WritableTable(writable))
+	env, _ := executor.Environ(os.Environ(), mount.WritableTable(writes.All()))
 	return env, nil
 }

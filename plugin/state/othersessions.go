@@ -35,33 +35,49 @@ func (s *Store) Others(id string) ([]Session, error) {
 	return slices.DeleteFunc(all, func(rec Session) bool { return rec.ID == id }), err
 }
 
-// Written returns the host paths that the containers of all sessions except one can write, in order. It decodes
-// nothing else, because watchers call it after every change of a session, and there can be hundreds of sessions.
-func (s *Store) Written(except string) ([]string, error) {
-	ids, err := s.IDs()
-	var paths []string
-	for _, id := range ids {
-		if id != except {
-			paths = append(paths, s.writtenBy(id)...)
-		}
-	}
-	slices.Sort(paths)
-	return slices.Compact(paths), err
+// Writes are host paths that code of sessions can write, in order.
+type Writes struct {
+	Containers []string // by mounts
+	Sandboxes  []string // by the configuration of commands in sandboxes
 }
 
-// writtenBy returns the host paths that the container of session id can write.
-func (s *Store) writtenBy(id string) []string {
-	var rec struct {
-		ID       string
-		Writable []string
+// All returns all these paths.
+func (w Writes) All() []string { return slices.Concat(w.Containers, w.Sandboxes) }
+
+// Written returns the host paths that code of all sessions except one can write. It decodes nothing else, because
+// watchers call it after every change of a session, and there can be hundreds of sessions.
+func (s *Store) Written(except string) (w Writes, err error) {
+	ids, err := s.IDs()
+	for _, id := range ids {
+		if id != except {
+			rec := s.writtenBy(id)
+			w.Containers = append(w.Containers, rec.Writable...)
+			w.Sandboxes = append(w.Sandboxes, rec.SandboxWrites...)
+		}
 	}
+	for _, list := range []*[]string{&w.Containers, &w.Sandboxes} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+	return w, err
+}
+
+// sessionWrites is the part of a record that Written decodes.
+type sessionWrites struct {
+	ID            string
+	Writable      []string
+	SandboxWrites []string `json:"sandbox_writes"`
+}
+
+// writtenBy returns the host paths that code of session id can write.
+func (s *Store) writtenBy(id string) (rec sessionWrites) {
 	text, err := readPlain(filepath.Join(s.Dir(id), record))
 	if err == nil {
 		err = json.Unmarshal(text, &rec)
 	}
 	if err == nil && rec.ID == id {
-		return rec.Writable
+		return rec
 	}
 	spare, _ := s.Load(id) // without a readable record, nothing is known, and List skips the session, too
-	return spare.Writable
+	return sessionWrites{id, spare.Writable, spare.SandboxWrites}
 }

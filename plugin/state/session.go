@@ -71,9 +71,10 @@ type Session struct {
 	Attached      bool      `json:"attached,omitempty"` // the container existed before; it has copies of the share
 	HTTP          *HTTP     `json:"http,omitempty"`     // nil: no calls over HTTP
 	WorkdirHost   string    `json:"workdir_host,omitempty"`
-	InvokedIn     string    `json:"invoked_in"`          // the directory where run was started
-	Workspace     string    `json:"workspace,omitempty"` // the host directory that the container works in
-	Writable      []string  `json:"writable,omitempty"`  // host paths that the container can write
+	InvokedIn     string    `json:"invoked_in"`               // the directory where run was started
+	Workspace     string    `json:"workspace,omitempty"`      // the host directory that the container works in
+	Writable      []string  `json:"writable,omitempty"`       // host paths that the container can write
+	SandboxWrites []string  `json:"sandbox_writes,omitempty"` // host paths that the configuration lets commands in sandboxes write
 	PassEnv       []string  `json:"pass_env,omitempty"`
 	NewPrivs      bool      `json:"new_privs,omitempty"`
 	GlobalArgs    []string  `json:"global_args,omitempty"` // docker's global flags, for access to the same engine

@@ -69,7 +69,6 @@ func (w *Watcher) openCalls(s *Session, host *executor.Host, log *audit.Log) (er
 func (c *Calls) Apply(name string, dirs *mount.Table) {
 	c.record.mu.Lock()
 	defer c.record.mu.Unlock()
-	c.applyOthersLocked(dirs)
 	sc := &call.SessionState{
 		Session:   c.record.ID,
 		Project:   filepath.Base(c.record.InvokedIn),
@@ -90,6 +89,7 @@ func (c *Calls) Apply(name string, dirs *mount.Table) {
 		Inside:     c.Containers.findExact,
 		Git:        c.gitRemotes(),
 	}
+	c.applyOthersLocked(sc)
 	c.cleanEnvironLocked(sc)
 	c.Server.SetState(sc)
 	c.writeAgentsLocked()
@@ -105,7 +105,7 @@ func (c *Calls) sandboxes(dirs *mount.Table) *sandboxes {
 	maxCache := func() int64 { return c.Server.Limits.Limit(limit.Spool).Max }
 	return &sandboxes{
 		rec: c.record, dirs: dirs, maxCache: maxCache, program: shellProgram(c.record.Store.Home),
-		policy: func() *policy.Policy { return c.Server.State().Policy },
+		written: func() []string { return c.Server.State().SandboxWrites() }, checkWrites: c.checkSandboxWrites,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
@@ -23,10 +24,10 @@ type OtherSessions struct {
 	applied atomic.Pointer[otherWrites] // calls depend on it
 }
 
-// otherWrites holds the places that the containers of the other sessions could write at one moment.
+// otherWrites holds the places that code of the other sessions could write at one moment.
 type otherWrites struct {
-	changed  time.Time // of Store.Changed, before the records were read
-	writable []string
+	state.Writes
+	changed time.Time // of Store.Changed, before the records were read
 }
 
 // NewOtherSessions returns all sessions except that of record.
@@ -41,11 +42,11 @@ func (o *OtherSessions) read() (*otherWrites, error) {
 	if known := o.latest.Load(); known != nil && known.changed.Equal(changed) {
 		return known, nil
 	}
-	writable, err := o.record.Store.Written(o.record.ID)
+	writes, err := o.record.Store.Written(o.record.ID)
 	if err != nil {
 		return nil, err
 	}
-	now := &otherWrites{changed, writable}
+	now := &otherWrites{writes, changed}
 	o.latest.Store(now)
 	return now, nil
 }
@@ -54,7 +55,7 @@ func (o *OtherSessions) read() (*otherWrites, error) {
 // CheckPrograms returns the error.
 func (o *OtherSessions) AddTo(owner *mount.Table) {
 	if now, err := o.read(); err == nil {
-		owner.SetOthers(now.writable)
+		owner.SetOthers(now.Containers)
 	}
 }
 
@@ -65,19 +66,20 @@ func (o *OtherSessions) unchanged() bool {
 	return err != nil || known != nil && known.changed.Equal(changed)
 }
 
-// applyLocked sets applied to the current records, unless they cannot be read. It returns the places that containers of
-// other sessions can write, and whether they have changed.
-func (o *OtherSessions) applyLocked() (writable []string, changed bool, err error) {
+// applyLocked sets applied to the current records, unless they cannot be read. It returns the places that code of other
+// sessions can write, and whether they have changed.
+func (o *OtherSessions) applyLocked() (writes state.Writes, changed bool, err error) {
 	old := o.applied.Load()
 	now, err := o.read()
 	if err != nil {
 		if old == nil {
-			return nil, false, err
+			return writes, false, err
 		}
-		return old.writable, false, err
+		return old.Writes, false, err
 	}
 	o.applied.Store(now)
-	return now.writable, old == nil || !slices.Equal(old.writable, now.writable), nil
+	changed = old == nil || !slices.Equal(old.Containers, now.Containers) || !slices.Equal(old.Sandboxes, now.Sandboxes)
+	return now.Writes, changed, nil
 }
 
 // Programs lists the proxied programs of other sessions with a watcher and a container. A session without a container
@@ -106,10 +108,10 @@ func (o *OtherSessions) Programs() (all []ProtectedFile, err error) {
 // PATH.
 func (o *OtherSessions) CheckPrograms(files []ProtectedFile, environ []string) error {
 	others, err := o.read()
-	if err != nil || len(others.writable) == 0 {
+	if err != nil || len(others.Containers) == 0 {
 		return err
 	}
-	owner := mount.WritableTable(others.writable)
+	owner := mount.WritableTable(others.Containers)
 	path, _ := executor.Path(osenv.Get(environ, "PATH"), owner)
 	for _, k := range files {
 		if k.OnMount != RefuseWritable {
@@ -144,8 +146,8 @@ func writerOf(recs []state.Session, file string) string {
 	return "container " + rec.ContainerName + " of session " + rec.ID
 }
 
-// refreshOthers removes the programs and variables that containers of other sessions now supply from the
-// environment of commands.
+// refreshOthers removes the programs and variables that code of other sessions now supplies from the environment of
+// commands.
 func (c *Calls) refreshOthers() {
 	if c.others.unchanged() {
 		return
@@ -153,24 +155,27 @@ func (c *Calls) refreshOthers() {
 	c.record.mu.Lock()
 	defer c.record.mu.Unlock()
 	old := c.Server.State()
-	if old == nil || !c.applyOthersLocked(old.Dirs) {
+	if old == nil {
 		return
 	}
 	sc := *old
+	if !c.applyOthersLocked(&sc) {
+		return
+	}
 	c.cleanEnvironLocked(&sc)
 	c.Server.SetState(&sc)
 }
 
-// applyOthersLocked adds the places that containers of other sessions can write to dirs. It reports whether
-// they have changed.
-func (c *Calls) applyOthersLocked(dirs *mount.Table) bool {
-	writable, changed, err := c.others.applyLocked()
+// applyOthersLocked adds the places that code of other sessions can write to sc. It reports whether they have changed.
+func (c *Calls) applyOthersLocked(sc *call.SessionState) bool {
+	writes, changed, err := c.others.applyLocked()
 	if err != nil {
 		c.log.Error("read the other sessions", "error", err)
 	}
-	dirs.SetOthers(writable)
+	sc.Dirs.SetOthers(writes.Containers)
+	sc.OthersSandboxes = writes.Sandboxes
 	others := mount.WritableTable(nil)
-	others.SetOthers(writable)
+	others.SetOthers(writes.Containers)
 	c.warnings.setSessions(c.config.Supplied(others))
 	return changed
 }

@@ -5,6 +5,7 @@ package watch
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/audit"
@@ -34,10 +35,23 @@ func (c *Calls) configure(f *config.Config) *policy.Policy {
 	c.Server.Limits.Adjust(f.Limits.Limits)
 	c.Server.AdjustRefusals(f.Limits.Refusals)
 	p := f.Policy(config.PolicyCommands(c.record.Proxied()))
+	c.noteSandboxWritesLocked(p)
 	if c.record.Shell != nil {
 		p.ShellContainers = c.record.Shell.In
 	}
 	return p
+}
+
+// noteSandboxWritesLocked saves the paths that p lets commands in sandboxes write, for other sessions.
+func (c *Calls) noteSandboxWritesLocked(p *policy.Policy) {
+	writes := p.SandboxWrites()
+	if slices.Equal(writes, c.record.SandboxWrites) {
+		return
+	}
+	c.record.SandboxWrites = writes
+	if err := c.record.Save(); err != nil {
+		c.log.Error("write down what sandboxes can write", "error", err)
+	}
 }
 
 // refresh applies changes of the configuration and of other sessions to all later decisions.

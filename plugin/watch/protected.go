@@ -41,6 +41,11 @@ func ProtectedFiles(record *Record, settings *Configuration, notifier notify.Not
 			all = append(all, ProtectedFile{cmd.Path, "--proxy " + cmd.Name + " runs", RefuseWritable, "proxy a program outside of it"})
 		}
 	}
+	return append(all, decidingFiles(record, settings, notifier)...)
+}
+
+// decidingFiles lists the protected files of a session that are neither state nor programs of --proxy.
+func decidingFiles(record *Record, settings *Configuration, notifier notify.Notifier) (all []ProtectedFile) {
 	for _, path := range notifier.Programs() {
 		all = append(all, ProtectedFile{path, "tells you that requests wait", RefuseWritable, Narrower})
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
@@ -35,7 +36,9 @@ type sandboxes struct {
 	dirs     *mount.Table           // directories that the container has
 	maxCache func() int64           // size of the largest cache that is copied
 	program  func() (string, error) // path of the program of shells
-	policy   func() *policy.Policy  // the current one
+	written  func() []string        // paths that sandboxes of any command may write
+	// checkWrites refuses paths that a command may write, if a file there decides which code runs on this host.
+	checkWrites func(paths []string) error
 
 	copying sync.Mutex // held while caches are copied
 }
@@ -151,7 +154,7 @@ func prepare(opened []mount.Opened, paths []sandbox.Path, net policy.Net) (*sand
 
 // namedPaths returns the paths that the configuration opens to the command of v.
 func (s *sandboxes) namedPaths(v *policy.Verdict) (list []sandbox.Path, err error) {
-	written := s.written()
+	written := slices.DeleteFunc(s.written(), func(name string) bool { return checkNamed(name, s.dirs, s.rec.Store.Home) != nil })
 	for _, group := range []struct {
 		names  []string
 		access sandbox.Access
@@ -169,21 +172,33 @@ func (s *sandboxes) namedPaths(v *policy.Verdict) (list []sandbox.Path, err erro
 			}
 		}
 	}
-	return list, nil
+	return list, s.checkWrites(v.Sandbox.Write)
 }
 
-// written returns the paths that sandboxes of any command may write, except those that are refused.
-func (s *sandboxes) written() []string {
-	return slices.DeleteFunc(s.policy().SandboxWrites(), func(name string) bool { return checkNamed(name, s.dirs, s.rec.Store.Home) != nil })
+// checkSandboxWrites refuses paths that a sandbox may write if they show a file, or code of a file, that decides which
+// code runs on this host. Programs of --proxy are refused themselves, when they are called.
+func (c *Calls) checkSandboxWrites(paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	const format = "code in the sandbox could change %s, which %s: name other paths in write"
+	owner := mount.WritableTable(paths)
+	for _, f := range decidingFiles(c.record, c.config, c.Questions.Notifier) {
+		if at, ok := executor.WritableDependency(f.Path, os.Getenv("PATH"), owner); ok && f.OnMount == RefuseWritable {
+			return fmt.Errorf(format, strconv.QuoteToASCII(at), f.Does)
+		}
+	}
+	if at, ok := WritableNotifier(c.Questions.Notifier, owner); ok {
+		return fmt.Errorf(format, strconv.QuoteToASCII(at), "notify.command names")
+	}
+	return nil
 }
 
 // checkOutside refuses a path that is in another one of written: there, code in a sandbox could replace it by a link to any
 // file of the host, which the next sandbox would open.
 func checkOutside(name string, written []string) error {
-	for _, at := range written {
-		if filepath.Clean(at) != filepath.Clean(name) && mount.WritableTable([]string{at}).Writable(name) {
-			return fmt.Errorf("a sandbox can replace %s, because it is below %s of write: name only one of them", strconv.QuoteToASCII(name), strconv.QuoteToASCII(at))
-		}
+	if at, ok := mount.Replaceable(name, written); ok {
+		return fmt.Errorf("code in a sandbox can replace %s, because it is below %s of write: name only one of them", strconv.QuoteToASCII(name), strconv.QuoteToASCII(at))
 	}
 	return nil
 }

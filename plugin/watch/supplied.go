@@ -17,7 +17,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Supplied lists the code and settings of commands that owner, a container, can write. The command's environment loses
+// Supplied lists the code and settings of commands that owner, a container, or code in a sandbox can write. The command's environment loses
 // findings in env. Findings in paths that p names stay. No finding is fatal.
 func Supplied(p *policy.Policy, env []string, owner executor.ContainerAccess) (all []policy.Problem) {
 	_, found := executor.Environ(env, owner)
@@ -32,6 +32,7 @@ func Supplied(p *policy.Policy, env []string, owner executor.ContainerAccess) (a
 			s.command(name, set)
 		}
 	}
+	s.sandboxes(p)
 	return append(all, s.problems...)
 }
 
@@ -64,6 +65,19 @@ func (s *suppliedFinder) command(name string, set policy.Ruleset) {
 			}
 		}
 		s.settings(r.Where, title, r.Settings)
+	}
+}
+
+// sandboxes finds paths of sandboxes that code in another sandbox could replace.
+func (s *suppliedFinder) sandboxes(p *policy.Policy) {
+	written := p.SandboxWrites()
+	for _, name := range slices.Sorted(maps.Keys(p.Rules)) {
+		set := p.Rules[name]
+		for _, path := range slices.Concat(set.Sandbox.Write, set.Sandbox.Read, set.Sandbox.Creds, set.Sandbox.Cache) {
+			if err := checkOutside(path, written); err != nil {
+				s.add(set.Where, name, "calls are refused: %v", err)
+			}
+		}
 	}
 }
 
