@@ -109,7 +109,7 @@ test-whole: $(OVERLAY)
 test-32: export GOARCH = 386
 test-32:
 	@test "$$($(GO) env GOHOSTOS GOHOSTARCH | xargs)" = 'linux amd64' || exit 0; \
-	$(GO) vet ./shim/wire ./exec/call ./plugin/carrier/relay && $(GO) test -c -o bin/wire-386.test ./shim/wire || exit; \
+	$(GO) vet ./shim/wire ./exec/call ./exec/executor ./plugin/carrier/relay && $(GO) test -c -o bin/wire-386.test ./shim/wire || exit; \
 	bin/wire-386.test -test.run '^$$' >/dev/null || { echo 'make: this kernel runs no 386 programs: test-32 only compiles'; exit 0; }; \
 	$(GO) test ./shim/wire && $(GO) test -run 'Credit|Input|Relay' ./exec/call ./plugin/carrier/relay
 

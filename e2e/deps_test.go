@@ -53,7 +53,7 @@ var allowedImports = map[string]string{
 
 	"shim":           "shim/wire",
 	"shim/initproc":  "shim/wire",
-	"plugin/config":  "plugin/state exec/policy exec/limit exec/names exec/osenv",
+	"plugin/config":  "plugin/state exec/dir exec/policy exec/limit exec/names exec/osenv",
 	"plugin/carrier": "shim/wire exec/dir exec/limit exec/names",
 
 	"plugin/carrier/socket": "exec/dir",
@@ -61,10 +61,10 @@ var allowedImports = map[string]string{
 	"plugin/carrier/http":   "plugin/carrier exec/dir exec/names shim/wire",
 	"plugin/carrier/files":  "plugin/carrier exec/dir exec/limit exec/names shim/wire",
 
-	"plugin/inject":    "plugin/state exec/names exec/osenv",
+	"plugin/inject":    "plugin/state exec/dir exec/names exec/osenv",
 	"plugin/container": "exec/executor exec/dir exec/mount shim/wire shim/initproc",
 	"plugin/control":   "plugin/state exec/proctree exec/policy exec/approval exec/audit exec/inputs exec/job exec/shell exec/names",
-	"plugin/page":      "plugin/state plugin/control exec/approval exec/audit exec/names exec/osenv",
+	"plugin/page":      "plugin/state plugin/control exec/approval exec/audit exec/dir exec/names exec/osenv",
 	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/carrier/files plugin/carrier/http plugin/carrier/relay plugin/carrier/socket plugin/control plugin/container plugin/notify exec/call exec/verb exec/proctree exec/names exec/osenv exec/sandbox exec/limit",
 	"plugin/watch/container": "plugin/watch plugin/state plugin/config plugin/carrier plugin/carrier/relay plugin/container plugin/notify plugin/volume " +
 		"exec/audit exec/executor exec/limit exec/mount exec/names exec/osenv shim/wire",
@@ -81,7 +81,7 @@ var allowedImports = map[string]string{
 		"exec/policy exec/names exec/osenv exec/sandbox",
 
 	"plugin/apiproxy": "plugin/carrier/socket plugin/cli plugin/config plugin/container plugin/control plugin/launch plugin/sessions plugin/state " +
-		"plugin/watch plugin/watch/container exec/mount exec/names exec/policy",
+		"plugin/watch plugin/watch/container exec/dir exec/mount exec/names exec/policy",
 
 	// Verbs do not import each other.
 	"plugin/verb/agent": "plugin/agent plugin/carrier plugin/cli plugin/config plugin/control plugin/inject plugin/launch plugin/sessions " +
@@ -92,7 +92,7 @@ var allowedImports = map[string]string{
 	"plugin/verb/devcontainer": "plugin/cli plugin/inject plugin/launch plugin/sessions plugin/state plugin/watch exec/names",
 	"plugin/verb/doctor": "plugin/carrier plugin/carrier/socket plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
 		"plugin/launch plugin/sessions plugin/state plugin/watch exec/limit exec/policy exec/names",
-	"plugin/verb/job": "plugin/cli plugin/control plugin/sessions plugin/state exec/job exec/recording exec/names",
+	"plugin/verb/job": "plugin/cli plugin/control plugin/sessions plugin/state exec/dir exec/job exec/recording exec/names",
 	"plugin/verb/policy": "plugin/cli plugin/config plugin/control plugin/launch plugin/sessions plugin/state plugin/watch exec/audit " +
 		"exec/policy exec/names exec/osenv",
 	"plugin/verb/proxy": "plugin/carrier plugin/cli plugin/entry plugin/inject plugin/launch plugin/notify plugin/sessions plugin/state " +
@@ -118,7 +118,6 @@ var allowedImports = map[string]string{
 
 // extraImports are additional imports, each with a reason.
 var extraImports = map[[2]string]string{
-	{"plugin/config", "exec/dir"}:           "a workspace's proposal lies where a container writes: it is opened as such",
 	{"plugin/config", "exec/executor"}:      "it finds the program of a rule on PATH as a call does, to know it by what it links to",
 	{"plugin/config", "exec/inputs"}:        "it checks the patterns of inputs as a call does",
 	{"plugin/config", "exec/gitpush"}:       "it checks the names and URLs of remotes as a call does",

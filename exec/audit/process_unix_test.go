@@ -77,18 +77,14 @@ func writer(path, session, how string) error {
 }
 
 // start starts a writer and returns the writer's output.
-func start(t *testing.T, path, session, how string) (*exec.Cmd, *bufio.Reader) {
-	t.Helper()
+func start(path, session, how string) (*exec.Cmd, *bufio.Reader, error) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "AUDIT_TEST_LOG="+path, "AUDIT_TEST_SESSION="+session, "AUDIT_TEST_HOW="+how)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cmd, bufio.NewReader(out)
+	return cmd, bufio.NewReader(out), err
 }
 
 // TestKilled kills writers at random times, and starts the next one in the same chain. Each START
@@ -125,7 +121,11 @@ func TestKilled(t *testing.T) {
 
 // killed runs a writer until it is killed, and returns the request IDs that the writer reported.
 func killed(t *testing.T, path, session string) (told []string) {
-	cmd, out := start(t, path, session, "")
+	cmd, out, err := start(path, session, "")
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
 	for range rand.IntN(4) {
 		id, err := out.ReadString('\n')
 		if err != nil {
@@ -178,7 +178,11 @@ func TestProcesses(t *testing.T) {
 	for i := range writers {
 		// ends with the writer, which writes a limited number of records.
 		wg.Go(func() {
-			cmd, out := start(t, path, fmt.Sprintf("%012d", i), "rotate")
+			cmd, out, err := start(path, fmt.Sprintf("%012d", i), "rotate")
+			if err != nil {
+				t.Error(err)
+				return
+			}
 			said, err := io.ReadAll(out)
 			if err = errors.Join(err, cmd.Wait()); err != nil {
 				t.Errorf("writer: %v: %s", err, said)
@@ -201,7 +205,10 @@ func TestProcesses(t *testing.T) {
 // Attack 133.
 func TestDiskFull(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
-	cmd, out := start(t, path, session, "full")
+	cmd, out, err := start(path, session, "full")
+	if err != nil {
+		t.Fatal(err)
+	}
 	said, err := io.ReadAll(out)
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ package dir
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strconv"
@@ -39,8 +40,8 @@ func (f *File) Open() (*os.File, error) {
 	return reopenFile(f.fd, os.O_RDONLY)
 }
 
-// OpenPlain opens the regular file path, in a directory that a container may write, for reading. It does not follow a
-// link, open a device, or wait for a pipe.
+// OpenPlain opens the regular file path for reading, in a directory that others may write. It does not follow a link,
+// open a device, or wait for a pipe.
 func OpenPlain(path string) (*os.File, error) {
 	f, err := openPlain(path)
 	if err != nil {
@@ -49,7 +50,24 @@ func OpenPlain(path string) (*os.File, error) {
 	return f, nil
 }
 
-var errNotPlain = errors.New("not a plain file")
+var errNotPlain = errors.New("not a regular file")
+
+// maxPlain is larger than any file that ReadPlain reads, in bytes.
+const maxPlain = 16 << 20
+
+// ReadPlain returns the content of a file that OpenPlain opens.
+func ReadPlain(path string) ([]byte, error) {
+	f, err := OpenPlain(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxPlain+1))
+	if err == nil && len(text) > maxPlain {
+		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("more than %d MiB", maxPlain>>20)}
+	}
+	return text, err
+}
 
 // Close closes the file. A second call does nothing.
 func (f *File) Close() error {

@@ -48,6 +48,9 @@ func TestOpenPlain(t *testing.T) {
 			} else if err != nil {
 				t.Fatal(err)
 			}
+			if b, err := ReadPlain(path); !errors.Is(err, tt.want) || (err == nil) != (string(b) == "text") {
+				t.Errorf("ReadPlain = %q, %v, want %v", b, err, tt.want)
+			}
 			f, err := OpenPlain(path)
 			if !errors.Is(err, tt.want) {
 				t.Fatalf("OpenPlain = %v, want %v", err, tt.want)
@@ -60,6 +63,23 @@ func TestOpenPlain(t *testing.T) {
 				t.Errorf("read %q, %v", b, err)
 			}
 		})
+	}
+}
+
+// TestReadPlainLimit: a large file is an error, and is not read whole.
+func TestReadPlainLimit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, maxPlain)); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := ReadPlain(path); len(b) != maxPlain || err != nil {
+		t.Errorf("ReadPlain = %d bytes, %v", len(b), err)
+	}
+	if err := os.Truncate(path, 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadPlain(path); err == nil {
+		t.Error("a file of 1 TiB is read")
 	}
 }
 

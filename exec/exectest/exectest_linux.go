@@ -37,6 +37,24 @@ func FIFO(t testing.TB) string {
 	return name
 }
 
+// WithFIFO creates a named pipe at path, and returns the error of use. The test fails if use waits for another process.
+func WithFIFO(t testing.TB, path string, use func() error) error {
+	t.Helper()
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	// ends when use does; the test fails if that needs another process.
+	go func() { done <- use() }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(time.Minute):
+		t.Fatalf("the named pipe %s blocks", path)
+		return nil
+	}
+}
+
 // LeasedProgram creates a program under a write lease, so that its exec waits until release is called.
 func LeasedProgram(t testing.TB, content []byte) (program string, release func()) {
 	t.Helper()

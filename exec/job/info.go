@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -22,24 +21,17 @@ func writeInfo(folder string, info Info) error {
 	return dir.Replace(filepath.Join(folder, statusFile), append(b, '\n'), 0o600)
 }
 
-// maxInfo is greater than the size of any status file.
-const maxInfo = 64 << 10
-
-// readInfo reads the status of the job in directory dir.
-func readInfo(dir string) (info Info, err error) {
-	f, err := os.Open(filepath.Join(dir, statusFile))
-	if err != nil {
-		return info, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxInfo))
+// readInfo reads the status of the job in directory folder.
+func readInfo(folder string) (info Info, err error) {
+	file := filepath.Join(folder, statusFile)
+	b, err := dir.ReadPlain(file)
 	if err != nil {
 		return info, err
 	}
 	if err := json.Unmarshal(b, &info); err != nil {
-		return info, fmt.Errorf("read %s: %w", f.Name(), err)
+		return info, fmt.Errorf("read %s: %w", file, err)
 	}
-	if info.ID != filepath.Base(dir) {
+	if info.ID != filepath.Base(folder) {
 		return info, errors.New("the status is of another job")
 	}
 	return info, nil

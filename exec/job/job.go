@@ -15,11 +15,11 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 )
 
@@ -154,7 +154,7 @@ func (j *Job) Discard() error {
 
 // Copy copies the combined log to w. If follow is set, it continues until the job has ended.
 func (j *Job) Copy(ctx context.Context, w io.Writer, follow bool) error {
-	f, err := os.Open(filepath.Join(j.dir, combinedFile))
+	f, err := dir.OpenPlain(filepath.Join(j.dir, combinedFile))
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
 // Read returns the status of all jobs in directory dir after their watcher has ended. If the
@@ -36,11 +38,11 @@ func Read(dir string) ([]Info, error) {
 // pollInterval is the poll interval for new output in a log.
 const pollInterval = 100 * time.Millisecond
 
-// Copy copies the combined log of a job to w. While more returns true, it continues until the job
+// Copy copies the combined log of job id in directory jobs to w. While more returns true, it continues until the job
 // has ended. It polls the files, so it also works outside of the job's watcher.
-func Copy(ctx context.Context, dir, id string, w io.Writer, more func() bool) (Info, error) {
-	at := filepath.Join(dir, id)
-	f, err := os.Open(filepath.Join(at, combinedFile))
+func Copy(ctx context.Context, jobs, id string, w io.Writer, more func() bool) (Info, error) {
+	at := filepath.Join(jobs, id)
+	f, err := dir.OpenPlain(filepath.Join(at, combinedFile))
 	if err != nil {
 		return Info{}, fmt.Errorf("read the log of job %s: %w", id, err)
 	}

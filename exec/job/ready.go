@@ -7,10 +7,11 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
 // readyInterval is the minimum interval between two checks whether a job is ready.
@@ -19,7 +20,7 @@ const readyInterval = 50 * time.Millisecond
 // AwaitLine returns when j has written a line that re matches, to either stream. An incomplete line
 // counts too, because a prompt has no line end. The error is ErrEnded if j has ended before.
 func (j *Job) AwaitLine(ctx context.Context, re *regexp.Regexp) error {
-	f, err := os.Open(filepath.Join(j.dir, combinedFile))
+	f, err := dir.OpenPlain(filepath.Join(j.dir, combinedFile))
 	if err != nil {
 		return err
 	}

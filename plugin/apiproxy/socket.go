@@ -14,6 +14,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
@@ -202,27 +203,27 @@ func Sweep(store *state.Store, remove func(Context) error) error {
 	return errors.Join(errs...)
 }
 
-func sweep(dir string, remove func(Context) error) error {
-	l := state.ExistingLock(filepath.Join(dir, "lock"))
+func sweep(folder string, remove func(Context) error) error {
+	l := state.ExistingLock(filepath.Join(folder, "lock"))
 	defer l.Close()
 	free, err := l.TryLock()
 	if errors.Is(err, fs.ErrNotExist) { // its proxy is about to lock it, or was killed before
-		fi, serr := os.Stat(dir)
+		fi, serr := os.Stat(folder)
 		free, err = serr == nil && time.Since(fi.ModTime()) > sweepAge, nil
 	}
 	if err != nil || !free {
 		return err
 	}
 	var c Context
-	if b, err := os.ReadFile(contextFile(dir)); err == nil && json.Unmarshal(b, &c) == nil && c.Name != "" {
+	if b, err := dir.ReadPlain(contextFile(folder)); err == nil && json.Unmarshal(b, &c) == nil && c.Name != "" {
 		if err := remove(c); err != nil {
 			return fmt.Errorf("remove context %s: %w", names.Quoted(c.Name), err)
 		}
 	}
-	if b, err := os.ReadFile(runtimeFile(dir)); err == nil {
+	if b, err := dir.ReadPlain(runtimeFile(folder)); err == nil {
 		if err := removeRuntime(string(b)); err != nil {
 			return fmt.Errorf("remove the folder of a socket: %w", err)
 		}
 	}
-	return os.RemoveAll(dir)
+	return os.RemoveAll(folder)
 }

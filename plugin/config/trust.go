@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
@@ -59,7 +60,7 @@ func Trust(src Source, digest string) error {
 	if _, err := Distrust(src); err != nil {
 		return fmt.Errorf("trust %s: %w", path, err)
 	}
-	if err := os.WriteFile(filepath.Join(src.trustDir(), digest), []byte(path+"\n"), 0o600); err != nil {
+	if err := dir.Replace(filepath.Join(src.trustDir(), digest), []byte(path+"\n"), 0o600); err != nil {
 		return fmt.Errorf("trust %s: %w", path, err)
 	}
 	return nil
@@ -105,7 +106,7 @@ func Distrust(src Source) (any bool, err error) {
 	}
 	for _, e := range entries {
 		file := filepath.Join(src.trustDir(), e.Name())
-		text, err := os.ReadFile(file)
+		text, err := dir.ReadPlain(file)
 		if err != nil || strings.TrimSuffix(string(text), "\n") != src.ProposalFile() {
 			continue
 		}

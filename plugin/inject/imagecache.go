@@ -5,13 +5,12 @@ package inject
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/names"
-	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // Found describes the file of an image at a path.
@@ -35,12 +34,8 @@ func LoadFindings(home, image string) map[string]Found {
 	if !isDigest(image) {
 		return found // it must not become a file name
 	}
-	f, err := state.OpenPlain(imageCacheFile(home, image))
-	if err != nil {
-		return found
-	}
-	defer f.Close()
-	if b, err := io.ReadAll(f); err == nil && json.Unmarshal(b, &found) == nil && found != nil {
+	b, err := dir.ReadPlain(imageCacheFile(home, image))
+	if err == nil && json.Unmarshal(b, &found) == nil && found != nil {
 		return found
 	}
 	return map[string]Found{}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"strconv"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/docker/docker/api/types/network"
 	"github.com/docker/docker/client"
 
+	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/http"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
@@ -104,7 +104,7 @@ func (l *Launch) listenHTTP(ctx context.Context, api client.APIClient, want Crea
 	if l.imageEnv, err = imageEnv(ctx, api, want); err != nil {
 		return err
 	}
-	token, err := os.ReadFile(state.TokenFile(l.Dir))
+	token, err := dir.ReadPlain(state.TokenFile(l.Dir))
 	l.http.Guardian, l.http.Token = http.GuardianHost, strings.TrimSpace(string(token))
 	return err
 }

@@ -9,13 +9,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/moby/sys/atomicwriter"
 
+	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -80,7 +80,7 @@ func unlocked(s *state.Store) bool {
 }
 
 func load(s *state.Store) (p Address, err error) {
-	b, err := os.ReadFile(addressFile(s))
+	b, err := dir.ReadPlain(addressFile(s))
 	if err == nil {
 		err = json.Unmarshal(b, &p)
 	}

@@ -179,12 +179,13 @@ type answer struct {
 	body   string
 }
 
-// try sends a request as the page's own script does, with the changes of edit.
+// try sends a request as the page's own script does, with the changes of edit. It may be called in any goroutine.
 func (s *served) try(method, path, body string, edit func(*http.Request)) answer {
 	s.t.Helper()
 	req, err := http.NewRequest(method, s.address.Origin+path, strings.NewReader(body))
 	if err != nil {
-		s.t.Fatal(err)
+		s.t.Error(err)
+		return answer{}
 	}
 	req.Header.Set(tokenHeader, s.address.Token)
 	if method != http.MethodGet {
@@ -197,12 +198,13 @@ func (s *served) try(method, path, body string, edit func(*http.Request)) answer
 	tr := &http.Transport{DisableKeepAlives: true}
 	resp, err := tr.RoundTrip(req) // follows no redirection
 	if err != nil {
-		s.t.Fatalf("%s %s: %v", method, path, err)
+		s.t.Errorf("%s %s: %v", method, path, err)
+		return answer{}
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
 	if err != nil {
-		s.t.Fatalf("%s %s: %v", method, path, err)
+		s.t.Errorf("%s %s: %v", method, path, err)
 	}
 	return answer{resp.StatusCode, resp.Header, string(b)}
 }

@@ -10,13 +10,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
 func (s *Store) callEngines() string { return filepath.Join(s.Home, "call-engines") }
 
 // CallEngines returns the engines, other than the sessions' own, that may still have containers of commands.
 func (s *Store) CallEngines() ([]string, error) {
-	b, err := readPlain(s.callEngines())
+	b, err := dir.ReadPlain(s.callEngines())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read the engines: %w", err)
 	}

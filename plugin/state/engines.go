@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/moby/sys/atomicwriter"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
 // Engine holds the stored facts about an engine, most of them results of a handshake.
@@ -29,7 +31,7 @@ func (s *Store) Engine(endpoint string) Engine {
 // engines returns all stored results by endpoint.
 func (s *Store) engines() (map[string]Engine, error) {
 	all := map[string]Engine{}
-	b, err := readPlain(s.enginesFile())
+	b, err := dir.ReadPlain(s.enginesFile())
 	if err == nil {
 		err = json.Unmarshal(b, &all)
 	}

@@ -32,13 +32,9 @@ func (s *Store) gitRemotesFile(project string) string {
 // GitRemotes returns the URLs of the remotes that a person has added for a project, by name. A
 // file that cannot be read has none.
 func (s *Store) GitRemotes(project string) map[string]string {
-	f, err := OpenPlain(s.gitRemotesFile(project))
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
+	b, err := dir.ReadPlain(s.gitRemotesFile(project))
 	var read gitRemotes
-	if json.NewDecoder(f).Decode(&read) != nil || read.Project != project {
+	if err != nil || json.Unmarshal(b, &read) != nil || read.Project != project {
 		return nil
 	}
 	return read.Remotes

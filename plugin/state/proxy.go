@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
 // ProxyRunning is the error if another process already serves the command from this directory.
@@ -121,7 +123,7 @@ func NewLock(path string) *flock.Flock {
 const lockSuffix = ".lock"
 
 func (l *ProxyLock) readPID() int {
-	b, err := os.ReadFile(l.f.Path())
+	b, err := dir.ReadPlain(l.f.Path())
 	n, numErr := strconv.Atoi(strings.TrimSpace(string(b)))
 	if err != nil || numErr != nil {
 		return 0
@@ -135,7 +137,12 @@ func (l *ProxyLock) PreviousPID() int { return l.previousPID }
 
 // WritePID writes this process's pid into the lock file.
 func (l *ProxyLock) WritePID() error {
-	return os.WriteFile(l.f.Path(), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600)
+	f, err := os.OpenFile(l.f.Path(), os.O_WRONLY|os.O_TRUNC|openFlags, 0)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(f, os.Getpid())
+	return errors.Join(err, f.Close())
 }
 
 // Close releases the lock and removes its file. Otherwise a container that can replace the directory could

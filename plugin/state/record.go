@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,9 +21,6 @@ const (
 	spareRecord = "session.spare.json"
 	damaged     = "session.damaged" // the damaged record that was replaced
 )
-
-// maxRecord is larger than any record, in bytes.
-const maxRecord = 16 << 20
 
 var idForm = names.Form{Chars: "0-9a-f", Min: 12, Max: 12}
 
@@ -102,7 +98,7 @@ func (s *Store) Load(id string) (Session, error) {
 
 // read reads a record of session id, and returns its text, too.
 func (s *Store) read(id, name string) (rec Session, text []byte, err error) {
-	if text, err = readPlain(filepath.Join(s.Dir(id), name)); err == nil {
+	if text, err = dir.ReadPlain(filepath.Join(s.Dir(id), name)); err == nil {
 		err = json.Unmarshal(text, &rec)
 	}
 	if err == nil && rec.ID != id {
@@ -111,37 +107,5 @@ func (s *Store) read(id, name string) (rec Session, text []byte, err error) {
 	return rec, text, err
 }
 
-// readPlain reads a regular file like OpenPlain. The file is replaced but never changed.
-func readPlain(path string) ([]byte, error) {
-	f, err := OpenPlain(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	fi, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	text := make([]byte, min(fi.Size(), maxRecord))
-	_, err = io.ReadFull(f, text)
-	return text, err
-}
-
-// OpenPlain opens a regular file of at most maxRecord bytes. It follows no link and does not block on a named pipe.
-func OpenPlain(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|openFlags, 0)
-	if err != nil {
-		return nil, err
-	}
-	fi, err := f.Stat()
-	switch {
-	case err == nil && !fi.Mode().IsRegular():
-		err = errors.New("not a regular file")
-	case err == nil && fi.Size() > maxRecord:
-		err = fmt.Errorf("more than %d MiB", maxRecord>>20)
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
+// readPlain is dir.ReadPlain.
+func readPlain(path string) ([]byte, error) { return dir.ReadPlain(path) }

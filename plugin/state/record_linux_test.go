@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/docker-hostexec/hostexec/exec/exectest"
 )
 
 // damages replace a record by something else.
@@ -125,6 +127,17 @@ func TestNamedPipes(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := LogFile(s.Dir(id))
+	proxyLock := filepath.Join(s.Proxies().dir, "key", "make"+lockSuffix)
+	if err := os.MkdirAll(filepath.Dir(proxyLock), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	lock := func() error {
+		l, err := s.Proxies().Lock("key", "make")
+		if err == nil {
+			err = errors.Join(l.WritePID(), l.Close())
+		}
+		return err
+	}
 	for path, use := range map[string]func() error{
 		LockFile(s.Dir(id)):  func() error { s.Served(id); return nil },
 		LeaseFile(s.Dir(id)): func() error { s.Served(id); return nil },
@@ -132,23 +145,16 @@ func TestNamedPipes(t *testing.T) {
 		s.enginesFile():      func() error { return s.NoteEngine("unix:///a", s.Engine("unix:///a")) },
 		s.callEngines():      func() error { _, err := s.CallEngines(); return wantError(err) },
 		log:                  func() error { _, err := OpenLog(s.Dir(id)); return wantError(err) },
-		OldLog(log):          func() error { _, err := OpenPlain(OldLog(log)); return wantError(err) },
+		s.stopped(id):        func() error { return s.NoteStopped(id, true) },
+		proxyLock:            lock,
 		s.PageLog():          func() error { _, err := OpenPageLog(s); return wantError(err) },
 	} {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			if err := errors.Join(os.WriteFile(ControlSock(s.Dir(id)), nil, 0o600), syscall.Mkfifo(path, 0o600)); err != nil {
+			if err := os.WriteFile(ControlSock(s.Dir(id)), nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			done := make(chan error, 1)
-			// ends when use does; the test fails if that needs another process.
-			go func() { done <- use() }()
-			select {
-			case err := <-done:
-				if err != nil {
-					t.Error(err)
-				}
-			case <-time.After(time.Minute):
-				t.Error("it blocks")
+			if err := exectest.WithFIFO(t, path, use); err != nil {
+				t.Error(err)
 			}
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
@@ -306,7 +307,7 @@ func (s *Store) Stopped(id string) bool {
 func (s *Store) NoteStopped(id string, stopped bool) error {
 	var err error
 	if stopped {
-		err = os.WriteFile(s.stopped(id), nil, 0o600)
+		err = dir.Replace(s.stopped(id), nil, 0o600)
 	} else if err = os.Remove(s.stopped(id)); errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
@@ -22,7 +21,7 @@ const Token = "token"
 // LoadKey returns the key in file. If there is none, or an empty file, as after a power failure, it creates the file
 // with mode 0600.
 func LoadKey(file string) (string, error) {
-	b, err := os.ReadFile(file)
+	b, err := dir.ReadPlain(file)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(b) == 0 {
 		return NewKey(file)
 	}

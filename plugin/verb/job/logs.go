@@ -16,6 +16,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
@@ -99,7 +100,7 @@ func showLog(ctx context.Context, w io.Writer, path string, opts logsOptions) er
 		}
 		lines = n
 	}
-	f, err := state.OpenPlain(path)
+	f, err := dir.OpenPlain(path)
 	if err != nil {
 		return fmt.Errorf("open log: %w", err)
 	}
@@ -115,12 +116,12 @@ func showLog(ctx context.Context, w io.Writer, path string, opts logsOptions) er
 	if _, err := w.Write(lastLines(b, lines)); err != nil || !opts.follow {
 		return errors.Join(err, f.Close())
 	}
-	return follow(ctx, w, f)
+	return follow(ctx, w, path, f)
 }
 
 // previousFile returns the previous file of the log in f, unless f has become that file meanwhile.
 func previousFile(path string, f *os.File) ([]byte, error) {
-	old, err := state.OpenPlain(state.OldLog(path))
+	old, err := dir.OpenPlain(state.OldLog(path))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -162,14 +163,14 @@ func lastLines(b []byte, n int) []byte {
 	return b[len(rest)+1:]
 }
 
-// follow copies the data that is appended to f until the session is removed or ctx ends, and closes f. It
-// polls, because people read logs.
-func follow(ctx context.Context, w io.Writer, f *os.File) error {
+// follow copies the data that is appended to f, the log at path, until the session is removed or ctx ends. It closes f.
+// It polls, because people read logs.
+func follow(ctx context.Context, w io.Writer, path string, f *os.File) error {
 	defer func() { f.Close() }()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		next, err := state.OpenPlain(f.Name()) // opened before f is read: later records are not in f
+		next, err := dir.OpenPlain(path) // opened before f is read: later records are not in f
 		if errors.Is(err, os.ErrNotExist) {
 			_, err = io.Copy(w, f)
 			return err
