@@ -157,6 +157,30 @@ func (s *Server) now() *SessionState {
 	return s.state.Load()
 }
 
+// startTime is the maximum time that calls wait for the first SetState.
+const startTime = 10 * time.Second
+
+// ready waits for the first SetState: a resumed session may have callers before. It reports false if that takes longer
+// than startTime, or the caller leaves.
+func (s *Server) ready(ctx context.Context) bool {
+	if s.state.Load() != nil {
+		return true
+	}
+	set := s.stateChanged.listen()
+	if s.state.Load() != nil { // since the first look
+		return true
+	}
+	limit := time.NewTimer(startTime)
+	defer limit.Stop()
+	select {
+	case <-set:
+		return true
+	case <-limit.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
 // Calls returns the number of commands that were started.
 func (s *Server) Calls() int { return int(s.calls.Load()) }
 
@@ -192,7 +216,7 @@ func (s *Server) Serve(life, session context.Context, conn net.Conn) error {
 	s.counter.start(s)
 	p.start(cancel, req.tty()) // the only reader; a hang-up cancels ctx
 
-	if s.state.Load() == nil {
+	if !s.ready(ctx) {
 		return fail(p, errNoSession, "the session is not ready")
 	}
 	if req.verb() {

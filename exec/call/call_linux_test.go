@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/call"
@@ -236,4 +237,20 @@ func TestTooLongToAsk(t *testing.T) {
 	if c.Exit.Code != 126 || !strings.Contains(c.Exit.Text, "more than a person reads") {
 		t.Errorf("%+v", c.Exit)
 	}
+}
+
+// A resumed session may have callers before its state is set.
+func TestServeBeforeState(t *testing.T) {
+	s, _ := calltest.NewServer(t)
+	synctest.Test(t, func(t *testing.T) {
+		late := &call.Server{Version: s.Version, Verbs: s.Verbs, Log: s.Log}
+		c := calltest.Dial(t, late)
+		c.Exec(t, wire.FDNull, "hostexec", "--version")
+		synctest.Wait() // until the server waits
+		late.SetState(s.State())
+		c.Read(t, wire.KindExit)
+		if c.Out.String() != "hostexec version v0\n" {
+			t.Errorf("stdout %q, exit text %q", c.Out.String(), c.Exit.Text)
+		}
+	})
 }
