@@ -16,11 +16,12 @@ const (
 	maxPause = time.Second
 )
 
-// OnChange calls f, and again after sessions have changed, as Changed reports it, after each value from wake, and
-// after maxPause. It returns when ctx is done. Calls of f do not overlap.
+// OnChange calls f, and again each time that sessions have changed (see Changed), wake has a value, or maxPause has passed.
+// It returns when ctx is done. Calls of f do not overlap.
 func (s *Store) OnChange(ctx context.Context, wake <-chan struct{}, f func()) {
 	changes := make(chan struct{}, 1)
-	if w, err := fsnotify.NewWatcher(); err == nil && w.Add(s.sessions()) == nil {
+	if w, err := fsnotify.NewWatcher(); err == nil {
+		_ = w.Add(s.sessions()) // without notifications, maxPause remains
 		done := make(chan struct{})
 		defer func() {
 			w.Close()

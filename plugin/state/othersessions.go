@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
 // Commands of one session may run files that the container of another session can write. The records of all
@@ -71,7 +73,7 @@ type sessionWrites struct {
 
 // writtenBy returns the host paths that code of session id can write.
 func (s *Store) writtenBy(id string) (rec sessionWrites) {
-	text, err := readPlain(filepath.Join(s.Dir(id), record))
+	text, err := dir.ReadPlain(filepath.Join(s.Dir(id), record))
 	if err == nil {
 		err = json.Unmarshal(text, &rec)
 	}

@@ -106,6 +106,3 @@ func (s *Store) read(id, name string) (rec Session, text []byte, err error) {
 	}
 	return rec, text, err
 }
-
-// readPlain is dir.ReadPlain.
-func readPlain(path string) ([]byte, error) { return dir.ReadPlain(path) }
