@@ -230,6 +230,9 @@ func (g *gitRunner) Run(ctx context.Context, c executor.Command, s executor.Stre
 	if s.In == nil {
 		s.In = io.NopCloser(strings.NewReader(""))
 	}
+	if s.SameOut {
+		s.Err = s.Out
+	}
 	for _, out := range []*io.Writer{&s.Out, &s.Err} {
 		if *out == nil {
 			*out = io.Discard

@@ -23,6 +23,13 @@ var madeFrom = names.WordSet("o a c cc C cpp p f F m r y l ym yl s S mod sym w w
 // searches matches what has make find the sources of a makefile in other directories, or read other makefiles.
 var searches = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)\bVPATH\b|^\s*vpath\b`) })
 
+// ownOptions matches assignments of options by which make reads other files: -I, -E, --include-dir, --eval and computed
+// ones. make 4.4 applies them to the includes that follow.
+var ownOptions = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)\bMAKEFLAGS[ \t]*[:+?!]*=(.*[ \t])?(-?[A-Za-z]*[IE]|--(include|eval)|.*\$)` +
+		`|GNUMAKEFLAGS[ \t]*[:+?!]*=`)
+})
+
 // rebuilt returns an error if make may rebuild one of the files from another one.
 func (r *reader) rebuilt() error {
 	s := search{reader: r, left: maxEntries}
@@ -70,6 +77,9 @@ func makefile(content []byte) (string, error) {
 	text = continued().ReplaceAllString(text, "$1$2 ")
 	if evals().MatchString(text) {
 		return "", errEval
+	}
+	if ownOptions().MatchString(text) {
+		return "", errors.New("the options in its MAKEFLAGS may name more files")
 	}
 	return text, nil
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
 )
 
 // matches reports whether the rule decides about a call.
@@ -66,6 +67,30 @@ func TestFilter(t *testing.T) {
 		}
 		if got := run(t, vm, auditArch+1, 0, [6]uint64{}); got != 0x80000000 {
 			t.Errorf("another architecture: %x", got)
+		}
+	}
+}
+
+// TestFilterRefusesFileSystems checks calls that a file opened for reading permits on some file systems or newer kernels.
+//
+// Attacks 284.
+func TestFilterRefusesFileSystems(t *testing.T) {
+	vm, err := bpf.NewVM(compile(rulesFor(Net{All: true})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, call := range map[string]struct {
+		number  uint32
+		command uint64
+	}{
+		"delegation (Linux 6.19)":    {unix.SYS_FCNTL, 1040},
+		"FAT_IOCTL_SET_ATTRIBUTES":   {unix.SYS_IOCTL, 0x40047211},
+		"CEPH_IOC_SET_LAYOUT":        {unix.SYS_IOCTL, 0x40289702},
+		"BCH_IOCTL_SUBVOLUME_CREATE": {unix.SYS_IOCTL, 0x4020BC10},
+		"F2FS_IOC_SET_PIN_FILE":      {unix.SYS_IOCTL, 0x4004F50D},
+	} {
+		if got := run(t, vm, auditArch, call.number, [6]uint64{0, call.command}); got != refuse {
+			t.Errorf("%s: %x, want %x", name, got, refuse)
 		}
 	}
 }

@@ -77,6 +77,7 @@ func rulesFor(n Net) (list []rule) {
 	list = append(list, rule{unix.SYS_CLONE, []condition{has(0, namespaces)}, refuse})
 	// A lease delays whoever opens the file, by up to /proc/sys/fs/lease-break-time.
 	list = append(list, rule{unix.SYS_FCNTL, []condition{is(1, unix.F_SETLEASE)}, refuse})
+	list = append(list, rule{unix.SYS_FCNTL, []condition{is(1, setDelegation)}, refuse})
 	// A descriptor can send the signal of F_SETSIG to any thread of the sandbox, also to the thread that guarded protects.
 	list = append(list, rule{unix.SYS_FCNTL, []condition{is(1, unix.F_SETSIG)}, refuse})
 	list = append(append(append(list, ioctlRules()...), ownLimit...), otherProcesses...)
@@ -86,17 +87,23 @@ func rulesFor(n Net) (list []rule) {
 // Commands of ioctl(2), and types of commands (the second byte).
 const (
 	tioclinux = 0x541C
+	// setDelegation is F_SETDELEG of fcntl(2), a lease that directories can have, too (Linux 6.19).
+	setDelegation = 1024 + 16
 
 	fsGetFlags  = 0x80086601
 	fsGetFlags4 = 0x80046601
 	fsGetXattr  = 0x801C581F
 	fsFiemap    = 0xC020660B
 
-	typeMask    = 0xFF00
-	typeFS      = 'f' << 8
-	typeXFS     = 'X' << 8
-	typeVersion = 'v' << 8
-	typeBtrfs   = 0x94 << 8
+	typeMask     = 0xFF00
+	typeFS       = 'f' << 8
+	typeXFS      = 'X' << 8
+	typeVersion  = 'v' << 8
+	typeFAT      = 'r' << 8
+	typeBtrfs    = 0x94 << 8
+	typeCeph     = 0x97 << 8
+	typeBcachefs = 0xBC << 8
+	typeF2FS     = 0xF5 << 8
 )
 
 // ioctlRules refuses commands that type into a terminal or replace its driver, and those of file systems: a file that
@@ -109,7 +116,7 @@ func ioctlRules() (list []rule) {
 	for _, command := range []uint32{fsGetFlags, fsGetFlags4, fsGetXattr, fsFiemap, unix.FICLONE, unix.FICLONERANGE} {
 		list = append(list, rule{unix.SYS_IOCTL, []condition{is(1, command)}, allow})
 	}
-	for _, commands := range []uint32{typeFS, typeXFS, typeVersion, typeBtrfs} {
+	for _, commands := range []uint32{typeFS, typeXFS, typeVersion, typeFAT, typeBtrfs, typeCeph, typeBcachefs, typeF2FS} {
 		list = append(list, rule{unix.SYS_IOCTL, []condition{{argument: 1, mask: typeMask, value: commands}}, refuse})
 	}
 	return list

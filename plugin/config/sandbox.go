@@ -21,7 +21,7 @@ const maxPorts = 64
 func (d *document) sandbox(s *policy.Sandbox) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		d.fields(n, "sandbox", map[string]func(*yaml.Node){
-			"write": d.paths("write", &s.Write),
+			"write": d.writes(&s.Write),
 			"read":  d.paths("read", &s.Read),
 			"creds": d.paths("creds", &s.Creds),
 			"cache": d.caches(&s.Cache),
@@ -43,6 +43,18 @@ func (d *document) paths(what string, into *[]string) func(*yaml.Node) {
 				return
 			}
 			*into = append(*into, path)
+		}
+	}
+}
+
+// writes reads the paths that a command may write. Those of the kernel lead out of the sandbox, if root starts hostexec.
+func (d *document) writes(into *[]string) func(*yaml.Node) {
+	return func(n *yaml.Node) {
+		d.paths("write", into)(n)
+		for _, p := range *into {
+			if p == "/dev" || names.Within(p, "/proc") || names.Within(p, "/sys") {
+				d.fail(n, "sandbox: write: %s belongs to the kernel", names.Quoted(p))
+			}
 		}
 	}
 }

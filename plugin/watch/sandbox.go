@@ -234,6 +234,9 @@ func sandboxEnviron(environ []string, private state.SandboxDirs, v *policy.Verdi
 	}
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
+		if name == "HOME" || name == "TMPDIR" { // the sandbox has its own, whatever the configuration passes
+			continue
+		}
 		if name == "PATH" {
 			kv = name + "=" + readablePath(value, slices.Concat(sandbox.System, paths))
 		}
@@ -253,16 +256,17 @@ func linkHome(private, home string, s policy.Sandbox, c *cacheCopy) error {
 		return err
 	}
 	defer root.Close()
-	for _, name := range slices.Concat(s.Write, s.Read, s.Creds) {
+	named := slices.Sorted(slices.Values(slices.Concat(s.Write, s.Read, s.Creds))) // directories before their files
+	for _, name := range named {
 		if rest, ok := pathBelow(name, home); ok {
-			if err := linkTo(root, rest, name); err != nil {
+			if err := linkTo(root, rest, name, named); err != nil {
 				return err
 			}
 		}
 	}
 	for _, name := range s.Cache {
 		if rest, ok := pathBelow(name, home); ok {
-			if err := c.copyOnce(root, rest, name); err != nil {
+			if err := c.copyOnce(root, rest, name, named); err != nil {
 				return fmt.Errorf("copy the cache %s: %w", strconv.QuoteToASCII(name), err)
 			}
 		}
@@ -276,8 +280,11 @@ func pathBelow(name, home string) (rest string, ok bool) {
 	return rest, ok && home != "" && rest != "."
 }
 
-// linkTo makes rest in root a link to the file called to, unless rest exists.
-func linkTo(root *os.Root, rest, to string) error {
+// linkTo makes rest in root a link to the file called to, unless rest exists or is below a link to one of named.
+func linkTo(root *os.Root, rest, to string, named []string) error {
+	if at, err := clearWay(root, rest, named); at != "" || err != nil {
+		return err
+	}
 	if err := root.MkdirAll(filepath.Dir(rest), 0o700); err != nil {
 		return err
 	}
@@ -285,4 +292,22 @@ func linkTo(root *os.Root, rest, to string) error {
 		return err
 	}
 	return nil
+}
+
+// clearWay returns the first link on the way to rest in root, if it leads to one of named. It removes other links there:
+// those of an earlier configuration, and those that a program has made.
+func clearWay(root *os.Root, rest string, named []string) (to string, err error) {
+	for i, c := range rest {
+		if c != filepath.Separator {
+			continue
+		}
+		to, err := root.Readlink(rest[:i])
+		if err == nil && slices.Contains(named, to) {
+			return to, nil
+		}
+		if err == nil {
+			return "", root.Remove(rest[:i])
+		}
+	}
+	return "", nil
 }

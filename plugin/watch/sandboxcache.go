@@ -3,6 +3,7 @@
 package watch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -32,17 +33,23 @@ type cacheCopy struct {
 	next        time.Time // of the next report
 }
 
-// copyOnce copies the directory called from to rest in root, unless rest exists. It copies nothing if the directory is
+// copyOnce copies the directory called from to rest in root, unless rest exists. Links of the home lead to named. It copies nothing if the directory is
 // too large. The copy gets its name after it is complete.
-func (c *cacheCopy) copyOnce(root *os.Root, rest, from string) error {
+func (c *cacheCopy) copyOnce(root *os.Root, rest, from string, named []string) error {
 	if _, err := root.Lstat(rest); err == nil {
 		return nil
+	}
+	if at, err := clearWay(root, rest, named); at != "" || err != nil {
+		return cmp.Or(err, fmt.Errorf("it is below %s of sandbox: name only one of them", names.Quoted(at)))
 	}
 	if err := root.MkdirAll(filepath.Dir(rest), 0o700); err != nil {
 		return err
 	}
-	if _, err := os.Stat(from); errors.Is(err, os.ErrNotExist) {
+	switch fi, err := os.Stat(from); {
+	case errors.Is(err, os.ErrNotExist):
 		return root.Mkdir(rest, 0o700)
+	case err == nil && !fi.IsDir():
+		return errors.New("it is not a directory: read or creds can name files")
 	}
 	c.name, c.done, c.total, c.next = from, 0, 0, time.Now().Add(reportInterval)
 	if err := c.measure(os.DirFS(from)); err != nil {

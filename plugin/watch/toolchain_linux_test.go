@@ -63,7 +63,7 @@ func TestCopyOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	if err := (&cacheCopy{maxSize: 999}).copyOnce(root, "x/cache", from); err == nil || !strings.Contains(err.Error(), "limits.spool") {
+	if err := (&cacheCopy{maxSize: 999}).copyOnce(root, "x/cache", from, nil); err == nil || !strings.Contains(err.Error(), "limits.spool") {
 		t.Errorf("a large cache: %v", err)
 	}
 	if list, err := os.ReadDir(filepath.Join(private, "x")); err != nil || len(list) > 0 {
@@ -73,14 +73,14 @@ func TestCopyOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := (&cacheCopy{maxSize: 1000}).copyOnce(root, "x/cache", from); err != nil {
+		if err := (&cacheCopy{maxSize: 1000}).copyOnce(root, "x/cache", from, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if text, err := os.ReadFile(filepath.Join(private, "x/cache/a/b/c")); err != nil || len(text) != 1000 {
 		t.Errorf("the copy has %d bytes, %v", len(text), err)
 	}
-	if err := (&cacheCopy{maxSize: 1}).copyOnce(root, "none", filepath.Join(from, "none")); err != nil {
+	if err := (&cacheCopy{maxSize: 1}).copyOnce(root, "none", filepath.Join(from, "none"), nil); err != nil {
 		t.Error(err)
 	}
 }
