@@ -59,6 +59,8 @@ type SessionState struct {
 	Find    func(name string) (path string, ok bool) // finds programs that only the policy names; nil finds nothing
 	Scratch string                                   // a directory for copies, which no container can reach
 
+	OtherSandboxWrites []string // paths that the policies of other sessions let their commands in sandboxes write
+
 	Recordings string // a directory for the output of commands
 
 	// Elsewhere returns the runner for a place that is not the host, for a caller in cwd, and the path
@@ -82,8 +84,6 @@ type SessionState struct {
 
 	others         *mount.Table // places that containers of other sessions can write, or nil
 	othersPrograms *programs    // that were checked against others
-
-	OthersSandboxes []string // paths that commands of other sessions in sandboxes may write, because of their policies
 
 	sandboxed         *mount.Table // the places of SandboxWrites, or nil
 	sandboxedPrograms *programs    // that were checked against sandboxed
@@ -117,6 +117,7 @@ type Server struct {
 	running      runningCalls
 	left         leftovers
 	ongoing      sync.WaitGroup // jobs
+	early        atomic.Int64   // calls that wait for the first SetState
 	calls        atomic.Int64
 	counter      processCounter
 	refused      refusals
@@ -143,7 +144,7 @@ func (s *Server) SetState(sc *SessionState) {
 
 // SandboxWrites returns the paths that commands in sandboxes may write because of the policy of any session.
 func (sc *SessionState) SandboxWrites() []string {
-	return slices.Concat(sc.Policy.SandboxWrites(), sc.OthersSandboxes)
+	return slices.Concat(sc.Policy.SandboxWrites(), sc.OtherSandboxWrites)
 }
 
 // State returns the state that SetState set last, or nil.
@@ -155,30 +156,6 @@ func (s *Server) now() *SessionState {
 		s.Refresh()
 	}
 	return s.state.Load()
-}
-
-// startTime is the maximum time that calls wait for the first SetState.
-const startTime = 10 * time.Second
-
-// ready waits for the first SetState: a resumed session may have callers before. It reports false if that takes longer
-// than startTime, or the caller leaves.
-func (s *Server) ready(ctx context.Context) bool {
-	if s.state.Load() != nil {
-		return true
-	}
-	set := s.stateChanged.listen()
-	if s.state.Load() != nil { // since the first look
-		return true
-	}
-	limit := time.NewTimer(startTime)
-	defer limit.Stop()
-	select {
-	case <-set:
-		return true
-	case <-limit.C:
-	case <-ctx.Done():
-	}
-	return false
 }
 
 // Calls returns the number of commands that were started.

@@ -239,18 +239,30 @@ func TestTooLongToAsk(t *testing.T) {
 	}
 }
 
-// A resumed session may have callers before its state is set.
+// A resumed session may have callers before its state is set. A limited number of them waits.
 func TestServeBeforeState(t *testing.T) {
 	s, _ := calltest.NewServer(t)
 	synctest.Test(t, func(t *testing.T) {
 		late := &call.Server{Version: s.Version, Verbs: s.Verbs, Log: s.Log}
-		c := calltest.Dial(t, late)
-		c.Exec(t, wire.FDNull, "hostexec", "--version")
-		synctest.Wait() // until the server waits
+		dial := func() *calltest.Caller {
+			c := calltest.Dial(t, late)
+			c.Exec(t, wire.FDNull, "hostexec", "--version")
+			synctest.Wait() // until the server waits
+			return c
+		}
+		var early []*calltest.Caller
+		for range call.MaxEarly {
+			early = append(early, dial())
+		}
+		more := dial()
+		if more.Read(t, wire.KindExit); !strings.Contains(more.Exit.Text, "the session is not ready") {
+			t.Errorf("one more: exit text %q", more.Exit.Text)
+		}
 		late.SetState(s.State())
-		c.Read(t, wire.KindExit)
-		if c.Out.String() != "hostexec version v0\n" {
-			t.Errorf("stdout %q, exit text %q", c.Out.String(), c.Exit.Text)
+		for i, c := range early {
+			if c.Read(t, wire.KindExit); c.Out.String() != "hostexec version v0\n" {
+				t.Errorf("caller %d: stdout %q, exit text %q", i, c.Out.String(), c.Exit.Text)
+			}
 		}
 	})
 }

@@ -8,6 +8,7 @@ const (
 	MaxShown = maxShown
 	MaxCopy  = maxCopy
 	Chunk    = firstRead
+	MaxEarly = maxEarly
 )
 
 // Copied returns how many bytes of operands the session has copied.

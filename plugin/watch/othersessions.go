@@ -173,7 +173,7 @@ func (c *Calls) applyOthersLocked(sc *call.SessionState) bool {
 		c.log.Error("read the other sessions", "error", err)
 	}
 	sc.Dirs.SetOthers(writes.Containers)
-	sc.OthersSandboxes = writes.Sandboxes
+	sc.OtherSandboxWrites = writes.Sandboxes
 	others := mount.WritableTable(nil)
 	others.SetOthers(writes.Containers)
 	c.warnings.setSessions(c.config.Supplied(others))
