@@ -36,13 +36,12 @@ func sourcesOf(paths []string) []mount {
 
 // Replaceable returns the path of written below which name is. Code that can write there can replace name by a link.
 func Replaceable(name string, written []string) (at string, ok bool) {
-	i := slices.IndexFunc(written, func(at string) bool {
-		return path.Clean(at) != path.Clean(name) && WritableTable([]string{at}).Writable(name)
-	})
-	if i < 0 {
+	others := slices.DeleteFunc(slices.Clone(written), func(at string) bool { return path.Clean(at) == path.Clean(name) })
+	if !WritableTable(others).Writable(name) {
 		return "", false
 	}
-	return written[i], true
+	i := slices.IndexFunc(others, func(at string) bool { return WritableTable([]string{at}).Writable(name) })
+	return others[max(i, 0)], true
 }
 
 // splitTargets returns the mounts with a target, and those without one.

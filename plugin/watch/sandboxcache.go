@@ -33,8 +33,8 @@ type cacheCopy struct {
 	next        time.Time // of the next report
 }
 
-// copyOnce copies the directory called from to rest in root, unless rest exists. Links of the home lead to named. It copies nothing if the directory is
-// too large. The copy gets its name after it is complete.
+// copyOnce copies the directory called from to rest in root, unless rest exists. Links in root lead to the paths in
+// named. It copies nothing if the directory is too large. The copy gets its name after it is complete.
 func (c *cacheCopy) copyOnce(root *os.Root, rest, from string, named []string) error {
 	if _, err := root.Lstat(rest); err == nil {
 		return nil
