@@ -244,14 +244,22 @@ func (h *Host) Sessions(t testing.TB) []string {
 	return dirs
 }
 
-// Audit returns the lines of the audit log that contain all of words.
+// Audit returns the lines of the audit log, and of its rotated files, that contain all of words.
 func (h *Host) Audit(t testing.TB, words ...string) []string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(h.State, "audit.log"))
-	if err != nil && !os.IsNotExist(err) {
-		t.Fatal(err)
+	logs, err := filepath.Glob(filepath.Join(h.State, "audit.log.[0-9]*"))
+	check(t, err)
+	number := func(log string) int { return atoi(t, strings.TrimPrefix(filepath.Ext(log), ".")) }
+	slices.SortFunc(logs, func(a, b string) int { return number(b) - number(a) })
+	var all []byte
+	for _, log := range append(logs, filepath.Join(h.State, "audit.log")) {
+		b, err := os.ReadFile(log)
+		if err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		all = append(all, b...)
 	}
-	return slices.DeleteFunc(strings.Split(strings.TrimSpace(string(b)), "\n"), func(line string) bool {
+	return slices.DeleteFunc(strings.Split(strings.TrimSpace(string(all)), "\n"), func(line string) bool {
 		return line == "" || slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(line, w) })
 	})
 }
