@@ -103,15 +103,24 @@ func (e *engine) start(t *testing.T) {
 
 func (e *engine) log() string { return filepath.Join(e.dir, "log") }
 
-// stop ends the engine by sig and waits until it has gone, and its containerd with it:
-// the next one would take even a zombie for one that runs.
+// stop ends the engine by sig and waits until it has gone, and its containerd with it: the next one would take even a
+// zombie for one that runs. So it would another process that has got one of their pids.
 func (e *engine) stop(t *testing.T, sig syscall.Signal) {
 	t.Helper()
-	containerd := atoi(t, string(readFile(t, e.dir+"/exec/containerd/containerd.pid")))
+	containerd := hold(t, atoi(t, string(readFile(t, e.containerdPID()))))
 	check(t, e.cmd.Process.Signal(sig))
 	waitOr(t, e.cmd.Wait)
-	eventually(t, patience, "its containerd has gone", func() bool { return syscall.Kill(containerd, 0) == syscall.ESRCH })
+	eventually(t, patience, "its containerd has gone", func() bool {
+		return unix.PidfdSendSignal(containerd.fd, 0, nil, 0) == unix.ESRCH
+	})
+	for _, file := range []string{e.dir + "/pid", e.containerdPID()} {
+		if err := os.Remove(file); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+	}
 }
+
+func (e *engine) containerdPID() string { return e.dir + "/exec/containerd/containerd.pid" }
 
 // removeAll removes all there is of the engine.
 func (e *engine) removeAll(t *testing.T) {
