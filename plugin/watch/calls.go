@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -23,15 +22,6 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/verb"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
-
-// collectAbove is the size of memory above which the watcher collects garbage as often as possible. A thousand
-// calls in flight need almost 24 MiB, which is the limit. At the collector's own pace they need 2 MiB more on a
-// busy machine.
-const collectAbove = 18 << 20
-
-// requestCopies is the maximum number of copies of a long request in memory: the frame, its strings, and the record.
-// The collector cannot free them during the call.
-const requestCopies = 4
 
 // Calls answers the session's calls. It holds the inputs of the answers: the directories that callers share
 // with this host, the policy, and the environment of commands.
@@ -59,7 +49,7 @@ func (w *Watcher) openCalls(s *Session, host *executor.Host, log *audit.Log) (er
 	c.Containers = newCallContainers(s.Record, w.Engine, w.ConnectTo, host, s.Log)
 	c.Server = &call.Server{Version: w.Version, Verbs: verb.Verbs{}, Runner: host, Queue: c.Questions.queue, Log: s.Log, Environ: s.Config.Environ, Refresh: c.refresh}
 	c.Server.Shells = &shell.Pool{Runner: host, Dir: filepath.Join(s.Record.Dir, "shells"), Log: s.Log, Limits: &c.Server.Limits, Program: shellProgram(s.Record.Store.Home)}
-	c.Server.Memory = func(argv int64) { debug.SetMemoryLimit(collectAbove + requestCopies*argv) }
+	c.Server.Memory = s.memory.setRequests
 	c.Server.Jobs, err = job.Open(state.JobsDir(s.Record.Dir))
 	return err
 }

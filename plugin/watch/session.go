@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"sync"
 	"syscall"
 	"time"
@@ -37,10 +36,10 @@ type Session struct {
 	Engine   func() (Engine, error) // connects to the session's engine
 	Log      *slog.Logger
 
-	mode  Mode
-	idle  *time.Timer // returns the memory of calls when no call has ended for a while
-	atEnd []func() error
-	wg    sync.WaitGroup // all goroutines that the session's end waits for
+	mode   Mode
+	memory memory
+	atEnd  []func() error
+	wg     sync.WaitGroup // all goroutines that the session's end waits for
 }
 
 // Go runs f in a goroutine. The session ends after f has returned.
@@ -55,17 +54,6 @@ func NewSession(record *Record, log *slog.Logger) *Session {
 	s.Warnings = &Warnings{record: record, config: s.Config}
 	s.Calls = &Calls{Server: &call.Server{}, record: record, config: s.Config, others: s.Others, warnings: s.Warnings, log: log}
 	return s
-}
-
-// startupTime is the time after which a watcher begins to save memory. By then its container and relays run, also on a
-// busy machine: collections would delay both.
-const startupTime = 3 * time.Second
-
-// saveMemory returns the memory that only the start needed, and makes the garbage collector run often. A
-// watcher is mostly idle, so its memory matters more than its CPU time.
-func saveMemory() {
-	debug.SetGCPercent(10)
-	debug.FreeOSMemory()
 }
 
 // serve opens the listeners, and follows the source of the calls until it ends. It returns when every call has
@@ -90,8 +78,8 @@ func (w *Watcher) serve(ctx context.Context, s *Session, log *audit.Log, link *L
 	if err != nil {
 		return errors.Join(fmt.Errorf("listen for control: %w", err), closeAll(listeners), host.Close())
 	}
-	s.idle = time.AfterFunc(2*startupTime, debug.FreeOSMemory)
-	defer s.idle.Stop()
+	s.memory.start()
+	defer s.memory.stop()
 	s.Life.begin(ctx)
 	var controlServer sync.WaitGroup
 	api := controlAPI{s, w.Version, time.Now()}
@@ -100,8 +88,6 @@ func (w *Watcher) serve(ctx context.Context, s *Session, log *audit.Log, link *L
 	w.start(ctx, s, listeners)
 
 	s.Log.Info("serving", "session", s.Record.ID, "version", w.Version, "commands", s.Record.Names())
-	started := time.AfterFunc(startupTime, saveMemory)
-	defer started.Stop()
 	err = s.mode.Follow(ctx, link)
 	if s.Record.Container != "" {
 		s.Record.restore() // the last chance: this process exits
@@ -198,7 +184,7 @@ func (s *Session) accept(ctx context.Context, ln net.Listener) {
 			if err := s.Calls.Server.Serve(ctx, s.Life.term.Load(), conn); err != nil && !errors.Is(err, call.ErrNoRequest) {
 				s.Log.Warn("call", "error", err)
 			}
-			s.idle.Reset(startupTime)
+			s.memory.callEnded()
 		})
 	}
 }
