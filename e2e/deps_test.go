@@ -37,7 +37,7 @@ var allowedImports = map[string]string{
 	"plugin/keeper":    "exec/proctree",
 	"docs":             "", // what the plugin prints of the documentation
 
-	"exec":          "", // the map, it holds no code
+	"exec":          "", // documentation, it holds no code
 	"exec/approval": "exec/inputs exec/policy exec/names",
 	"exec/audit":    "exec/policy exec/names",
 	"exec/gitpush":  "exec/dir exec/executor exec/limit exec/names exec/sandbox",

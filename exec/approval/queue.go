@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// Queue holds the questions of one session. Set its fields before the first Ask. Adjust changes
-// some of them later. It has more methods than other types: each is one thing that a caller, a person or the
-// watcher can do, and all of them are atomic under mu.
+// Queue holds the questions of one session. Set its fields before the first Ask. Adjust changes some of them later. It
+// has more methods than other types: each is one operation of a caller, a person or the watcher. All of them are atomic
+// under mu.
 type Queue struct {
 	Timeout   time.Duration // zero: defaultTimeout
-	CanNotify func() bool   // reports whether anybody can be notified; nil: nobody can
-	Notifies  bool          // a program may notify somebody; Untold reports its failures
+	CanNotify func() bool   // reports whether a person can be notified; nil: no
+	Notifies  bool          // a program can notify a person; see NotificationFailed
 	Always    bool          // questions wait even if nobody can be notified
 	Durable   bool          // a request stays for a while after its caller has left
 

@@ -79,8 +79,8 @@ func (v Variable) checkWords() error {
 	return nil
 }
 
-// plain reports whether s can be the value of a variable argument: printable ASCII without spaces at its ends, and
-// neither an option nor an assignment.
+// plain reports whether s can be the value of a variable argument. Such a value is printable ASCII without spaces at
+// its ends, and neither an option nor an assignment.
 func plain(s string) bool {
 	for _, b := range []byte(s) {
 		if b < ' ' || b > '~' || b == '=' {
@@ -111,8 +111,8 @@ func isNumber(s string) bool {
 	return s != "" && len(s) <= maxDigits && strings.Trim(s, "0123456789") == "" && (s[0] != '0' || s == "0")
 }
 
-// PlainPath reports whether s can be the value of a variable path. It must have no character that makes a name special
-// for some program, such as host:file, @file, *.c and ~, and must not lead to a .git.
+// PlainPath reports whether s can be the value of a variable path. It must not contain a character that makes a name
+// special for some program, as in host:file, @file, *.c and ~. It must not lead to a .git.
 func PlainPath(s string) bool {
 	if s == "" || len(s) > maxPath || !isAlnum(s[0]) && !strings.ContainsRune("./_", rune(s[0])) {
 		return false

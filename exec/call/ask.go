@@ -138,8 +138,8 @@ func (x asking) noteAnswer(a approval.Answer) error {
 	return x.w.note(x.req, audit.Record{Kind: audit.Approve, By: a.By, Grant: a.Grant, Inputs: a.Inputs, More: more})
 }
 
-// noteLasting records an answer that does not settle this call, if it holds for later ones: the caller has left, or the
-// files have changed since the question was shown.
+// noteLasting records an answer that holds for later calls, but does not settle this one. That is the case if the
+// caller has left, or the files have changed since the question was shown.
 func (x asking) noteLasting(a approval.Answer) {
 	if a.Grant == "" && !a.Always {
 		return
@@ -149,8 +149,8 @@ func (x asking) noteLasting(a approval.Answer) {
 	}
 }
 
-// withoutRequest returns the part of x that noteLasting needs. The queue holds it after the end of the call, when the
-// memory of the request, with its environment and stdin, is not counted any more.
+// withoutRequest returns the part of x that noteLasting needs. The queue keeps it after the end of the call. The memory
+// of the request, with its environment and stdin, is not counted any more then.
 func (x asking) withoutRequest() asking {
 	req := &request{Request: x.req.Request}
 	req.Args = slices.Clone(req.Args)

@@ -6,9 +6,9 @@
 //	shim --frames--> peer --Streams--> executor
 //	     <--frames--      <--Status---
 //
-// Its one law: a call succeeds only by an explicit Exit frame with the end of its command. If the
-// stream breaks, the whole process tree of the call ends. The package knows neither the carrier of the
-// call nor Docker. Calls of hostexec itself are answered by Verbs.
+// Its invariant: a call succeeds only by an explicit Exit frame with the end of its command. If the stream breaks, the
+// whole process tree of the call ends. The package knows neither the carrier of the call nor Docker. Calls of hostexec
+// itself are answered by Verbs.
 package call
 
 import (
@@ -93,9 +93,8 @@ type SessionState struct {
 // HostEnviron returns the environment of commands that run on the host without a sandbox.
 func (sc *SessionState) HostEnviron() []string { return sc.hostEnviron }
 
-// Server serves the calls of one session. Set its exported fields before the first Serve. It has more
-// fields than other types: the exported ones are its options, and each other one is what the calls of a
-// session share for one purpose.
+// Server serves the calls of one session. Set its exported fields before the first Serve. It has more fields than other
+// types: the exported fields are its options, and the others are state that all calls of a session share.
 type Server struct {
 	Version string
 	Verbs   Verbs // answers hostexec ps and others; nil: they are not supported
@@ -167,7 +166,7 @@ var (
 	errCallerDeadline = errors.New("it took longer than its caller has time")
 	errNoSession      = errors.New("no session is set up yet")
 
-	// ErrNoRequest comes of a connection that never made a request. There may be any number.
+	// ErrNoRequest is the error for a connection without a request. There may be any number of these.
 	ErrNoRequest = errors.New("no request was heard")
 )
 
@@ -218,7 +217,8 @@ func (s *Server) Wait() {
 	s.refused.sum(s.Log)
 }
 
-// exchange is a call while it is served: its caller, its request, and the session that answers.
+// exchange is a call while it is served: its caller, its request, and the session that answers. It has more methods
+// than other types: each is one step of a call, or the answer to one kind of call.
 type exchange struct {
 	server *Server
 	peer   *peer

@@ -60,7 +60,7 @@ func (x asking) preparePreview(ctx context.Context, ask *approval.Question) (p p
 		switch {
 		case err != nil:
 			err = errPreviewBusy
-		case !x.server.Queue.Opens(*ask): // somebody else's preview was shown meanwhile
+		case !x.server.Queue.Opens(*ask): // the preview of another call was shown meanwhile
 			err = errPreviewAsked
 		default:
 			p.command, err = x.previewCommand()

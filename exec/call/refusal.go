@@ -67,8 +67,8 @@ func refusal(sc *SessionState, req *request, v *policy.Verdict, verbs []string) 
 	return e
 }
 
-// nearest returns the beginning of a hint: the form of a call that is near the request and that a rule allows, or about
-// which it asks, or where all forms are.
+// nearest returns the beginning of a hint. It names the form of a call that is near the request and that a rule allows
+// or asks about. Without such a form, it says where all forms are.
 func nearest(p *policy.Policy, req *request) string {
 	form, asked := p.Nearest(req.Request)
 	switch {

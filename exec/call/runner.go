@@ -17,9 +17,9 @@ var (
 	errPlaced       = errors.New("where=container is not for shells with state: hostexec session create --in CONTAINER makes one in a container")
 )
 
-// findRunner finds the runner of w, and builds its environment. A container gets no environment of the host
-// except what the policy passes: it has its own PATH and HOME, and must not see secrets of the host. report gets texts
-// if that takes long.
+// findRunner finds the runner of w, and builds its environment. A container gets only those variables of the host that
+// the policy passes. It has its own PATH and HOME, and must not see secrets of the host. report gets texts if that
+// takes long.
 func (w *authorizedCall) findRunner(req *request, report func(string)) error {
 	if req.shell != nil && w.v.Place.Contained() {
 		return errPlaced // runText runs it in the existing shell

@@ -86,7 +86,7 @@ func (t *runningCalls) list() []Running {
 	return all
 }
 
-// kill ends the command that runs for request, with the cause that its caller is told.
+// kill ends the command that runs for request. Its caller gets the cause.
 func (t *runningCalls) kill(request string, cause error) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

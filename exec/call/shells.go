@@ -62,8 +62,8 @@ func (s Shells) Run(ctx context.Context, r ShellRequest) error {
 	return s.c.x.runText(ctx, r)
 }
 
-// mayUseShell reports whether the caller may see and use a shell in the container in, or on the host if in
-// is empty: whether it could have created the shell.
+// mayUseShell reports whether the caller may see and use a shell in the container in, or on the host if in is empty. It
+// may if it could have created the shell.
 func mayUseShell(sc *SessionState, req *request, in string) bool {
 	if in != "" {
 		return sc.Policy.PermitsShellIn(in)
@@ -173,9 +173,9 @@ func (sc *SessionState) bash() (string, bool) {
 	return sc.Find("bash")
 }
 
-// withStartDir returns o with the directory where the shell starts: the host's path of Dir, or Dir itself,
-// which is then an argument of each command. Without Dir it is the caller's directory. A shell starts in
-// HOME if its directory does not exist.
+// withStartDir returns o with the directory where the shell starts. This is the host's path of Dir, or Dir itself,
+// which is then an argument of each command. Without Dir it is the caller's directory. A shell starts in HOME if its
+// directory does not exist.
 func withStartDir(sc *SessionState, req *request, o shell.Options) shell.Options {
 	find, at := chosenDir, o.Dir
 	if at == "" {
@@ -206,8 +206,8 @@ func chosenDir(sc *SessionState, name string) (string, bool) {
 	return mountedDir(sc, name)
 }
 
-// resolveDir returns the directory of the host for an absolute name, without symbolic links: that of the
-// container's mount, if there is one. This path is shown and decided, and a text runs nowhere else.
+// resolveDir returns the directory of the host for an absolute name, without symbolic links: that of the container's
+// mount, if there is one. The policy decides about this path, a person is shown it, and a text runs only there.
 func resolveDir(sc *SessionState, name string) string {
 	if d, ok := chosenDir(sc, name); ok {
 		return d

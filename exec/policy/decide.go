@@ -34,7 +34,8 @@ func (p *Policy) Decide(req Request) Verdict {
 	return v
 }
 
-// decision holds the state of one call of Decide.
+// decision holds the state of one call of Decide. It has more methods than other types, because each step of a decision
+// uses that state.
 type decision struct {
 	*Policy
 	req     Request

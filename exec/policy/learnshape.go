@@ -40,9 +40,10 @@ func valuesOf(calls []*Candidate, at int) (values []string) {
 	return values
 }
 
-// shape returns an element that matches further values of argument at than those of calls: numbers with as many
-// digits or, for a command in a sandbox or a container, files below the same directory. It reports false if there is
-// none. On the host no shape is safe for names of files, because a file could be replaced by a link.
+// shape returns an element that matches further values of argument at. These are numbers with as many digits as those
+// of calls, or files below the same directory. It matches files only for a command in a sandbox or a container. It
+// reports false if there is none. On the host no shape is safe for names of files, because a file could be replaced by
+// a link.
 func shape(calls []*Candidate, at int) (Element, bool) {
 	if at == 0 || len(calls) <= maxWords {
 		return Element{}, false
@@ -110,7 +111,7 @@ func (r *Rule) matches(args []string) bool {
 	return m.match(r)
 }
 
-// refuse adds arguments to the tests of r, which is a rule of command, that it must not match: denied calls, and
+// refuse adds arguments that r must not match to the tests of r, a rule of command. These are denied calls, and
 // approved arguments with a change.
 func (r *Rule) refuse(command string, denied Denials) {
 	add := func(args []string) {

@@ -122,8 +122,8 @@ func (e *treeEnding) terminate(left []proc) {
 	}
 }
 
-// unasked reports whether m still has to get TERM. The child of a process that got TERM and lives
-// does not: a handler has started it, to clean up.
+// unasked reports whether m still has to get TERM. The child of a live process that got TERM does not: a handler has
+// started it, to clean up.
 func (e *treeEnding) unasked(m proc) bool {
 	if e.terminated[m] {
 		return false

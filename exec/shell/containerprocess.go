@@ -50,7 +50,7 @@ type containerProcess struct {
 	requests     chan []byte   // frames to the program
 	gone         chan struct{} // closed when the program is, or was given up
 	removed      chan struct{} // closed when nothing of it is left
-	over         bool          // the program has ended all it started; read's, until gone is closed
+	over         bool          // the program has ended all it started; only read uses it until gone is closed
 	unresponsive atomic.Bool   // the program was given up
 
 	mu       sync.Mutex // guards the fields below

@@ -44,8 +44,8 @@ type StartConfig struct {
 	ByHost  bool // a person on the host runs it, who has not seen the settings that a container chose
 }
 
-// CheckUntrusted returns an UntrustedError if a person on the host is about to start bash with an environment
-// or a directory that a container has chosen.
+// CheckUntrusted returns an UntrustedError if a person on the host would start bash with an environment or a directory
+// that a container has chosen.
 func (s *Shell) CheckUntrusted() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,11 +114,10 @@ func (s *Shell) startProcess(ctx context.Context, b StartConfig) (process, error
 	return s.startHost(b)
 }
 
-// hello makes an interactive shell quiet. It is interactive because then neither ${x:?} nor INT ends it: bash
-// returns to reading its next line. Bash ignores an INT if its child dies of another cause. A trap still runs
-// before the next command, and sends another INT.
-// It does so only in a sourced file. Bash up to 5.3 crashes if a trap that runs while bash waits for a line sends INT:
-// getc_with_restart in input.c then keeps -1 as the length of its buffer.
+// hello makes an interactive shell quiet. It is interactive because then neither ${x:?} nor INT ends it: bash returns
+// to reading its next line. Bash ignores an INT if its child dies of another cause. A trap still runs before the next
+// command, and sends another INT. It does so only in a sourced file. Bash up to 5.3 crashes if a trap sends INT while
+// bash waits for a line. The function getc_with_restart in input.c then keeps -1 as the length of its buffer.
 const hello = repair + `\builtin trap '[[ ${BASH_SOURCE-} ]] && \builtin kill -INT $$' RTMAX-1; ` +
 	`\builtin shopt -s execfail; PS0= PS1= PS2=; \builtin unset -v PROMPT_COMMAND MAILCHECK TMOUT IGNOREEOF` + "\n"
 
@@ -189,7 +188,7 @@ func (s *Shell) info() Info {
 	return i
 }
 
-// In returns the name of the container that the shell lives in, "" for this host.
+// In returns the name of the container in which the shell runs, or "" for this host.
 func (s *Shell) In() string {
 	if s.options.In == nil {
 		return ""

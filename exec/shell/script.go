@@ -119,8 +119,8 @@ func (c Command) foreground(n scriptNames, l *hostProcess) string {
 	return c.parse(n) + c.before(`\builtin return 1`, l.id, l.last) + eval(c.Text)
 }
 
-// parse has another bash check a text with substitutions. After an error in one of them, bash 5.2 cannot leave
-// its parser: it reads at an invalid place, and dies sooner or later.
+// parse has another bash check a text with substitutions. After an error in one of them, bash 5.2 cannot leave its
+// parser: it reads at an invalid position, and crashes sooner or later.
 func (c Command) parse(n scriptNames) string {
 	if !c.substitutes() {
 		return ""
