@@ -6,11 +6,11 @@
 //
 // Sessions gives containers their sessions. The proxy decodes one kind of request only, POST /containers/create, so
 // that Sessions can edit its JSON. Before a start or restart of a container, the proxy calls Sessions, too. All other
-// traffic passes unchanged: bodies of any size, upgraded connections (attach, exec, session, grpc), also if one
-// direction ends first, and streams that are silent for hours.
+// traffic passes unchanged: bodies of any size, and streams that are silent for hours. So do upgraded connections
+// (attach, exec, session, grpc), also if one direction ends first.
 //
-// No container that is created through the proxy may mount the proxy's socket. Server knows neither flags nor
-// configuration. Launcher, which implements Sessions, knows both.
+// No container that is created through the proxy may mount the proxy's socket. Server uses neither flags nor
+// configuration. Launcher, which implements Sessions, uses both.
 package apiproxy
 
 import (

@@ -110,8 +110,7 @@ func (e existingContainer) name() string {
 	return e.ID[:min(len(e.ID), 12)]
 }
 
-// existingContainer returns the selected containers of this directory for which the flags or the configuration name
-// commands.
+// existing returns the selected containers of this directory for which the flags or the configuration name commands.
 func (l *Launcher) existing(ctx context.Context) (all []existingContainer, err error) {
 	conf := l.config()
 	given := len(l.opts.Proxies) > 0 || l.opts.Shell != ""

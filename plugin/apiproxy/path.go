@@ -9,7 +9,7 @@ import (
 )
 
 // The engine's router is gorilla/mux. It compares the decoded path with /v{version}/containers/create and
-// /containers/create, exactly, and answers a path with "//", "/./" or "/../" by a redirect to the clean path. Podman's
+// /containers/create, exactly. It answers a path with "//", "/./" or "/../" by a redirect to the clean path. Podman's
 // router compares the path before decoding. The functions below accept each path that either router accepts. They also
 // accept other versions, other letter case and unclean paths: the engine decides on these.
 

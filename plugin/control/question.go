@@ -11,8 +11,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Question is the form in which a waiting request is shown: all texts are printable ASCII. It is a JSON
-// object of the API.
+// Question is the form in which a waiting request is shown: all texts are printable ASCII. It is a JSON object of the
+// API, with a field for each key.
 type Question struct {
 	ID        string       `json:"id"`
 	Args      []string     `json:"args"`            // quoted as in Go if not printable

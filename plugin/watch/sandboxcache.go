@@ -26,7 +26,7 @@ const reportInterval = time.Second
 // cacheCopy copies caches of the user, and reports the progress of long copies.
 type cacheCopy struct {
 	maxSize int64             // of a cache that is copied
-	report  func(text string) // nil: nobody reads it
+	report  func(text string) // nil: there is no report
 
 	name        string
 	done, total int64
