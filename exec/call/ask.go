@@ -60,7 +60,7 @@ func (x asking) ask(ctx context.Context) (bool, error) {
 		return x.approved(approval.Answer{By: grant.By(), Inputs: grant.Unchanged.Digest()})
 	}
 	if !x.server.refused.limitQuestions(ctx) {
-		err := x.deny(ctx, x.w, "it was given up before anybody was asked")
+		err := x.deny(ctx, x.w, "the call ended before a person was asked")
 		if errors.Is(context.Cause(ctx), errCallerDeadline) {
 			return false, errors.Join(err, x.end(callerDeadlineExceeded(x.req, x.w.v.Rule)))
 		}

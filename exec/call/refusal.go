@@ -51,9 +51,9 @@ func refusal(sc *SessionState, req *request, v *policy.Verdict, verbs []string) 
 	case v.Rule == policy.RuleBroken:
 		e.Status = StatusRefused
 	case v.Known() && v.Rule == "" && req.Args[0] != policy.Shell: // nothing forbids it
-		e.Status, e.Hint = StatusRefused, nearest(sc.Policy, req)+fmt.Sprintf("docker hostexec policy explain -- %s ... on the host tells why; to be asked about it from now on, %s there", e.Name, policyAdd(req.Args))
+		e.Status, e.Hint = StatusRefused, nearest(sc.Policy, req)+fmt.Sprintf("docker hostexec policy explain -- %s ... on the host shows why; to be asked about it from now on, %s there", e.Name, policyAdd(req.Args))
 	case v.Known() && !strings.HasPrefix(v.Rule, "--proxy "):
-		e.Status, e.Hint = StatusRefused, fmt.Sprintf("docker hostexec policy explain -- %s ... on the host tells why", e.Name)
+		e.Status, e.Hint = StatusRefused, fmt.Sprintf("docker hostexec policy explain -- %s ... on the host shows why", e.Name)
 	case v.Known():
 		e.Status, e.Hint = StatusRefused, fmt.Sprintf("to allow it, start %s --proxy %s on the host", sc.start(), e.Name)
 	case policy.ValidName(req.Args[0]) && req.Args[0] != Name: // which run would refuse to proxy
@@ -285,8 +285,8 @@ func notRun(req *request, v *policy.Verdict, err error) Failure {
 }
 
 const (
-	logsHint  = "docker hostexec logs on the host may tell more"
-	spaceHint = "docker hostexec doctor on the host tells more"
+	logsHint  = "docker hostexec logs on the host may show more"
+	spaceHint = "docker hostexec doctor on the host shows more"
 )
 
 // Failed answers a request that hostexec itself could not serve.
@@ -296,7 +296,7 @@ func Failed(why string) Failure { return Failure{Status: StatusFailed, Reason: w
 func badRequest(err error, version string) Failure {
 	if errors.Is(err, wire.ErrVersion) {
 		return Failure{Status: StatusFailed, Hint: "docker hostexec resume on the host renews the shim",
-			Reason: fmt.Sprintf("this shim and the host's hostexec %s speak different versions of the protocol", version)}
+			Reason: fmt.Sprintf("this shim and the host's hostexec %s use different versions of the protocol", version)}
 	}
 	return Failure{Status: StatusFailed, Reason: fmt.Sprintf("not a request: %v", err)}
 }

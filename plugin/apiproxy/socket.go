@@ -47,7 +47,7 @@ type Socket struct {
 func Listen(store *state.Store, path string) (*Socket, error) {
 	dir := filepath.Join(store.APIProxies(), names.RandomHex(6))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder of the API proxy: %w", err)
+		return nil, fmt.Errorf("make the directory of the API proxy: %w", err)
 	}
 	s := &Socket{dir: dir, lock: flock.New(filepath.Join(dir, "lock"), flock.SetPermissions(0o600))}
 	if err := s.listen(store, path); err != nil {
@@ -59,7 +59,7 @@ func Listen(store *state.Store, path string) (*Socket, error) {
 
 func (s *Socket) listen(store *state.Store, path string) (err error) {
 	if _, err := s.lock.TryLock(); err != nil {
-		return fmt.Errorf("lock the folder of the API proxy: %w", err)
+		return fmt.Errorf("lock the directory of the API proxy: %w", err)
 	}
 	if path != "" {
 		if s.Path, err = freePath(path); err == nil {
@@ -87,10 +87,10 @@ func (s *Socket) privatePath() (string, error) {
 	}
 	dir = filepath.Join(dir, "hostexec-"+filepath.Base(s.dir))
 	if err := os.WriteFile(runtimeFile(s.dir), []byte(dir), 0o600); err != nil {
-		return "", fmt.Errorf("record the folder of the socket: %w", err)
+		return "", fmt.Errorf("record the directory of the socket: %w", err)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		return "", fmt.Errorf("make the folder of the socket: %w", err)
+		return "", fmt.Errorf("make the directory of the socket: %w", err)
 	}
 	s.runtime = dir
 	return filepath.Join(dir, socketName), nil
@@ -222,7 +222,7 @@ func sweep(folder string, remove func(Context) error) error {
 	}
 	if b, err := dir.ReadPlain(runtimeFile(folder)); err == nil {
 		if err := removeRuntime(string(b)); err != nil {
-			return fmt.Errorf("remove the folder of a socket: %w", err)
+			return fmt.Errorf("remove the directory of a socket: %w", err)
 		}
 	}
 	return os.RemoveAll(folder)

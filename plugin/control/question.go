@@ -66,7 +66,7 @@ func (p *Preview) Title() string {
 	case p.Problem != "":
 		return title + ", which failed: " + p.Problem
 	}
-	return title + ", as the program tells it"
+	return title + ", as the program reports it"
 }
 
 // String returns the title and the output, or "" if p is nil.
