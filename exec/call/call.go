@@ -63,10 +63,10 @@ type SessionState struct {
 
 	Recordings string // a directory for the output of commands
 
-	// Elsewhere returns the runner for a place that is not the host, for a caller in cwd, and the path
+	// InContainer returns the runner for a place that is not the host, for a caller in cwd, and the path
 	// of cwd in that place. The directory copies is mounted there unless it is empty. Nil: commands
 	// run on the host only.
-	Elsewhere func(place policy.Place, cwd, copies string) (r Runner, at string, err error)
+	InContainer func(place policy.Place, cwd, copies string) (r Runner, at string, err error)
 
 	// Confined returns the sandbox for a command that a verdict puts into one, and the part of environ that the
 	// command gets. The caller closes the sandbox. report gets texts while that takes long; it may be nil. Nil: there
@@ -76,9 +76,9 @@ type SessionState struct {
 	// Git has the remotes of policy.GitPush. Nil: that command does not exist.
 	Git *GitRemotes
 
-	// Inside returns the running container with exactly that name, for a shell. It is nil if there is no
+	// FindContainer returns the running container with exactly that name, for a shell. It is nil if there is no
 	// engine.
-	Inside func(ctx context.Context, name string) (shell.Container, error)
+	FindContainer func(ctx context.Context, name string) (shell.Container, error)
 
 	programs *programs // that were checked
 

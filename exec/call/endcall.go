@@ -16,7 +16,7 @@ var ErrNotJob = errors.New("not a job: it gets signals from its caller only; kil
 // shell, or the leftover processes of one of these. It returns when they are gone.
 func (s *Server) endOfContainer(ctx context.Context, id string, sig executor.Signal) error {
 	if kept, err := s.job(id); err == nil {
-		_, err := s.endJob(ctx, kept, sig, errKilledInside, s.endLeftInside)
+		_, err := s.endJob(ctx, kept, sig, errKilledByContainer, s.endLeftForContainer)
 		return err
 	}
 	running := s.running.find(id)
@@ -24,10 +24,10 @@ func (s *Server) endOfContainer(ctx context.Context, id string, sig executor.Sig
 	case sig != "":
 		return ErrNotJob
 	case running == nil:
-		s.endLeftInside(id) // nothing, if it has just ended
+		s.endLeftForContainer(id) // nothing, if it has just ended
 		return nil
 	}
-	running.kill(errKilledInside)
+	running.kill(errKilledByContainer)
 	select {
 	case <-running.done:
 		return nil

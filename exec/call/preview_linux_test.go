@@ -222,7 +222,7 @@ func TestNoPreview(t *testing.T) {
 			set := sc.Policy.Rules["sh"]
 			set.Place.Image = "img"
 			sc.Policy.Rules["sh"] = set
-			sc.Elsewhere = func(policy.Place, string, string) (call.Runner, string, error) { return nil, "/w", nil }
+			sc.InContainer = func(policy.Place, string, string) (call.Runner, string, error) { return nil, "/w", nil }
 		}, "runs in a container"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -58,8 +58,8 @@ func refusal(sc *SessionState, req *request, v *policy.Verdict, verbs []string) 
 		e.Status, e.Hint = StatusRefused, fmt.Sprintf("to allow it, start %s --proxy %s on the host", sc.start(), e.Name)
 	case policy.ValidName(req.Args[0]) && req.Args[0] != Name: // which run would refuse to proxy
 		e.Hint = fmt.Sprintf("hostexec ls lists the proxied commands; to add it now, %s on the host, or start %s --proxy %s there", policyAdd(req.Args), sc.start(), e.Name)
-		if meant := meant(req.Args[0], append(sc.Policy.Names(), verbs...)); meant != "" {
-			e.Hint = "did you mean " + meant + "? " + e.Hint
+		if near := suggestion(req.Args[0], append(sc.Policy.Names(), verbs...)); near != "" {
+			e.Hint = "did you mean " + near + "? " + e.Hint
 		}
 	default:
 		e.Hint = "hostexec ls lists the commands"
@@ -83,8 +83,8 @@ func nearest(p *policy.Policy, req *request) string {
 // hostVerbs are verbs of the host that people also type in a container.
 var hostVerbs = strings.Fields("approve attach audit deny detach doctor inspect pending policy resume start status stop trust")
 
-// meant returns the command that a person may have meant by typed, or "". words are the commands that can be called.
-func meant(typed string, words []string) string {
+// suggestion returns the command that a person may have meant by typed, or "". words are the commands that can be called.
+func suggestion(typed string, words []string) string {
 	if typed == "help" || typed == "version" {
 		return "hostexec --" + typed
 	}
@@ -133,7 +133,7 @@ func cannotRun(req *request, v *policy.Verdict, err error) Failure {
 // workdirMismatch answers a request whose working directory has no counterpart on the host, or one that cannot
 // be held open. lost is the reason.
 func workdirMismatch(sc *SessionState, req *request, lost error) Failure {
-	e := Failure{Status: StatusRefused, Name: quoteWord(req.Args[0]), Request: req.ID, Hint: elsewhere(sc)}
+	e := Failure{Status: StatusRefused, Name: quoteWord(req.Args[0]), Request: req.ID, Hint: directoriesHint(sc)}
 	switch {
 	case req.Cwd != "" && len(sc.Dirs.Targets()) == 0 && (errors.Is(lost, dir.ErrDeleted) || errors.Is(lost, fs.ErrNotExist)):
 		e.Reason = "workdir mismatch: the host's directory where commands run was deleted"
@@ -148,8 +148,8 @@ func workdirMismatch(sc *SessionState, req *request, lost error) Failure {
 	return e
 }
 
-// elsewhere returns a hint in which directories calls can be made.
-func elsewhere(sc *SessionState) string {
+// directoriesHint returns a hint in which directories calls can be made.
+func directoriesHint(sc *SessionState) string {
 	if at := sc.Dirs.Targets(); len(at) > 0 {
 		for i := range at {
 			at[i] = names.Quoted(at[i])

@@ -100,7 +100,7 @@ func (x *exchange) createShell(ctx context.Context, o ShellRequest) error {
 			return x.peer.end(unreachable(o))
 		}
 		var err error
-		if opts.In, err = sc.inside(ctx, o.In); err != nil {
+		if opts.In, err = sc.findContainer(ctx, o.In); err != nil {
 			return x.peer.end(Failure{Status: StatusFailed, Name: o.shown(), Reason: names.Plain(err.Error()), Hint: "docker ps on the host lists containers"})
 		}
 	} else if e, ok := x.mayCreateShell(sc, o); !ok {
@@ -151,12 +151,12 @@ func (x *exchange) mayCreateShell(sc *SessionState, o ShellRequest) (Failure, bo
 	return Failure{}, true
 }
 
-// inside calls Inside, if there is one.
-func (sc *SessionState) inside(ctx context.Context, name string) (shell.Container, error) {
-	if sc.Inside == nil {
-		return nil, errNoElsewhere
+// findContainer calls FindContainer, if there is one.
+func (sc *SessionState) findContainer(ctx context.Context, name string) (shell.Container, error) {
+	if sc.FindContainer == nil {
+		return nil, errHostOnly
 	}
-	return sc.Inside(ctx, name)
+	return sc.FindContainer(ctx, name)
 }
 
 // bash returns the path of the program for shells.

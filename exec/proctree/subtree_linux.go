@@ -40,16 +40,16 @@ func newSubtree(pid int, id string) Subtree {
 		s.root = proc{pid, st.start}
 	}
 	k := newChildLister()
-	for _, kid := range k.of(pid) {
-		s.remember(kid)
+	for _, child := range k.of(pid) {
+		s.remember(child)
 	}
-	for kid, c := range k.own() {
+	for child, c := range k.own() {
 		if c == nil {
-			s.remember(kid)
+			s.remember(child)
 		}
 	}
-	for _, kid := range s.adopted(k) {
-		s.remember(kid)
+	for _, child := range s.adopted(k) {
+		s.remember(child)
 	}
 	return s
 }
@@ -84,17 +84,17 @@ func (s Subtree) alive() bool {
 func (s Subtree) descendants(request string) func() snapshot {
 	return func() snapshot {
 		k := newChildLister()
-		seen := s.orphans(k, request)
+		found := s.orphans(k, request)
 		if s.alive() {
 			var roots []int
-			for _, kid := range k.of(s.root.pid) {
-				if s.new(kid) {
-					roots = append(roots, kid)
+			for _, child := range k.of(s.root.pid) {
+				if s.new(child) {
+					roots = append(roots, child)
 				}
 			}
-			k.walk(roots, &seen)
+			k.walk(roots, &found)
 		}
-		return seen
+		return found
 	}
 }
 
@@ -102,11 +102,11 @@ func (s Subtree) descendants(request string) func() snapshot {
 func (s Subtree) subtreeOf(b proc, request string) func() snapshot {
 	return func() snapshot {
 		k := newChildLister()
-		seen := s.orphans(k, request)
+		found := s.orphans(k, request)
 		if st, ok := readStat(b.pid); ok && st.start == b.start {
-			k.walk([]int{b.pid}, &seen)
+			k.walk([]int{b.pid}, &found)
 		}
-		return seen
+		return found
 	}
 }
 
@@ -120,7 +120,7 @@ func (s Subtree) orphans(k childLister, request string) snapshot {
 		value, _ := markerOf(pid)
 		return string(value) == s.id && sessionOf(pid) == s.root.pid || hasMarker(pid, request)
 	}
-	seen := k.snapshot(func(pid int, c *Child) bool { return c == nil && match(pid) })
+	found := k.snapshot(func(pid int, c *Child) bool { return c == nil && match(pid) })
 	adopted := s.adopted(k)
 	settle(slices.Clone(adopted))
 	var roots []int
@@ -128,22 +128,22 @@ func (s Subtree) orphans(k childLister, request string) snapshot {
 		if match(pid) {
 			roots = append(roots, pid)
 		} else if !alive(pid) {
-			seen.dead[pid] = true // too late to know whether it would have matched
+			found.dead[pid] = true // too late to know whether it would have matched
 		}
 	}
-	k.walk(roots, &seen)
-	return seen
+	k.walk(roots, &found)
+	return found
 }
 
 func (s Subtree) interrupt(request string, sig syscall.Signal) {
 	s.signal(sig) // first: a shell would otherwise start its next command
 	e := s.ending(s.descendants(request))
-	seen := e.find()
-	e.addKnown(&seen)
+	found := e.find()
+	e.addKnown(&found)
 	s.interrupted.Lock()
 	maps.Copy(s.interrupted.found, e.found)
 	s.interrupted.Unlock()
-	for _, m := range seen.alive {
+	for _, m := range found.alive {
 		e.send(m, unix.SIGINT)
 	}
 }

@@ -69,7 +69,7 @@ func (s *Shell) startHost(b StartConfig) (*hostProcess, error) {
 	case err := <-failed:
 		return nil, fmt.Errorf("start shell: %w", err)
 	}
-	return p, p.writeLine(hello)
+	return p, p.writeLine(initLine)
 }
 
 // newProcessID returns the marker of a new shell process.

@@ -81,7 +81,7 @@ func (r *run) wait(ctx context.Context) (int, error) {
 func (r *run) interrupt(grace time.Duration) {
 	code, ok := r.giveUp(grace)
 	r.prune(grace) // background processes of the command
-	if ok && r.process.writeLine(late) == nil {
+	if ok && r.process.writeLine(afterInterrupt) == nil {
 		r.process.last = code
 		return
 	}
@@ -115,7 +115,7 @@ func (r *run) giveUp(grace time.Duration) (code int, ok bool) {
 			return code, err == nil
 		}
 		// An INT may have interrupted the line that reports the end.
-		if r.process.writeLine(r.command.again(r.files.names())) != nil {
+		if r.process.writeLine(r.command.afterIfLost(r.files.names())) != nil {
 			break
 		}
 		if code, err := r.waitFor(200 * time.Millisecond); err == nil {

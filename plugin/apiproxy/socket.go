@@ -203,27 +203,27 @@ func Sweep(store *state.Store, remove func(Context) error) error {
 	return errors.Join(errs...)
 }
 
-func sweep(folder string, remove func(Context) error) error {
-	l := state.ExistingLock(filepath.Join(folder, "lock"))
+func sweep(directory string, remove func(Context) error) error {
+	l := state.ExistingLock(filepath.Join(directory, "lock"))
 	defer l.Close()
 	free, err := l.TryLock()
 	if errors.Is(err, fs.ErrNotExist) { // its proxy is about to lock it, or was killed before
-		fi, serr := os.Stat(folder)
+		fi, serr := os.Stat(directory)
 		free, err = serr == nil && time.Since(fi.ModTime()) > sweepAge, nil
 	}
 	if err != nil || !free {
 		return err
 	}
 	var c Context
-	if b, err := dir.ReadPlain(contextFile(folder)); err == nil && json.Unmarshal(b, &c) == nil && c.Name != "" {
+	if b, err := dir.ReadPlain(contextFile(directory)); err == nil && json.Unmarshal(b, &c) == nil && c.Name != "" {
 		if err := remove(c); err != nil {
 			return fmt.Errorf("remove context %s: %w", names.Quoted(c.Name), err)
 		}
 	}
-	if b, err := dir.ReadPlain(runtimeFile(folder)); err == nil {
+	if b, err := dir.ReadPlain(runtimeFile(directory)); err == nil {
 		if err := removeRuntime(string(b)); err != nil {
 			return fmt.Errorf("remove the directory of a socket: %w", err)
 		}
 	}
-	return os.RemoveAll(folder)
+	return os.RemoveAll(directory)
 }

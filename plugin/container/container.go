@@ -26,7 +26,7 @@ import (
 
 // Engine is the part of the engine's API that this package uses.
 type Engine interface {
-	insideEngine
+	existingEngine
 	ContainerCreate(ctx context.Context, config *container.Config, host *container.HostConfig, net *network.NetworkingConfig,
 		platform *ocispec.Platform, name string) (container.CreateResponse, error)
 	ContainerStart(ctx context.Context, id string, opts container.StartOptions) error

@@ -282,7 +282,7 @@ func pathBelow(name, home string) (rest string, ok bool) {
 
 // linkTo makes rest in root a link to the file called to, unless rest exists or is below a link to one of named.
 func linkTo(root *os.Root, rest, to string, named []string) error {
-	if at, err := clearWay(root, rest, named); at != "" || err != nil {
+	if at, err := removeLinks(root, rest, named); at != "" || err != nil {
 		return err
 	}
 	if err := root.MkdirAll(filepath.Dir(rest), 0o700); err != nil {
@@ -294,9 +294,9 @@ func linkTo(root *os.Root, rest, to string, named []string) error {
 	return nil
 }
 
-// clearWay returns the first link on the way to rest in root, if it leads to one of named. It removes other links there:
+// removeLinks returns the first link on the way to rest in root, if it leads to one of named. It removes other links there:
 // those of an earlier configuration, and those that a program has made.
-func clearWay(root *os.Root, rest string, named []string) (to string, err error) {
+func removeLinks(root *os.Root, rest string, named []string) (to string, err error) {
 	for i, c := range rest {
 		if c != filepath.Separator {
 			continue
