@@ -35,7 +35,7 @@ func varying(n int, args ...string) Question {
 //
 // Attacks 262, 263.
 func TestVary(t *testing.T) {
-	long := strings.Repeat("x", maxPath)
+	long := strings.Repeat("x", plainPath.Max)
 	for _, tt := range []struct {
 		vary     string
 		shown    string

@@ -38,6 +38,12 @@ func (f Form) Matches(s string) bool {
 	return true
 }
 
+var digits = Form{Chars: "0-9", Min: 1, Max: 9}
+
+// IsNumber reports whether s is a decimal number of at most nine digits without leading zeros, which some programs read
+// as octal.
+func IsNumber(s string) bool { return digits.Matches(s) && (s == "0" || s[0] != '0') }
+
 func in(class string, c byte) bool {
 	for i := 0; i < len(class); i++ {
 		last := class[i]

@@ -20,10 +20,7 @@ const (
 	maxTests = 4
 )
 
-var (
-	digits   = names.Form{Chars: "0-9", Min: 1, Max: 9}
-	fileName = names.Form{First: "A-Za-z0-9_", Chars: "A-Za-z0-9._-", Min: 1, Max: 255}
-)
+var fileName = names.Form{First: "A-Za-z0-9_", Chars: "A-Za-z0-9._-", Min: 1, Max: 255}
 
 // listed returns the element that matches exactly the values of argument at in calls.
 func listed(calls []*Candidate, at int) Element {
@@ -54,7 +51,7 @@ func shape(calls []*Candidate, at int) (Element, bool) {
 	}
 	pattern := ""
 	switch {
-	case may(FormNumber) && !slices.ContainsFunc(values, func(s string) bool { return !isNumber(s) }):
+	case may(FormNumber) && !slices.ContainsFunc(values, func(s string) bool { return !names.IsNumber(s) }):
 		pattern = numberPattern(values)
 	case may(FormPath) && calls[0].Confined:
 		pattern = filePattern(values)
@@ -65,9 +62,6 @@ func shape(calls []*Candidate, at int) (Element, bool) {
 	t, err := ParseToken(pattern, false)
 	return Element{Kind: Re, Token: t}, err == nil // it is too long
 }
-
-// isNumber reports whether s is a decimal number without leading zeros, which some programs read as octal.
-func isNumber(s string) bool { return digits.Matches(s) && (s == "0" || s[0] != '0') }
 
 // numberPattern returns the pattern of numbers that have as many digits as values.
 func numberPattern(values []string) string {

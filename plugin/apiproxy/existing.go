@@ -3,6 +3,7 @@
 package apiproxy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -102,12 +103,7 @@ func (l *Launcher) Differences(ctx context.Context) (lines []string, err error) 
 }
 
 func (e existingContainer) name() string {
-	for _, n := range e.Names {
-		if n = strings.TrimPrefix(n, "/"); !strings.Contains(n, "/") {
-			return n
-		}
-	}
-	return e.ID[:min(len(e.ID), 12)]
+	return cmp.Or(sessions.ContainerName(e.Names), e.ID[:min(len(e.ID), 12)])
 }
 
 // existing returns the selected containers of this directory for which the flags or the configuration name commands.
