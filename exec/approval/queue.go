@@ -72,13 +72,10 @@ func (e *question) requests() (ids []string) {
 	return ids
 }
 
-// Ask queues a question and returns its answer. If ctx is done first, it returns Cancelled. An
-// identical question that already waits is shared.
-func (q *Queue) Ask(ctx context.Context, ask Question) Answer { return q.AskLate(ctx, ask, nil) }
-
-// AskLate is like Ask. If the queue is durable and a person answers after ctx is done, late receives the answer before it
-// has an effect. late runs under the lock of the queue and must not use the queue.
-func (q *Queue) AskLate(ctx context.Context, ask Question, late func(Answer)) Answer {
+// Ask queues a question and returns its answer. If ctx is done first, it returns Cancelled. An identical question that
+// already waits is shared. If the queue is durable and a person answers after ctx is done, late receives the answer
+// before it has an effect. late runs under the lock of the queue and must not use the queue. It may be nil.
+func (q *Queue) Ask(ctx context.Context, ask Question, late func(Answer)) Answer {
 	now := time.Now()
 	w, refusal := q.enter(ask, now)
 	if w == nil {

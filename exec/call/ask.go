@@ -215,7 +215,7 @@ func (x asking) wait(ctx context.Context, ask approval.Question, asked func()) a
 			}
 		}
 	})
-	return x.server.Queue.AskLate(ctx, ask, x.withoutRequest().noteLasting)
+	return x.server.Queue.Ask(ctx, ask, x.withoutRequest().noteLasting)
 }
 
 // whileDecided returns a context that ends with the cause errRedecide when the policy would decide the request
