@@ -93,7 +93,7 @@ func (x *exchange) createShell(ctx context.Context, o ShellRequest) error {
 	if o.Dir != "" && o.In == "" && !path.IsAbs(o.Dir) {
 		o.Dir = path.Join(x.req.Cwd, o.Dir)
 	}
-	opts := shell.Options{Env: o.Env, Dir: o.Dir, Foreign: true, DirInArgs: true}
+	opts := shell.Options{Env: o.Env, Dir: o.Dir, ByContainer: true, DirInArgs: true}
 	if o.In != "" {
 		// A caller that may not use the container must not learn whether it exists.
 		if !sc.Policy.PermitsShellIn(o.In) {
@@ -113,7 +113,7 @@ func (x *exchange) createShell(ctx context.Context, o ShellRequest) error {
 		}
 		opts = withStartDir(sc, x.req, opts)
 		usual, ok := mountedDir(sc, cmp.Or(sc.Home, "/"))
-		opts.Usual = ok && o.Dir == "" && opts.Dir == usual
+		opts.DefaultDir = ok && o.Dir == "" && opts.Dir == usual
 	}
 	if err := x.server.Shells.Create(o.Name, opts); err != nil {
 		return x.peer.end(Failure{Status: StatusFailed, Name: o.shown(), Reason: err.Error(), Hint: "hostexec session ls"})

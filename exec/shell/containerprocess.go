@@ -100,7 +100,7 @@ func (s *Shell) startRemote(ctx context.Context, b StartConfig) (*containerProce
 // setUp sends the settings of the shell to the program, and waits until it is ready.
 func (p *containerProcess) setUp(in io.Reader, b StartConfig) error {
 	o := p.shell.options
-	setup := setupRequest{ID: p.id, Bash: p.bash(b), Env: byteStrings(o.Env), Dir: []byte(o.Dir), Foreign: o.Foreign, Usual: o.Usual, ReplyTimeout: p.pool.replyTimeout().Milliseconds()}
+	setup := setupRequest{ID: p.id, Bash: p.bash(b), Env: byteStrings(o.Env), Dir: []byte(o.Dir), ByContainer: o.ByContainer, DefaultDir: o.DefaultDir, ReplyTimeout: p.pool.replyTimeout().Milliseconds()}
 	if _, err := p.stdio.Write(appendFrame(nil, frameSetup, 0, encoded(setup))); err != nil {
 		return p.notStarted(err)
 	}

@@ -53,8 +53,8 @@ type setupRequest struct {
 	Bash         []byte // the program; empty: the bash of PATH
 	Env          [][]byte
 	Dir          []byte // where the shell starts; empty: where the program does
-	Foreign      bool
-	Usual        bool
+	ByContainer  bool
+	DefaultDir   bool
 	ReplyTimeout int64 // milliseconds
 }
 

@@ -91,7 +91,7 @@ func (s *Shell) dir(b StartConfig) (*os.File, error) {
 			continue
 		}
 		how := openDir
-		if name == s.options.Dir && b.ByHost && s.options.Foreign {
+		if name == s.options.Dir && b.ByHost && s.options.ByContainer {
 			how = openDirNoLinks // the container may have put a link there since
 		}
 		f, err := how(name)

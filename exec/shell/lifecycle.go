@@ -49,7 +49,7 @@ type StartConfig struct {
 func (s *Shell) CheckUntrusted() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if o := s.options; o.Foreign && !s.runningLocked() && (len(o.Env) > 0 || o.Dir != "" && !o.Usual) {
+	if o := s.options; o.ByContainer && !s.runningLocked() && (len(o.Env) > 0 || o.Dir != "" && !o.DefaultDir) {
 		return &UntrustedError{s.name}
 	}
 	return nil

@@ -76,11 +76,11 @@ type Options struct {
 	Dir string    // where it starts; where that is missing, in HOME
 	In  Container // where the shell runs; nil is this host
 
-	// Foreign means that a container has created the shell and has chosen Env and Dir.
-	Foreign bool
-	// Usual means that Dir is the working directory of the container, and so the choice of the person who
+	// ByContainer means that a container has created the shell and has chosen Env and Dir.
+	ByContainer bool
+	// DefaultDir means that Dir is the working directory of the container, and so the choice of the person who
 	// started the container.
-	Usual bool
+	DefaultDir bool
 	// DirInArgs means that Dir is one of the words: the caller may use it only if the policy allows it.
 	DirInArgs bool
 }
