@@ -117,7 +117,7 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// TestPreviewOnce checks that neither a caller of a question that waits nor a grant has a preview run, and that an approval
+// TestPreviewOnce checks that no preview runs for a second caller of a waiting question, or for a grant. An approval
 // holds for the preview that was shown.
 func TestPreviewOnce(t *testing.T) {
 	if sandbox.Supported() != nil { // TestNoPreview has what is done without it

@@ -11,8 +11,8 @@ import (
 	"github.com/gorilla/mux"
 )
 
-// FuzzPath checks that each request that the engine's router takes for the creation or the start of a container is one
-// for the proxy, too, with the same container.
+// FuzzPath checks that the proxy recognises each request that the engine's router takes for the creation or the start
+// of a container, and finds the same container.
 //
 // Attack 245.
 func FuzzPath(f *testing.F) {
