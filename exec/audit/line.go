@@ -99,7 +99,7 @@ func text(b *strings.Builder, name, value string) {
 	b.WriteString(" " + name + "=" + strconv.QuoteToASCII(value))
 }
 
-var plainValue = names.Form{Chars: "A-Za-z0-9_+./:-", Min: 1, Max: names.Unbounded}
+var plainValue = names.Form{Chars: "a-z0-9/A-Z_+.:-", Min: 1, Max: names.Unbounded}
 
 // isPlain reports whether a value needs no quotes.
 func isPlain(s string) bool { return s != "-" && plainValue.Matches(s) }
