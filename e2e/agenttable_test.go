@@ -6,7 +6,7 @@ import "testing"
 
 // TestAgentTable holds the table of tables/agent.md to the tests that there are.
 func TestAgentTable(t *testing.T) {
-	if rows := checkTable(t, "agent.md", "What tests hold", "what"); rows < 20 {
+	if rows := checkTable(t, "agent.md", "Tests", "what"); rows < 20 {
 		t.Errorf("%d rows, want 20 at least", rows)
 	}
 }

@@ -6,7 +6,7 @@ import "testing"
 
 // TestComposeTable holds the table of tables/compose.md to the tests that there are.
 func TestComposeTable(t *testing.T) {
-	if rows := checkTable(t, "compose.md", "What tests hold", "what"); rows < 11 {
+	if rows := checkTable(t, "compose.md", "Tests", "what"); rows < 11 {
 		t.Errorf("%d rows, want 11 at least", rows)
 	}
 }

@@ -35,9 +35,9 @@ var allowedImports = map[string]string{
 	"plugin/volume":    "",
 	"plugin/entry":     "",
 	"plugin/keeper":    "exec/proctree",
-	"docs":             "", // what the plugin prints of the documentation
+	"docs":             "", // the parts of the documentation that the plugin prints
 
-	"exec":          "", // the map, it holds no code
+	"exec":          "", // documentation, it holds no code
 	"exec/approval": "exec/inputs exec/policy exec/names",
 	"exec/audit":    "exec/policy exec/names",
 	"exec/gitpush":  "exec/dir exec/executor exec/limit exec/names exec/sandbox",
@@ -118,14 +118,14 @@ var allowedImports = map[string]string{
 
 // extraImports are additional imports, each with a reason.
 var extraImports = map[[2]string]string{
-	{"plugin/config", "exec/executor"}:      "it finds the program of a rule on PATH as a call does, to know it by what it links to",
+	{"plugin/config", "exec/executor"}:      "it finds the program of a rule on PATH as a call does, and its link targets",
 	{"plugin/config", "exec/inputs"}:        "it checks the patterns of inputs as a call does",
 	{"plugin/config", "exec/gitpush"}:       "it checks the names and URLs of remotes as a call does",
 	{"plugin/watch", "exec/gitpush"}:        "it has the remotes of the calls that it has served",
 	{"plugin/verb/session", "exec/gitpush"}: "prune removes its copies of remotes",
-	{"plugin/page", "exec/job"}:             "what it shows of a command that is over is cut as that of a job is",
-	{"plugin/page", "exec/mount"}:           "it makes the table of what containers can write, without which a browser is started",
-	{"plugin/page", "exec/executor"}:        "a browser is found, and has an environment, as commands are and have",
+	{"plugin/page", "exec/job"}:             "it cuts the texts of ended commands as those of jobs",
+	{"plugin/page", "exec/mount"}:           "it makes the table of files that containers can write; a browser is started without these",
+	{"plugin/page", "exec/executor"}:        "it finds a browser, and makes its environment, as for commands",
 	{"plugin/watch", "exec/approval"}:       "it makes the queue that calls ask and that control answers",
 	{"plugin/watch", "exec/audit"}:          "it opens the log of the calls that it has served",
 	{"plugin/watch", "exec/dir"}:            "it makes the directories of requests, which containers can write",
@@ -143,30 +143,30 @@ var denied = []struct {
 	deep           bool
 	why            string
 }{
-	{"exec", "github.com/docker/", true, "exec never knows that Docker exists: it runs commands for whoever may ask"},
-	{"exec", "net/http", true, "exec serves calls over connections it is given"},
+	{"exec", "github.com/docker/", true, "exec does not depend on Docker: it runs commands for any caller"},
+	{"exec", "net/http", true, "exec serves calls over the connections that its caller passes"},
 	{"exec/policy", "os", false, "Decide is a pure function: a decision depends on its arguments alone"},
-	{"shim", "fmt", true, "each start of the shim pays for it, and its size"},
-	{"shim", "net", true, "each start of the shim pays for it: raw system calls do"},
-	{"shim", "net/http", true, "the shim speaks frames"},
+	{"shim", "fmt", true, "it makes the shim larger, and each start of it slower"},
+	{"shim", "net", true, "it makes each start of the shim slower: use raw system calls"},
+	{"shim", "net/http", true, "the shim uses frames"},
 	{"shim", "encoding/json", true, "the host renders all text"},
-	{"shim", "log", true, "the shim has one voice, its stderr"},
-	{"shim", "flag", true, "the shim parses nothing: its words are the command's"},
+	{"shim", "log", true, "the shim writes only to stderr"},
+	{"shim", "flag", true, "the shim parses nothing: its arguments are the command's"},
 	{"cmd/hostexec", "fmt", true, "it is the shim"},
 	{"cmd/hostexec", "net", true, "it is the shim"},
-	{"shim/wire", "fmt", true, "the words both sides speak depend on nothing but io"},
-	{"shim/wire", "os", true, "the words both sides speak depend on nothing but io"},
-	{"plugin/entry", "fmt", true, "docker waits for it before each command: it runs before what it does not import is initialized"},
-	{"plugin/keeper", "net", true, "it runs before what it does not import is initialized"},
-	{"plugin/keeper", "regexp", true, "it runs before what it does not import is initialized"},
-	{"plugin/cli", module + "plugin/", true, "each verb has it: what only some verbs need is elsewhere"},
-	{"plugin/verb", module + "plugin/verb/", false, "verbs never import each other: what two need is below both, or handed to them"},
-	{"plugin/state", "github.com/docker/docker", false, "records are files; the engine is asked elsewhere"},
+	{"shim/wire", "fmt", true, "the protocol of both sides depends on nothing but io"},
+	{"shim/wire", "os", true, "the protocol of both sides depends on nothing but io"},
+	{"plugin/entry", "fmt", true, "docker waits for it before each command: it runs before other packages are initialized"},
+	{"plugin/keeper", "net", true, "it runs before other packages are initialized"},
+	{"plugin/keeper", "regexp", true, "it runs before other packages are initialized"},
+	{"plugin/cli", module + "plugin/", true, "each verb imports it: code that only some verbs need is in other packages"},
+	{"plugin/verb", module + "plugin/verb/", false, "verbs never import each other: common code is in a package that both import, or is passed to them"},
+	{"plugin/state", "github.com/docker/docker", false, "records are files; other packages ask the engine"},
 	{"", "github.com/moby/moby", true, "one client library: its types are not those of docker/docker"},
-	{"", "github.com/stretchr/testify", false, "got, want, and a text that says both"},
+	{"", "github.com/stretchr/testify", false, "a test reports got and want itself"},
 }
 
-// listed is what go list says of a package.
+// listed is the output of go list for a package.
 type listed struct {
 	ImportPath, Dir, Name string
 	GoFiles               []string
@@ -225,7 +225,7 @@ func checkPackage(t *testing.T, p listed) {
 	for _, imp := range p.Imports {
 		ours, ok := strings.CutPrefix(imp, module)
 		if ok && !slices.Contains(strings.Fields(may), ours) && extraImports[[2]string{p.name(), ours}] == "" {
-			t.Errorf("%s imports %s: denied, because it may know only [%s] of ours", p.name(), ours, may)
+			t.Errorf("%s imports %s: denied, because it may import only [%s] of ours", p.name(), ours, may)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import "testing"
 
 // TestLifecycleTable holds the table of tables/lifecycle.md to the tests that there are.
 func TestLifecycleTable(t *testing.T) {
-	if rows := checkTable(t, "lifecycle.md", "What tests hold", "what"); rows < 20 {
+	if rows := checkTable(t, "lifecycle.md", "Tests", "what"); rows < 20 {
 		t.Errorf("%d rows, want 20 at least", rows)
 	}
 }

@@ -48,7 +48,7 @@ func TestIntegrationPreview(t *testing.T) {
 
 	call := c.Start(t, "hostexec", "make", "all")
 	m.Expect(t, "  argv[1]  all\r\n")
-	m.Expect(t, "Preview with -n, as the program tells it\r\n  | echo made >made\r\n  | \"echo '\\u202equiet'\"\r\n")
+	m.Expect(t, "Preview with -n, as the program reports it\r\n  | echo made >made\r\n  | \"echo '\\u202equiet'\"\r\n")
 	m.Expect(t, "n or Enter refuses it")
 	if _, err := os.Stat(filepath.Join(h.Work, "made")); err == nil {
 		t.Error("the command ran before the answer")

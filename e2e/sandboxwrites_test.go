@@ -67,7 +67,7 @@ func TestIntegrationSandboxWritesDeciding(t *testing.T) {
 	}
 	check(t, os.Symlink(h.Write(t, dirs["dotfiles"], "config.yaml", config, 0o600), filepath.Join(h.State, "config.yaml")))
 	c := h.Holding(t, flags...)
-	for name, text := range map[string]string{"notify": "tells you that requests wait", "dotfiles": "says what it may run"} {
+	for name, text := range map[string]string{"notify": "notifies you of requests", "dotfiles": "says what it may run"} {
 		if r := c.Exec(t, name, "-c", "echo ran"); r.Code == 0 || r.Out != "" || !strings.Contains(r.Err, text) {
 			t.Errorf("%s: %v, want %q", name, r, text)
 		}

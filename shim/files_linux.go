@@ -15,9 +15,9 @@ import (
 //
 //	<id>.cmd <id>.req  ->  <id>.stdout <id>.stderr (<id>.stdin)  ->  <id>.status <id>.exit
 //
-// Other processes can write there too. Therefore files are created exclusively, only regular files are
-// read, links are not followed, and all values are checked. It has many fields because each file of the call is
-// read or written a part at a time, and a type for each would make the program larger.
+// Other processes can write there too. Therefore files are created exclusively, only regular files are read, links are
+// not followed, and all values are checked. It has many fields because each file of the call is read or written a part
+// at a time. A type for each would make the program larger.
 type files struct {
 	c            *call
 	id           string
@@ -41,7 +41,7 @@ type files struct {
 	copied   [2]int64      // bytes of them that were copied
 	progress atomic.Uint64 // progress counter for clock
 
-	mu    sync.Mutex // guards the fields below, and the creation of files against tidy
+	mu    sync.Mutex // guards the fields below, and the creation of files against removeFiles
 	over  bool       // the call is ending
 	alive int        // descriptor of <id>.alive, or -1
 }

@@ -42,7 +42,7 @@ func (f *files) finish(exit string) int {
 	if m.Consumed, _ = number(field(status, "stdin")); m.Consumed >= wire.Withheld {
 		m.Text = field(status, "unread") + "\n"
 	}
-	if text := untoldReason(status); text != "" {
+	if text := unwrittenReason(status); text != "" {
 		m.Text = text
 	}
 	switch field(status, "status") {
@@ -60,7 +60,7 @@ func (f *files) finish(exit string) int {
 // awaitOutput copies output until all that status announces is there, and returns the status. It reads the status
 // itself if the host has not sent it with the exit code.
 func (f *files) awaitOutput(status string) (string, error) {
-	for waited := time.Duration(0); ; waited += often {
+	for waited := time.Duration(0); ; waited += pollFast {
 		if len(status) == 0 { // the host is older
 			status, _ = read(f.id+".status", 512) // the reason, the last field, may be cut
 		}
@@ -72,7 +72,7 @@ func (f *files) awaitOutput(status string) (string, error) {
 		if waited > announceTimeout {
 			return "", wire.Error("some of the output was lost on its way from the host")
 		}
-		poll(nil, often)
+		poll(nil, pollFast)
 		if _, err := f.copyOutput(); err != nil {
 			return "", err
 		}
@@ -103,8 +103,8 @@ func field(status, name string) string {
 	return ""
 }
 
-// untoldReason returns the reason of a status if the host could not write it to stderr, because its disk is full.
-func untoldReason(status string) string {
+// unwrittenReason returns the reason of a status if the host could not write it to stderr, because its disk is full.
+func unwrittenReason(status string) string {
 	const untold = `"untold":true,"reason":"`
 	for i := 0; i+len(untold) < len(status); i++ {
 		if status[i:i+len(untold)] != untold {

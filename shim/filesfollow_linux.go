@@ -12,12 +12,12 @@ import (
 // often. (inotify(7) would need nothing from the host, but closing one takes the kernel ten milliseconds
 // or more for each call.)
 const (
-	// idling is the polling interval if the host writes to the pipe. The other intervals apply if that is
+	// pollNotified is the polling interval if the host writes to the pipe. The other intervals apply if that is
 	// not known; they grow while nothing changes.
-	idling = 500 * time.Millisecond
-	often  = 2 * time.Millisecond
-	rather = 10 * time.Millisecond
-	rarely = 100 * time.Millisecond
+	pollNotified = 500 * time.Millisecond
+	pollFast     = 2 * time.Millisecond
+	pollMedium   = 10 * time.Millisecond
+	pollSlow     = 100 * time.Millisecond
 )
 
 var streams = [2]string{".stdout", ".stderr"}
@@ -129,18 +129,18 @@ func (f *files) input() {
 
 // wait waits for new data, and reports whether the named pipe announced it.
 func (f *files) wait() (notified bool) {
-	pause := rarely
+	pause := pollSlow
 	switch {
 	case f.wakeupWorks:
-		pause = idling
+		pause = pollNotified
 	case f.idleWaits <= 4:
-		pause = often
+		pause = pollFast
 	case f.idleWaits <= 16:
-		pause = rather
+		pause = pollMedium
 	}
 	fds := [1]pollFD{{fd: int32(f.wakeupPipe), events: pollIn}}
 	if poll(fds[:], pause); fds[0].revents == 0 {
-		if pause > rather {
+		if pause > pollMedium {
 			f.startClock()
 		}
 		return false

@@ -11,9 +11,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// TestSilentHost checks a host that sends nothing, like a suspended one. The call must end at its
-// time limit, whatever the host has sent before, and leave it no pipe that a reader of the output
-// waits for.
+// TestSilentHost checks a host that sends nothing, like a suspended one. The call must end at its time limit, whatever
+// the host has sent before. The host must have no pipe for which a reader of the output waits.
 func TestSilentHost(t *testing.T) {
 	for name, tt := range map[string]struct {
 		args []string

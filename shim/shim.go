@@ -22,6 +22,6 @@ package shim
 // the shim can die of too, Main does not return. The process must end after Main, because goroutines that
 // wait for stdin or signals end only with it.
 //
-// EXIT STATUS: the command's own; 124 timeout, 125 hostexec failed, 126 refused or not executable, 127 not
-// found or not proxied, 128+n died of signal n.
+// EXIT STATUS: the command's own, or 128+n after signal n; 124 timeout, 125 hostexec failed, 126 refused or not
+// executable, 127 not found or not proxied.
 func Main(args, env []string) int { return run(args, env) }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command probe is the static helper of the end-to-end tests. It runs on both sides: as
-// a command of the host's that says how it was started, and in containers, the empty one
-// included, as the caller that no shell can be.
+// Command probe is the static helper of the end-to-end tests. It runs on both sides. On the host it is a
+// command that reports how it was started. In containers, also in empty ones, it makes calls that a shell
+// cannot make.
 //
-// Its one law: it says what is, as text or JSON on stdout, and judges nothing; that is
-// for the tests.
+// Its invariant: it reports facts, as text or JSON on stdout. Only the tests decide whether these are right.
 package main
 
 import (

@@ -2,13 +2,12 @@
 
 // Package approval holds the queue of approval requests of one session.
 //
-//	call --Ask--> Queue <--Approve, Grant, Deny-- whoever may decide
+//	call --Ask--> Queue <--Approve, Grant, Deny-- a person
 //	     <-Answer-      --Pending, Changed-->
 //
-// The code that removes a waiter from the queue also settles it. So exactly one of approval,
-// denial, timeout and cancellation wins. An answer applies to the question with the digest that was
-// shown. It applies only to the callers that were shown, or that a grant covers. The package runs
-// no command and sends no notification.
+// The code that removes a waiter from the queue also settles it. So exactly one of approval, denial, timeout and
+// cancellation wins. An answer applies to the question with the digest that was shown. It applies only to the callers
+// that were shown, or that a grant covers. The package runs no command and sends no notification.
 package approval
 
 import (
@@ -51,7 +50,7 @@ type Question struct {
 	Inputs   *inputs.Set // the files on whose content an approval can depend; nil: it cannot
 	NoInputs string      // why it cannot
 	Diff     string      // how Inputs differ from those of an approval that held while they were unchanged
-	Preview  *Preview    // nil: the rule wants none, or nobody has seen the question yet
+	Preview  *Preview    // nil: the rule has none, or the question was not shown yet
 
 	// Copied has the caller's words for the arguments that are copies of files. Notes show the content of the copies.
 	Copied map[int]string
@@ -127,7 +126,7 @@ func digestOf(lists ...[]string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// identity returns q without the facts that may differ between questions with one digest.
+// identity returns q without the facts that may differ between questions with the same digest.
 func (q Question) identity() Question {
 	q.Inputs, q.NoInputs, q.Diff, q.Preview = nil, "", "", nil
 	return q

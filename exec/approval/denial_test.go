@@ -23,7 +23,7 @@ func TestDenyAlways(t *testing.T) {
 		}
 		got := make(chan Answer, 1)
 		// ends with its answer
-		go func() { got <- q.Ask(t.Context(), ask) }()
+		go func() { got <- q.Ask(t.Context(), ask, nil) }()
 		synctest.Wait()
 		if err := q.DenyAlways("01", "other", "", "ann"); !errors.Is(err, ErrChanged) {
 			t.Errorf("another digest: %v", err)
@@ -39,7 +39,7 @@ func TestDenyAlways(t *testing.T) {
 		if _, ok, err := q.Granted(ask); ok || err != nil {
 			t.Errorf("it is granted: %v", err)
 		}
-		if a := q.Ask(t.Context(), ask); a.Outcome != Denied || a.Reason != "not here" || a.By != q.Denials()[0].By() {
+		if a := q.Ask(t.Context(), ask, nil); a.Outcome != Denied || a.Reason != "not here" || a.By != q.Denials()[0].By() {
 			t.Errorf("asked again: %+v", a)
 		}
 	})
@@ -81,7 +81,7 @@ func TestDenialIsStoredFirst(t *testing.T) {
 		}
 		ask := Question{ID: "01", Args: []string{"make"}, Session: "s"}
 		// ends with its answer
-		go q.Ask(t.Context(), ask)
+		go q.Ask(t.Context(), ask, nil)
 		synctest.Wait()
 		if err := q.DenyAlways("01", ask.Digest(), "", "ann"); err == nil || len(q.Pending()) != 1 || len(q.Denials()) != 0 {
 			t.Errorf("DenyAlways: %v", err)

@@ -90,7 +90,7 @@ func TestAnswerIsKept(t *testing.T) {
 				t.Errorf("%s: it is still pending", tt.name)
 			}
 			time.Sleep(disconnectGrace - 1)
-			if got := q.Ask(t.Context(), ask("2", "make")); got != tt.want {
+			if got := q.Ask(t.Context(), ask("2", "make"), nil); got != tt.want {
 				t.Errorf("%s: who comes back is told %+v, want %+v", tt.name, got, tt.want)
 			}
 			if _, again := q.takeStoredAnswer(a.Digest(), time.Now()); again {

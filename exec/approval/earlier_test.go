@@ -24,8 +24,8 @@ func TestEarlierString(t *testing.T) {
 	}
 }
 
-// TestEarlier checks that a question shows how often it was asked before and how it was answered, but not the requests
-// that wait for this answer.
+// TestEarlier checks that a question shows how often it was asked before, and how it was answered. Requests that wait
+// for this answer do not count.
 func TestEarlier(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := open()

@@ -20,8 +20,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// grantFile is a grant in the JSON file. It encodes all bytes exactly. Exactly one of the last three
-// fields but Unchanged must be set and states how long the grant is valid; a grant without them is not valid.
+// grantFile is a grant in the JSON file, with a field for each value there. It encodes all bytes exactly. Until, Left
+// and Always state how long the grant is valid. Exactly one of them must be set.
 type grantFile struct {
 	ID        string        `json:"id"`
 	Request   string        `json:"request"` // the request that led to the grant

@@ -134,7 +134,7 @@ func TestGrantOfThoseThatWait(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-got[2]
-		if a := q.Ask(t.Context(), ask("4", "make")); a.Outcome != Approved || !strings.HasPrefix(a.By, "grant ") {
+		if a := q.Ask(t.Context(), ask("4", "make"), nil); a.Outcome != Approved || !strings.HasPrefix(a.By, "grant ") {
 			t.Errorf("asked all the same: %+v", a)
 		}
 	})

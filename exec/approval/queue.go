@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// Queue holds the questions of one session. Set its fields before the first Ask. Adjust changes
-// some of them later. It has more methods than other types: each is one thing that a caller, a person or the
-// watcher can do, and all of them are atomic under mu.
+// Queue holds the questions of one session. Set its fields before the first Ask. Adjust changes some of them later. It
+// has more methods than other types: each is one operation of a caller, a person or the watcher. All of them are atomic
+// under mu.
 type Queue struct {
 	Timeout   time.Duration // zero: defaultTimeout
-	CanNotify func() bool   // reports whether anybody can be notified; nil: nobody can
-	Notifies  bool          // a program may notify somebody; Untold reports its failures
+	CanNotify func() bool   // reports whether a person can be notified; nil: no
+	Notifies  bool          // a program can notify a person; see NotificationFailed
 	Always    bool          // questions wait even if nobody can be notified
 	Durable   bool          // a request stays for a while after its caller has left
 
@@ -72,13 +72,10 @@ func (e *question) requests() (ids []string) {
 	return ids
 }
 
-// Ask queues a question and returns its answer. If ctx is done first, it returns Cancelled. An
-// identical question that already waits is shared.
-func (q *Queue) Ask(ctx context.Context, ask Question) Answer { return q.AskLate(ctx, ask, nil) }
-
-// AskLate is like Ask. If the queue is durable and a person answers after ctx is done, late receives the answer before it
-// has an effect. late runs under the lock of the queue and must not use the queue.
-func (q *Queue) AskLate(ctx context.Context, ask Question, late func(Answer)) Answer {
+// Ask queues a question and returns its answer. If ctx is done first, it returns Cancelled. An identical question that
+// already waits is shared. If the queue is durable and a person answers after ctx is done, late receives the answer
+// before it has an effect. late runs under the lock of the queue and must not use the queue. It may be nil.
+func (q *Queue) Ask(ctx context.Context, ask Question, late func(Answer)) Answer {
 	now := time.Now()
 	w, refusal := q.enter(ask, now)
 	if w == nil {

@@ -25,7 +25,7 @@ func ask(id string, args ...string) Question {
 func put(ctx context.Context, q *Queue, a Question) <-chan Answer {
 	ch := make(chan Answer, 1)
 	// ends with the answer, which the test waits for.
-	go func() { ch <- q.Ask(ctx, a) }()
+	go func() { ch <- q.Ask(ctx, a, nil) }()
 	return ch
 }
 
@@ -77,7 +77,7 @@ func TestAnswers(t *testing.T) {
 func TestRefusedUnasked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &Queue{}
-		if a := q.Ask(t.Context(), ask("1", "a")); a.Outcome != Refused || !strings.Contains(a.Reason, "nobody is there") {
+		if a := q.Ask(t.Context(), ask("1", "a"), nil); a.Outcome != Refused || !strings.Contains(a.Reason, "nobody is there") {
 			t.Errorf("with nobody there: %+v", a)
 		}
 		leave := q.AddWatcher()
@@ -87,12 +87,12 @@ func TestRefusedUnasked(t *testing.T) {
 			waits = append(waits, put(ctx, q, ask(strconv.Itoa(i), "a", strconv.Itoa(i))))
 		}
 		synctest.Wait()
-		if a := q.Ask(ctx, ask("x", "a", "x")); a.Outcome != Refused || !strings.Contains(a.Reason, "already") {
+		if a := q.Ask(ctx, ask("x", "a", "x"), nil); a.Outcome != Refused || !strings.Contains(a.Reason, "already") {
 			t.Errorf("one question too many: %+v", a)
 		}
 		leave()
 		leave() // the second call has no effect
-		if a := q.Ask(ctx, ask("0", "a", "0")); a.Outcome != Refused {
+		if a := q.Ask(ctx, ask("0", "a", "0"), nil); a.Outcome != Refused {
 			t.Errorf("after the approver left: %+v", a)
 		}
 		cancel()
@@ -233,7 +233,7 @@ func TestBackOff(t *testing.T) {
 			}
 			<-got
 			time.Sleep(rest - time.Nanosecond) // on synctest's clock
-			if a := q.Ask(t.Context(), ask("2", "rm")); a.Outcome != Refused {
+			if a := q.Ask(t.Context(), ask("2", "rm"), nil); a.Outcome != Refused {
 				t.Fatalf("%s after a denial: %+v", rest, a)
 			}
 			time.Sleep(time.Nanosecond)

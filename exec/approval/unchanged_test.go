@@ -32,7 +32,7 @@ func TestUnchanged(t *testing.T) {
 	answer := make(chan Answer)
 	changed := q.Changed()
 	// ends with the answer.
-	go func() { answer <- q.Ask(context.Background(), withFile("echo 1")) }()
+	go func() { answer <- q.Ask(context.Background(), withFile("echo 1"), nil) }()
 	<-changed
 	was, other := withFile("echo 1"), withFile("echo 2")
 	terms := Terms{Unchanged: true}

@@ -43,10 +43,8 @@ func varyError(format string, args ...any) error { return &VaryError{fmt.Sprintf
 
 // Limits of a variable argument.
 const (
-	maxWords  = 32
-	maxWord   = 128
-	maxDigits = 9
-	maxPath   = 1024
+	maxWords = 32
+	maxWord  = 128
 )
 
 // ParseVary parses N, N=path, N=number or N=WORD,WORD. The form is empty if only N is given.
@@ -79,8 +77,8 @@ func (v Variable) checkWords() error {
 	return nil
 }
 
-// plain reports whether s can be the value of a variable argument: printable ASCII without spaces at its ends, and
-// neither an option nor an assignment.
+// plain reports whether s can be the value of a variable argument. Such a value is printable ASCII without spaces at
+// its ends, and neither an option nor an assignment.
 func plain(s string) bool {
 	for _, b := range []byte(s) {
 		if b < ' ' || b > '~' || b == '=' {
@@ -97,7 +95,7 @@ func (v Variable) accepts(value string) bool {
 	}
 	switch v.Form {
 	case policy.FormNumber:
-		return isNumber(value)
+		return names.IsNumber(value)
 	case policy.FormPath:
 		return PlainPath(value)
 	case policy.FormWords:
@@ -106,27 +104,12 @@ func (v Variable) accepts(value string) bool {
 	return false
 }
 
-// isNumber reports whether s is a decimal number without leading zeros, which some programs read as octal.
-func isNumber(s string) bool {
-	return s != "" && len(s) <= maxDigits && strings.Trim(s, "0123456789") == "" && (s[0] != '0' || s == "0")
-}
+var plainPath = names.Form{First: "A-Za-z0-9./_", Chars: "A-Za-z0-9./_+,@-", Min: 1, Max: 1024}
 
-// PlainPath reports whether s can be the value of a variable path. It must have no character that makes a name special
-// for some program, such as host:file, @file, *.c and ~, and must not lead to a .git.
+// PlainPath reports whether s can be the value of a variable path. It must not contain a character that makes a name
+// special for some program, as in host:file, @file, *.c and ~. It must not lead to a .git.
 func PlainPath(s string) bool {
-	if s == "" || len(s) > maxPath || !isAlnum(s[0]) && !strings.ContainsRune("./_", rune(s[0])) {
-		return false
-	}
-	for i := range len(s) {
-		if !isAlnum(s[i]) && !strings.ContainsRune("./_-+,@", rune(s[i])) {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(strings.Split(s, "/"), func(name string) bool { return name == ".." || isGitDir(name) })
-}
-
-func isAlnum(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+	return plainPath.Matches(s) && !slices.ContainsFunc(strings.Split(s, "/"), func(name string) bool { return name == ".." || isGitDir(name) })
 }
 
 // isGitDir reports whether name is that of a git directory, for file systems that ignore case and dots at the end too.

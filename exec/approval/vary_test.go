@@ -35,7 +35,7 @@ func varying(n int, args ...string) Question {
 //
 // Attacks 262, 263.
 func TestVary(t *testing.T) {
-	long := strings.Repeat("x", maxPath)
+	long := strings.Repeat("x", plainPath.Max)
 	for _, tt := range []struct {
 		vary     string
 		shown    string
@@ -165,8 +165,8 @@ func TestBadVary(t *testing.T) {
 	})
 }
 
-// TestVarySettles checks that a new grant settles the waiting questions that it covers, within its number of calls, and
-// that a denial of exactly one value is stronger.
+// TestVarySettles checks that a new grant settles the waiting questions that it covers, within its number of calls. A
+// denial of exactly one value is stronger.
 func TestVarySettles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := open()
@@ -260,8 +260,8 @@ func piece(r *rand.Rand) (s string) {
 	return s
 }
 
-// TestVaryProperty grants random calls with a random argument that varies. It checks that none of the random calls that
-// a grant admits differs anywhere else, or has an option or a value of another form there.
+// TestVaryProperty grants random calls with a random argument that varies. It makes random calls. Those that a grant
+// admits differ in no other argument, and have no option or value of another form there.
 //
 // Attacks 262, 263.
 func TestVaryProperty(t *testing.T) {

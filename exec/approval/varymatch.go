@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/inputs"
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
@@ -51,7 +52,7 @@ func Narrow(forms []policy.Form, value string, below bool) (fit []policy.Form) {
 		case policy.FormPath:
 			ok = ok && below
 		case policy.FormNumber:
-			ok = ok && isNumber(value)
+			ok = ok && names.IsNumber(value)
 		case policy.FormWords:
 			ok = ok && plain(value) && len(value) <= maxWord && !strings.Contains(value, ",")
 		}

@@ -45,7 +45,7 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// entryJSON is the JSON form of a record.
+// entryJSON is the JSON form of a record, with a field for each key.
 type entryJSON struct {
 	Time      time.Time `json:"time"`
 	Event     Kind      `json:"event"`

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"al.essio.dev/pkg/shellescape"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // recordTag precedes the kind in each line.
@@ -97,17 +99,10 @@ func text(b *strings.Builder, name, value string) {
 	b.WriteString(" " + name + "=" + strconv.QuoteToASCII(value))
 }
 
+var plainValue = names.Form{Chars: "a-z0-9/A-Z_+.:-", Min: 1, Max: names.Unbounded}
+
 // isPlain reports whether a value needs no quotes.
-func isPlain(s string) bool {
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '+' && c <= ':' && c != ',', c == '_':
-		default:
-			return false
-		}
-	}
-	return s != "-" && s != ""
-}
+func isPlain(s string) bool { return s != "-" && plainValue.Matches(s) }
 
 const (
 	// maxArg is the maximum number of bytes of an argument in a record. A longer argument is

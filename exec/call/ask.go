@@ -60,7 +60,7 @@ func (x asking) ask(ctx context.Context) (bool, error) {
 		return x.approved(approval.Answer{By: grant.By(), Inputs: grant.Unchanged.Digest()})
 	}
 	if !x.server.refused.limitQuestions(ctx) {
-		err := x.deny(ctx, x.w, "it was given up before anybody was asked")
+		err := x.deny(ctx, x.w, "the call ended before a person was asked")
 		if errors.Is(context.Cause(ctx), errCallerDeadline) {
 			return false, errors.Join(err, x.end(callerDeadlineExceeded(x.req, x.w.v.Rule)))
 		}
@@ -138,8 +138,8 @@ func (x asking) noteAnswer(a approval.Answer) error {
 	return x.w.note(x.req, audit.Record{Kind: audit.Approve, By: a.By, Grant: a.Grant, Inputs: a.Inputs, More: more})
 }
 
-// noteLasting records an answer that does not settle this call, if it holds for later ones: the caller has left, or the
-// files have changed since the question was shown.
+// noteLasting records an answer that holds for later calls, but does not settle this one. That is the case if the
+// caller has left, or the files have changed since the question was shown.
 func (x asking) noteLasting(a approval.Answer) {
 	if a.Grant == "" && !a.Always {
 		return
@@ -149,8 +149,8 @@ func (x asking) noteLasting(a approval.Answer) {
 	}
 }
 
-// withoutRequest returns the part of x that noteLasting needs. The queue holds it after the end of the call, when the
-// memory of the request, with its environment and stdin, is not counted any more.
+// withoutRequest returns the part of x that noteLasting needs. The queue keeps it after the end of the call. The memory
+// of the request, with its environment and stdin, is not counted any more then.
 func (x asking) withoutRequest() asking {
 	req := &request{Request: x.req.Request}
 	req.Args = slices.Clone(req.Args)
@@ -215,7 +215,7 @@ func (x asking) wait(ctx context.Context, ask approval.Question, asked func()) a
 			}
 		}
 	})
-	return x.server.Queue.AskLate(ctx, ask, x.withoutRequest().noteLasting)
+	return x.server.Queue.Ask(ctx, ask, x.withoutRequest().noteLasting)
 }
 
 // whileDecided returns a context that ends with the cause errRedecide when the policy would decide the request

@@ -169,8 +169,8 @@ func TestGrantIsForItsInput(t *testing.T) {
 	}
 }
 
-// TestCopiesAreLimited calls with operands as large as may be, again and again: no more of
-// them is copied than the session may have at a time, and all of it is given back.
+// TestCopiesAreLimited makes calls with operands of the maximum size repeatedly. The copies never exceed the limit of
+// the session, and all of the limit is free again afterwards.
 //
 // Attack 185.
 func TestCopiesAreLimited(t *testing.T) {

@@ -6,9 +6,9 @@
 //	shim --frames--> peer --Streams--> executor
 //	     <--frames--      <--Status---
 //
-// Its one law: a call succeeds only by an explicit Exit frame with the end of its command. If the
-// stream breaks, the whole process tree of the call ends. The package knows neither the carrier of the
-// call nor Docker. Calls of hostexec itself are answered by Verbs.
+// Its invariant: a call succeeds only by an explicit Exit frame with the end of its command. If the stream breaks, the
+// whole process tree of the call ends. The package knows neither the carrier of the call nor Docker. Calls of hostexec
+// itself are answered by Verbs.
 package call
 
 import (
@@ -63,10 +63,10 @@ type SessionState struct {
 
 	Recordings string // a directory for the output of commands
 
-	// Elsewhere returns the runner for a place that is not the host, for a caller in cwd, and the path
+	// InContainer returns the runner for a place that is not the host, for a caller in cwd, and the path
 	// of cwd in that place. The directory copies is mounted there unless it is empty. Nil: commands
 	// run on the host only.
-	Elsewhere func(place policy.Place, cwd, copies string) (r Runner, at string, err error)
+	InContainer func(place policy.Place, cwd, copies string) (r Runner, at string, err error)
 
 	// Confined returns the sandbox for a command that a verdict puts into one, and the part of environ that the
 	// command gets. The caller closes the sandbox. report gets texts while that takes long; it may be nil. Nil: there
@@ -76,9 +76,9 @@ type SessionState struct {
 	// Git has the remotes of policy.GitPush. Nil: that command does not exist.
 	Git *GitRemotes
 
-	// Inside returns the running container with exactly that name, for a shell. It is nil if there is no
+	// FindContainer returns the running container with exactly that name, for a shell. It is nil if there is no
 	// engine.
-	Inside func(ctx context.Context, name string) (shell.Container, error)
+	FindContainer func(ctx context.Context, name string) (shell.Container, error)
 
 	programs *programs // that were checked
 
@@ -93,9 +93,8 @@ type SessionState struct {
 // HostEnviron returns the environment of commands that run on the host without a sandbox.
 func (sc *SessionState) HostEnviron() []string { return sc.hostEnviron }
 
-// Server serves the calls of one session. Set its exported fields before the first Serve. It has more
-// fields than other types: the exported ones are its options, and each other one is what the calls of a
-// session share for one purpose.
+// Server serves the calls of one session. Set its exported fields before the first Serve. It has more fields than other
+// types: the exported fields are its options, and the others are state that all calls of a session share.
 type Server struct {
 	Version string
 	Verbs   Verbs // answers hostexec ps and others; nil: they are not supported
@@ -167,7 +166,7 @@ var (
 	errCallerDeadline = errors.New("it took longer than its caller has time")
 	errNoSession      = errors.New("no session is set up yet")
 
-	// ErrNoRequest comes of a connection that never made a request. There may be any number.
+	// ErrNoRequest is the error for a connection without a request. There may be any number of these.
 	ErrNoRequest = errors.New("no request was heard")
 )
 
@@ -218,7 +217,8 @@ func (s *Server) Wait() {
 	s.refused.sum(s.Log)
 }
 
-// exchange is a call while it is served: its caller, its request, and the session that answers.
+// exchange is a call while it is served: its caller, its request, and the session that answers. It has more methods
+// than other types: each is one step of a call, or the answer to one kind of call.
 type exchange struct {
 	server *Server
 	peer   *peer

@@ -173,8 +173,8 @@ func TestServeCredit(t *testing.T) {
 	t.Error("4 MiB were taken without credit")
 }
 
-// TestServeCreditOfOutput ends calls that grant more bytes of output than the window has, in one
-// frame or in many: a number of the wire that an int of 32 bits cannot have is none.
+// TestServeCreditOfOutput checks that calls end if they grant more bytes of output than the window has, in one frame or
+// in many. A number that does not fit into an int of 32 bits is invalid.
 //
 // Attack 219.
 func TestServeCreditOfOutput(t *testing.T) {

@@ -13,9 +13,9 @@ const (
 	// requestTimeout is the time limit for a caller to send its request. A shim sends it at once, but on
 	// a busy machine seconds may pass between two of its system calls.
 	requestTimeout = 10 * time.Second
-	// maxNew is the maximum number of connections without a request, and maxSlow of those that are older
-	// than slowAfter. Beyond that the oldest is dropped. The request of an honest shim arrives with
-	// the connection or soon after, so ten thousand silent connections do not hinder it.
+	// maxNew is the maximum number of connections without a request, and maxSlow of those that are older than
+	// slowAfter. Beyond that the oldest is dropped. A shim sends its request together with the connection or soon
+	// after, so ten thousand silent connections do not delay it.
 	maxSlow   = 64
 	maxNew    = 1024
 	slowAfter = 2 * time.Second

@@ -17,8 +17,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// A caller's own time holds for the whole call: what it wrote by then is there, the tree is
-// gone, and the code is 124, whoever holds the pipe.
+// A caller's own time limit holds for the whole call. The output up to then arrives, the process tree ends, and the
+// code is 124, even if a process holds the pipe.
 //
 // Attacks 35, 142, 153.
 func TestTimeout(t *testing.T) {
@@ -66,8 +66,8 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// TestTimeoutOfDeaf checks that the caller of a command that ignores TERM is answered before the command has ended, and
-// that the command ends and is recorded.
+// TestTimeoutOfDeaf checks that the caller of a command that ignores TERM is answered before the command has ended. The
+// command ends later, and its end is recorded.
 func TestTimeoutOfDeaf(t *testing.T) {
 	s, log := calltest.NewServer(t)
 	s.Runner.(*executor.Host).Grace = time.Minute

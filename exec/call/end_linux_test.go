@@ -244,8 +244,8 @@ func decided(t *testing.T, log string) (kinds map[string][]string) {
 	return kinds
 }
 
-// A call is approved, denied, timed out and hung up on at once, two thousand times: the log
-// has one outcome of each, and START where that is APPROVE and nowhere else.
+// Two thousand calls are each approved, denied, timed out and hung up at the same time. The log has one outcome of each
+// call, and START only after APPROVE.
 //
 // Attack 148.
 func TestAskRaces(t *testing.T) {

@@ -12,11 +12,11 @@ import (
 // ErrNotJob means that a signal was to be sent to a command that is not a job.
 var ErrNotJob = errors.New("not a job: it gets signals from its caller only; kill without -s ends it")
 
-// endOfContainer ends a job, a call or a text of a shell for a caller in the container, or the processes that
-// one of these has left running. It returns when they are gone.
+// endOfContainer ends an entry of hostexec ps for a caller in the container. The entry is a job, a call, a text of a
+// shell, or the leftover processes of one of these. It returns when they are gone.
 func (s *Server) endOfContainer(ctx context.Context, id string, sig executor.Signal) error {
 	if kept, err := s.job(id); err == nil {
-		_, err := s.endJob(ctx, kept, sig, errKilledInside, s.endLeftInside)
+		_, err := s.endJob(ctx, kept, sig, errKilledByContainer, s.endLeftForContainer)
 		return err
 	}
 	running := s.running.find(id)
@@ -24,10 +24,10 @@ func (s *Server) endOfContainer(ctx context.Context, id string, sig executor.Sig
 	case sig != "":
 		return ErrNotJob
 	case running == nil:
-		s.endLeftInside(id) // nothing, if it has just ended
+		s.endLeftForContainer(id) // nothing, if it has just ended
 		return nil
 	}
-	running.kill(errKilledInside)
+	running.kill(errKilledByContainer)
 	select {
 	case <-running.done:
 		return nil

@@ -15,7 +15,7 @@ import (
 // terminalVars are the variables that describe the caller's terminal. A container can set these and the
 // names of --pass-env, and no others.
 var terminalVars = map[string]names.Form{
-	"TERM":     {Chars: "A-Za-z0-9._+-", Min: 1, Max: 32}, // a path would name a file of the host's
+	"TERM":     {Chars: "A-Za-z0-9._+-", Min: 1, Max: 32}, // a path would name a file of the host
 	"COLUMNS":  {Chars: "0-9", Min: 1, Max: 5},
 	"LINES":    {Chars: "0-9", Min: 1, Max: 5},
 	"NO_COLOR": {Chars: " -~", Max: 32},
@@ -28,8 +28,8 @@ var cleanVars = map[string]bool{
 	"LC_NUMERIC": true, "LC_TIME": true, "LC_MONETARY": true, "XDG_RUNTIME_DIR": true,
 }
 
-// environ returns a command's environment: that of the host, or what the policy leaves of it, then the
-// caller's permitted variables, then those of the policy, and PWD as the held directory.
+// environ returns a command's environment. It begins with the host's environment, or the part of it that the policy
+// allows. The caller's permitted variables and those of the policy follow. PWD is the held directory.
 func environ(host, caller, pass []string, want policy.Env, pwd string) []string {
 	set := callerVars(caller, pass)
 	maps.Copy(set, want.Set)

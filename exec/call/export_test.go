@@ -26,5 +26,5 @@ func SumRefusals(s *Server) { s.refused.sum(s.Log) }
 // AddRunning makes a call with that id, which runs nothing.
 func AddRunning(s *Server, id string) { s.running.set(Running{Request: id}, nil) }
 
-// KillInside ends the command of a request as hostexec kill does, and does not wait for its end.
-func KillInside(s *Server, id string) { s.running.kill(id, errKilledInside) }
+// KillByContainer ends the command of a request as hostexec kill does, and does not wait for its end.
+func KillByContainer(s *Server, id string) { s.running.kill(id, errKilledByContainer) }

@@ -18,7 +18,7 @@ const (
 	StatusDenied        Status = "denied"         // by a person
 	StatusRefused       Status = "refused"        // by policy, or unasked
 	StatusTimeout       Status = "timeout"        // no answer in time
-	StatusNotProxied    Status = "not_proxied"    // no command of the session's
+	StatusNotProxied    Status = "not_proxied"    // the session has no such command
 	StatusNotFound      Status = "not_found"      // not on the host any more
 	StatusNotExecutable Status = "not_executable" // on the host
 	StatusTerminated    Status = "terminated"     // the shell, while a command ran in it

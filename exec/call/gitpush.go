@@ -140,7 +140,7 @@ func (w *authorizedCall) prepareGit(req *request) (err error) {
 // gitRefusal answers a request of policy.GitPush that v denies.
 func gitRefusal(req *request, v *policy.Verdict) Failure {
 	f := Failure{Status: StatusRefused, Name: policy.GitPush, Reason: names.Plain(v.Reason), Rule: v.Rule, Request: req.ID,
-		Hint: "docker hostexec policy explain -- " + names.Plain(strings.Join(req.Args, " ")) + " on the host tells why"}
+		Hint: "docker hostexec policy explain -- " + names.Plain(strings.Join(req.Args, " ")) + " on the host shows why"}
 	switch {
 	case v.Rule == policy.RuleBroken: // the reason has the next step
 		f.Hint = ""

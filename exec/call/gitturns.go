@@ -13,8 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// gitTurns keeps git commands of a session apart if one of them could add submodules that another, already
-// checked, would enter. The zero value is ready.
+// gitTurns lets git commands of a session run one after the other if necessary. Otherwise one could add submodules that
+// another, already checked, would enter. The zero value is ready.
 type gitTurns struct {
 	mu       sync.Mutex
 	looking  int

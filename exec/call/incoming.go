@@ -11,9 +11,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// incoming is a connection whose request is being read. When its time is up, or the limiter drops it, it
-// still reads what has already arrived: the caller is not to blame if this machine is too busy to read it.
-// Only one goroutine reads.
+// incoming is a connection whose request is being read. When its time is up, or the limiter drops it, it still reads
+// the data that has arrived. This machine may have been too busy to read it earlier. Only one goroutine reads.
 type incoming struct {
 	net.Conn
 	read int    // bytes

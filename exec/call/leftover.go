@@ -64,8 +64,8 @@ func (l *leftovers) list() []proctree.Left {
 	return slices.DeleteFunc(proctree.AllLeft(), func(p proctree.Left) bool { return !l.has(p.ID) })
 }
 
-// endLeftInside is EndLeft for a caller in the container.
-func (s *Server) endLeftInside(id string) bool { return s.left.has(id) && s.EndLeft(id) }
+// endLeftForContainer is EndLeft for a caller in the container.
+func (s *Server) endLeftForContainer(id string) bool { return s.left.has(id) && s.EndLeft(id) }
 
 // EndLeft ends the processes that the command of request id has left, and returns when they are gone. It
 // reports whether there were any.

@@ -25,7 +25,7 @@ type peer struct {
 	signals chan executor.Delivery
 	resize  chan executor.Winsize // nil: the call has no terminal
 	reader  sync.WaitGroup
-	broken  bool        // the caller was interrupted; the reader's own
+	broken  bool        // the caller was interrupted; only the reader uses it
 	to      string      // the target of the next signal, if the shim has named one; only the reader uses it
 	stop    func() bool // ends the watch over the context
 	json    bool        // the caller reads the end of its call as JSON; set when the request was read
@@ -148,8 +148,8 @@ func (p *peer) signal(name string) {
 	}
 }
 
-// byTerminal reports whether a signal goes to the command's process group if the shim does not name a
-// target: a terminal or a shell may have sent it to a whole job.
+// byTerminal reports whether a signal goes to the command's process group if the shim does not name a target. A
+// terminal or a shell may have sent such a signal to a whole job.
 func byTerminal(name executor.Signal) bool {
 	switch name {
 	case "TERM", "USR1", "USR2":

@@ -32,11 +32,11 @@ const (
 )
 
 var (
-	errPreviewTimeout  = fmt.Errorf("it was ended after %s", previewTimeout)
-	errPreviewBusy     = errors.New("other previews of this session run")
-	errPreviewAsked    = errors.New("the same question waited already")
-	errPreviewAway     = errors.New("the command runs in a container, and a preview runs on the host")
-	errPreviewOfShells = errors.New("commands of shells have none")
+	errPreviewTimeout     = fmt.Errorf("it was ended after %s", previewTimeout)
+	errPreviewBusy        = errors.New("other previews of this session run")
+	errPreviewDuplicate   = errors.New("the same question waited already")
+	errPreviewInContainer = errors.New("the command runs in a container, and a preview runs on the host")
+	errPreviewOfShells    = errors.New("commands of shells have none")
 )
 
 // previewRun is a preview that may run now. The zero value is none.
@@ -54,14 +54,14 @@ func (x asking) preparePreview(ctx context.Context, ask *approval.Question) (p p
 	}
 	p = previewRun{asking: x, shown: &approval.Preview{Added: x.w.v.Preview}}
 	ask.Preview = p.shown
-	err := errPreviewAsked
+	err := errPreviewDuplicate
 	if x.server.Queue.Opens(*ask) {
 		p.endTurn, err = x.server.previews.take(ctx, git.Changes)
 		switch {
 		case err != nil:
 			err = errPreviewBusy
-		case !x.server.Queue.Opens(*ask): // somebody else's preview was shown meanwhile
-			err = errPreviewAsked
+		case !x.server.Queue.Opens(*ask): // the preview of another call was shown meanwhile
+			err = errPreviewDuplicate
 		default:
 			p.command, err = x.previewCommand()
 		}
@@ -80,7 +80,7 @@ func (x asking) previewCommand() (executor.Command, error) {
 	case x.req.shell != nil:
 		return executor.Command{}, errPreviewOfShells
 	case v.Place.Contained():
-		return executor.Command{}, errPreviewAway
+		return executor.Command{}, errPreviewInContainer
 	case w.state.Confined == nil:
 		return executor.Command{}, sandbox.ErrUnsupported
 	}

@@ -117,7 +117,7 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// TestPreviewOnce checks that neither a caller of a question that waits nor a grant has a preview run, and that an approval
+// TestPreviewOnce checks that no preview runs for a second caller of a waiting question, or for a grant. An approval
 // holds for the preview that was shown.
 func TestPreviewOnce(t *testing.T) {
 	if sandbox.Supported() != nil { // TestNoPreview has what is done without it
@@ -222,7 +222,7 @@ func TestNoPreview(t *testing.T) {
 			set := sc.Policy.Rules["sh"]
 			set.Place.Image = "img"
 			sc.Policy.Rules["sh"] = set
-			sc.Elsewhere = func(policy.Place, string, string) (call.Runner, string, error) { return nil, "/w", nil }
+			sc.InContainer = func(policy.Place, string, string) (call.Runner, string, error) { return nil, "/w", nil }
 		}, "runs in a container"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -63,11 +63,11 @@ func (sc *SessionState) findProgram(v *policy.Verdict) error {
 		}
 		v.Command.Path = path
 	}
-	if err := sc.outsideSandboxes(v, search); err != nil {
+	if err := sc.checkSandboxes(v, search); err != nil {
 		return err
 	}
 	if v.Profile.Whole && v.SHA256 == "" {
-		return sc.undisturbed(v.Command.Path, search)
+		return sc.checkOtherSessions(v.Command.Path, search)
 	}
 	real, err := filepath.EvalSymlinks(v.Command.Path)
 	if err != nil {
@@ -85,8 +85,8 @@ func (sc *SessionState) findProgram(v *policy.Verdict) error {
 	return nil
 }
 
-// outsideSandboxes refuses a program of the host that code in a sandbox could have written.
-func (sc *SessionState) outsideSandboxes(v *policy.Verdict, search string) error {
+// checkSandboxes refuses a program of the host that code in a sandbox could have written.
+func (sc *SessionState) checkSandboxes(v *policy.Verdict, search string) error {
 	if v.Place.Confined() || sc.sandboxed == nil {
 		return nil
 	}
@@ -97,8 +97,8 @@ func (sc *SessionState) outsideSandboxes(v *policy.Verdict, search string) error
 	return fmt.Errorf("%w, by a command in a sandbox: see write in its configuration", err)
 }
 
-// undisturbed refuses a program that the container of another session could have written.
-func (sc *SessionState) undisturbed(path, search string) error {
+// checkOtherSessions refuses a program that the container of another session could have written.
+func (sc *SessionState) checkOtherSessions(path, search string) error {
 	if sc.others == nil {
 		return nil
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/mount"
 )
 
-// programs remembers the programs that the container cannot change through the current mounts, because
-// reading what a program loads takes longer than the rest of a decision. The container cannot change such a
-// program later. A program that the host has changed is read again. The zero value remembers nothing. No lock is
-// held while a program is read, because its file system may not answer.
+// programs stores the programs that the container cannot change through the current mounts. Reading the files that a
+// program loads takes longer than the rest of a decision. The container cannot change such a program later. A program
+// that the host has changed is read again. The zero value remembers nothing. No lock is held while a program is read,
+// because its file system may not answer.
 type programs struct{ checked sync.Map } // of fs.FileInfo, by path and search
 
 // checkUnchangeable refuses a program if the container could have written it, its interpreter or one of its

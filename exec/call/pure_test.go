@@ -203,8 +203,8 @@ func TestCreditIsCapped(t *testing.T) {
 	}
 }
 
-// One connection too many cuts the oldest short, and only that: at once where there are very
-// many, and where there are many when it has dawdled.
+// One connection too many closes the oldest one, and no other: at once beyond the first limit, and beyond the second
+// one if the oldest is slow.
 //
 // Attacks 39, 143.
 func TestConnLimiter(t *testing.T) {

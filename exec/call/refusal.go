@@ -51,15 +51,15 @@ func refusal(sc *SessionState, req *request, v *policy.Verdict, verbs []string) 
 	case v.Rule == policy.RuleBroken:
 		e.Status = StatusRefused
 	case v.Known() && v.Rule == "" && req.Args[0] != policy.Shell: // nothing forbids it
-		e.Status, e.Hint = StatusRefused, nearest(sc.Policy, req)+fmt.Sprintf("docker hostexec policy explain -- %s ... on the host tells why; to be asked about it from now on, %s there", e.Name, policyAdd(req.Args))
+		e.Status, e.Hint = StatusRefused, nearest(sc.Policy, req)+fmt.Sprintf("docker hostexec policy explain -- %s ... on the host shows why; to be asked about it from now on, %s there", e.Name, policyAdd(req.Args))
 	case v.Known() && !strings.HasPrefix(v.Rule, "--proxy "):
-		e.Status, e.Hint = StatusRefused, fmt.Sprintf("docker hostexec policy explain -- %s ... on the host tells why", e.Name)
+		e.Status, e.Hint = StatusRefused, fmt.Sprintf("docker hostexec policy explain -- %s ... on the host shows why", e.Name)
 	case v.Known():
 		e.Status, e.Hint = StatusRefused, fmt.Sprintf("to allow it, start %s --proxy %s on the host", sc.start(), e.Name)
 	case policy.ValidName(req.Args[0]) && req.Args[0] != Name: // which run would refuse to proxy
 		e.Hint = fmt.Sprintf("hostexec ls lists the proxied commands; to add it now, %s on the host, or start %s --proxy %s there", policyAdd(req.Args), sc.start(), e.Name)
-		if meant := meant(req.Args[0], append(sc.Policy.Names(), verbs...)); meant != "" {
-			e.Hint = "did you mean " + meant + "? " + e.Hint
+		if near := suggestion(req.Args[0], append(sc.Policy.Names(), verbs...)); near != "" {
+			e.Hint = "did you mean " + near + "? " + e.Hint
 		}
 	default:
 		e.Hint = "hostexec ls lists the commands"
@@ -67,8 +67,8 @@ func refusal(sc *SessionState, req *request, v *policy.Verdict, verbs []string) 
 	return e
 }
 
-// nearest returns the beginning of a hint: the form of a call that is near the request and that a rule allows, or about
-// which it asks, or where all forms are.
+// nearest returns the beginning of a hint. It names the form of a call that is near the request and that a rule allows
+// or asks about. Without such a form, it says where all forms are.
 func nearest(p *policy.Policy, req *request) string {
 	form, asked := p.Nearest(req.Request)
 	switch {
@@ -83,8 +83,8 @@ func nearest(p *policy.Policy, req *request) string {
 // hostVerbs are verbs of the host that people also type in a container.
 var hostVerbs = strings.Fields("approve attach audit deny detach doctor inspect pending policy resume start status stop trust")
 
-// meant returns the command that a person may have meant by typed, or "". words are the commands that can be called.
-func meant(typed string, words []string) string {
+// suggestion returns the command that a person may have meant by typed, or "". words are the commands that can be called.
+func suggestion(typed string, words []string) string {
 	if typed == "help" || typed == "version" {
 		return "hostexec --" + typed
 	}
@@ -133,7 +133,7 @@ func cannotRun(req *request, v *policy.Verdict, err error) Failure {
 // workdirMismatch answers a request whose working directory has no counterpart on the host, or one that cannot
 // be held open. lost is the reason.
 func workdirMismatch(sc *SessionState, req *request, lost error) Failure {
-	e := Failure{Status: StatusRefused, Name: quoteWord(req.Args[0]), Request: req.ID, Hint: elsewhere(sc)}
+	e := Failure{Status: StatusRefused, Name: quoteWord(req.Args[0]), Request: req.ID, Hint: directoriesHint(sc)}
 	switch {
 	case req.Cwd != "" && len(sc.Dirs.Targets()) == 0 && (errors.Is(lost, dir.ErrDeleted) || errors.Is(lost, fs.ErrNotExist)):
 		e.Reason = "workdir mismatch: the host's directory where commands run was deleted"
@@ -148,8 +148,8 @@ func workdirMismatch(sc *SessionState, req *request, lost error) Failure {
 	return e
 }
 
-// elsewhere returns a hint in which directories calls can be made.
-func elsewhere(sc *SessionState) string {
+// directoriesHint returns a hint in which directories calls can be made.
+func directoriesHint(sc *SessionState) string {
 	if at := sc.Dirs.Targets(); len(at) > 0 {
 		for i := range at {
 			at[i] = names.Quoted(at[i])
@@ -285,8 +285,8 @@ func notRun(req *request, v *policy.Verdict, err error) Failure {
 }
 
 const (
-	logsHint  = "docker hostexec logs on the host may tell more"
-	spaceHint = "docker hostexec doctor on the host tells more"
+	logsHint  = "docker hostexec logs on the host may show more"
+	spaceHint = "docker hostexec doctor on the host shows more"
 )
 
 // Failed answers a request that hostexec itself could not serve.
@@ -296,7 +296,7 @@ func Failed(why string) Failure { return Failure{Status: StatusFailed, Reason: w
 func badRequest(err error, version string) Failure {
 	if errors.Is(err, wire.ErrVersion) {
 		return Failure{Status: StatusFailed, Hint: "docker hostexec resume on the host renews the shim",
-			Reason: fmt.Sprintf("this shim and the host's hostexec %s speak different versions of the protocol", version)}
+			Reason: fmt.Sprintf("this shim and the host's hostexec %s use different versions of the protocol", version)}
 	}
 	return Failure{Status: StatusFailed, Reason: fmt.Sprintf("not a request: %v", err)}
 }

@@ -30,7 +30,7 @@ func TestRefusalHints(t *testing.T) {
 		{[]string{"git", "push"}, "no rule of git allows these arguments (request ", "(nearest"},
 		{[]string{"git", "push"}, "): nearest that a person is asked about: git status; docker hostexec policy explain", "ls --agents"},
 		{[]string{"git", "status", "-v"}, "(nearest: s) (request ", "--agents"},
-		{[]string{"git", "gc"}, "policy explain -- git ... on the host tells why", "policy add"},
+		{[]string{"git", "gc"}, "policy explain -- git ... on the host shows why", "policy add"},
 		{[]string{"gti", "push"}, "did you mean hostexec git?", ""},
 		{[]string{"sesion", "ls"}, "did you mean hostexec session?", ""},
 		{[]string{"klil", "1"}, "did you mean hostexec kill?", ""},

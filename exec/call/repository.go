@@ -52,7 +52,7 @@ func (w *authorizedCall) decideInRepository(ctx context.Context, req *request) {
 		return
 	}
 	req.GitDir = false
-	w.v = distrusting(sc.Policy, name).Decide(req.Request)
+	w.v = withoutTrust(sc.Policy, name).Decide(req.Request)
 	found := git.Problem{Reason: names.Plain(err.Error())}
 	w.notes = append(w.notes, found.Reason)
 	if v.Action != policy.Allow {
@@ -101,8 +101,8 @@ func repositoryProblem(d *dir.Dir, cwd string, others *mount.Table) *git.Problem
 
 func isGit(name string) bool { return strings.TrimRight(name, "0123456789.-") == "git" }
 
-// distrusting returns p without trust in the repository of the command name.
-func distrusting(p *policy.Policy, name string) *policy.Policy {
+// withoutTrust returns p without trust in the repository of the command name.
+func withoutTrust(p *policy.Policy, name string) *policy.Policy {
 	q := *p
 	q.Rules = maps.Clone(p.Rules)
 	set := q.Rules[name]
@@ -135,7 +135,7 @@ func (w *authorizedCall) gitCheck(req *request, v *policy.Verdict) git.Check {
 	return git.Check{
 		Dir: w.cwd, Cwd: req.Cwd, Mounts: w.state.Dirs, Args: v.Args, Env: env, Host: w.state.Policy.Rules[req.Args[0]].GitDir == policy.GitHost,
 		Run: func(ctx context.Context, d *dir.Dir, args []string, out io.Writer) error {
-			return w.quiet(ctx, executor.Command{ID: newID(), Path: v.Command.Path, Args: args, Env: env, Dir: d.FD(), Sandbox: w.sandbox}, out)
+			return w.runInternal(ctx, executor.Command{ID: newID(), Path: v.Command.Path, Args: args, Env: env, Dir: d.FD(), Sandbox: w.sandbox}, out)
 		},
 	}
 }
@@ -143,8 +143,8 @@ func (w *authorizedCall) gitCheck(req *request, v *policy.Verdict) git.Check {
 // maxGitStderr is the number of bytes of git's stderr that are shown.
 const maxGitStderr = 200
 
-// quiet runs a command for hostexec itself, with /dev/null as stdin.
-func (w *authorizedCall) quiet(ctx context.Context, c executor.Command, out io.Writer) error {
+// runInternal runs a command for hostexec itself, with /dev/null as stdin.
+func (w *authorizedCall) runInternal(ctx context.Context, c executor.Command, out io.Writer) error {
 	stderr := limit.Prefix{Max: maxGitStderr}
 	st, err := w.server.Runner.Run(ctx, c, executor.Streams{FD: [3]int{-1, -1, -1}, Out: out, Err: &stderr})
 	switch text, _, _ := strings.Cut(string(stderr.Text), "\n"); {

@@ -12,17 +12,17 @@ import (
 )
 
 var (
-	errNoElsewhere  = errors.New("commands of this session run on the host only")
+	errHostOnly     = errors.New("commands of this session run on the host only")
 	errSandboxPrivs = errors.New("no program gains privileges in a sandbox: omit --allow-new-privs or where=sandbox")
-	errPlaced       = errors.New("where=container is not for shells with state: hostexec session create --in CONTAINER makes one in a container")
+	errShellPlace   = errors.New("where=container is not for shells with state: hostexec session create --in CONTAINER makes one in a container")
 )
 
-// findRunner finds the runner of w, and builds its environment. A container gets no environment of the host
-// except what the policy passes: it has its own PATH and HOME, and must not see secrets of the host. report gets texts
-// if that takes long.
+// findRunner finds the runner of w, and builds its environment. A container gets only those variables of the host that
+// the policy passes. It has its own PATH and HOME, and must not see secrets of the host. report gets texts if that
+// takes long.
 func (w *authorizedCall) findRunner(req *request, report func(string)) error {
 	if req.shell != nil && w.v.Place.Contained() {
-		return errPlaced // runText runs it in the existing shell
+		return errShellPlace // runText runs it in the existing shell
 	}
 	if req.shell != nil && req.shell.shell.In() != "" {
 		for name, value := range w.v.Env.Set {
@@ -39,12 +39,12 @@ func (w *authorizedCall) findRunner(req *request, report func(string)) error {
 		w.env = environ(w.state.hostEnviron, req.env, w.state.PassEnv, w.v.Env, w.cwd.Path())
 		return nil
 	}
-	if w.state.Elsewhere == nil {
-		return errNoElsewhere
+	if w.state.InContainer == nil {
+		return errHostOnly
 	}
 	var at string
 	var err error
-	if w.runner, at, err = w.state.Elsewhere(w.v.Place, req.Cwd, w.copiesDir()); err != nil {
+	if w.runner, at, err = w.state.InContainer(w.v.Place, req.Cwd, w.copiesDir()); err != nil {
 		return err
 	}
 	host := slices.DeleteFunc(slices.Clone(w.server.Environ), func(kv string) bool {

@@ -36,13 +36,13 @@ type runningCall struct {
 // errKilled is the cause of a command that a person has ended.
 var errKilled = errors.New("a person ended it")
 
-// errKilledInside is the cause of a command that hostexec kill in the container has ended.
-var errKilledInside error = killedInside{}
+// errKilledByContainer is the cause of a command that hostexec kill in the container has ended.
+var errKilledByContainer error = killedByContainer{}
 
-type killedInside struct{}
+type killedByContainer struct{}
 
-func (killedInside) Error() string { return "hostexec kill ended it" }
-func (killedInside) Unwrap() error { return errKilled }
+func (killedByContainer) Error() string { return "hostexec kill ended it" }
+func (killedByContainer) Unwrap() error { return errKilled }
 
 // running returns the description of r while its command runs in dir.
 func (r *request) running(dir string, pid int) Running {
@@ -86,7 +86,7 @@ func (t *runningCalls) list() []Running {
 	return all
 }
 
-// kill ends the command that runs for request, with the cause that its caller is told.
+// kill ends the command that runs for request. Its caller gets the cause.
 func (t *runningCalls) kill(request string, cause error) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

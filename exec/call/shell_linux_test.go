@@ -27,7 +27,7 @@ func TestShellInFreshContainer(t *testing.T) {
 		Commands: []policy.Command{{Name: policy.Shell, Action: policy.Allow}},
 		Rules:    map[string]policy.Ruleset{policy.Shell: {Place: policy.Place{Image: "img"}}},
 	})
-	s.State().Elsewhere = func(policy.Place, string, string) (call.Runner, string, error) { return s.Runner, "/", nil }
+	s.State().InContainer = func(policy.Place, string, string) (call.Runner, string, error) { return s.Runner, "/", nil }
 	if err := s.Shells.Create("one", shell.Options{}); err != nil {
 		t.Fatal(err)
 	}

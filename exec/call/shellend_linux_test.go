@@ -39,7 +39,7 @@ func TestShellJSONEnds(t *testing.T) {
 		{"itself", "echo part; (exit 3)", nil, nil, 3, ""},
 		{"timeout", "echo part; sleep 1000", []string{"--timeout", "300ms"}, nil, 124, "Command timeout after 300ms"},
 		{"kill", "echo part; sleep 1000", nil, func(*calltest.Caller) { s.Kill(s.Running()[0].Request) }, 143, "a person ended it"},
-		{"kill inside", "echo part; sleep 1000", nil, func(*calltest.Caller) { call.KillInside(s, s.Running()[0].Request) }, 143, "hostexec kill ended it"},
+		{"kill inside", "echo part; sleep 1000", nil, func(*calltest.Caller) { call.KillByContainer(s, s.Running()[0].Request) }, 143, "hostexec kill ended it"},
 		{"signal", "echo part; sleep 1000", nil, func(c *calltest.Caller) { c.Send(t, wire.KindSignal, wire.AppendSignal(nil, "INT")) }, 130, "its caller got SIGINT"},
 		{"death", "echo part; kill -KILL $$", nil, nil, 125, "shell terminated unexpectedly (exit code: 137)"},
 	} {

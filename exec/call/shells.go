@@ -62,8 +62,8 @@ func (s Shells) Run(ctx context.Context, r ShellRequest) error {
 	return s.c.x.runText(ctx, r)
 }
 
-// mayUseShell reports whether the caller may see and use a shell in the container in, or on the host if in
-// is empty: whether it could have created the shell.
+// mayUseShell reports whether the caller may see and use a shell in the container in, or on the host if in is empty. It
+// may if it could have created the shell.
 func mayUseShell(sc *SessionState, req *request, in string) bool {
 	if in != "" {
 		return sc.Policy.PermitsShellIn(in)
@@ -93,14 +93,14 @@ func (x *exchange) createShell(ctx context.Context, o ShellRequest) error {
 	if o.Dir != "" && o.In == "" && !path.IsAbs(o.Dir) {
 		o.Dir = path.Join(x.req.Cwd, o.Dir)
 	}
-	opts := shell.Options{Env: o.Env, Dir: o.Dir, Foreign: true, DirInArgs: true}
+	opts := shell.Options{Env: o.Env, Dir: o.Dir, ByContainer: true, DirInArgs: true}
 	if o.In != "" {
 		// A caller that may not use the container must not learn whether it exists.
 		if !sc.Policy.PermitsShellIn(o.In) {
 			return x.peer.end(unreachable(o))
 		}
 		var err error
-		if opts.In, err = sc.inside(ctx, o.In); err != nil {
+		if opts.In, err = sc.findContainer(ctx, o.In); err != nil {
 			return x.peer.end(Failure{Status: StatusFailed, Name: o.shown(), Reason: names.Plain(err.Error()), Hint: "docker ps on the host lists containers"})
 		}
 	} else if e, ok := x.mayCreateShell(sc, o); !ok {
@@ -113,7 +113,7 @@ func (x *exchange) createShell(ctx context.Context, o ShellRequest) error {
 		}
 		opts = withStartDir(sc, x.req, opts)
 		usual, ok := mountedDir(sc, cmp.Or(sc.Home, "/"))
-		opts.Usual = ok && o.Dir == "" && opts.Dir == usual
+		opts.DefaultDir = ok && o.Dir == "" && opts.Dir == usual
 	}
 	if err := x.server.Shells.Create(o.Name, opts); err != nil {
 		return x.peer.end(Failure{Status: StatusFailed, Name: o.shown(), Reason: err.Error(), Hint: "hostexec session ls"})
@@ -151,12 +151,12 @@ func (x *exchange) mayCreateShell(sc *SessionState, o ShellRequest) (Failure, bo
 	return Failure{}, true
 }
 
-// inside calls Inside, if there is one.
-func (sc *SessionState) inside(ctx context.Context, name string) (shell.Container, error) {
-	if sc.Inside == nil {
-		return nil, errNoElsewhere
+// findContainer calls FindContainer, if there is one.
+func (sc *SessionState) findContainer(ctx context.Context, name string) (shell.Container, error) {
+	if sc.FindContainer == nil {
+		return nil, errHostOnly
 	}
-	return sc.Inside(ctx, name)
+	return sc.FindContainer(ctx, name)
 }
 
 // bash returns the path of the program for shells.
@@ -173,9 +173,9 @@ func (sc *SessionState) bash() (string, bool) {
 	return sc.Find("bash")
 }
 
-// withStartDir returns o with the directory where the shell starts: the host's path of Dir, or Dir itself,
-// which is then an argument of each command. Without Dir it is the caller's directory. A shell starts in
-// HOME if its directory does not exist.
+// withStartDir returns o with the directory where the shell starts. This is the host's path of Dir, or Dir itself,
+// which is then an argument of each command. Without Dir it is the caller's directory. A shell starts in HOME if its
+// directory does not exist.
 func withStartDir(sc *SessionState, req *request, o shell.Options) shell.Options {
 	find, at := chosenDir, o.Dir
 	if at == "" {
@@ -206,8 +206,8 @@ func chosenDir(sc *SessionState, name string) (string, bool) {
 	return mountedDir(sc, name)
 }
 
-// resolveDir returns the directory of the host for an absolute name, without symbolic links: that of the
-// container's mount, if there is one. This path is shown and decided, and a text runs nowhere else.
+// resolveDir returns the directory of the host for an absolute name, without symbolic links: that of the container's
+// mount, if there is one. The policy decides about this path, a person is shown it, and a text runs only there.
 func resolveDir(sc *SessionState, name string) string {
 	if d, ok := chosenDir(sc, name); ok {
 		return d

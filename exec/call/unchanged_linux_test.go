@@ -117,7 +117,7 @@ func TestUnchangedContent(t *testing.T) {
 }
 
 // TestUnchangedRace exchanges a script 1000 times at random moments between the check of a call and the start of its
-// command, and logs how often the other content ran. With a copy, it never does.
+// command. It logs how often the other content ran. With a copy, it never does.
 //
 // Attack 265.
 func TestUnchangedRace(t *testing.T) {

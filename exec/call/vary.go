@@ -11,9 +11,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// A grant with a variable argument covers a path only if it is found below the workspace, as rules find paths: without a
-// link on the way. The check precedes the command. As with rules whose paths are not copied, the container may put
-// something else there before the command opens it.
+// A grant with a variable argument covers a path only if it is found below the workspace. As for rules, there must be
+// no link on the way. The check precedes the command. As with rules whose paths are not copied, the container may
+// replace the file before the command opens it.
 
 // fixWorkspace sets the facts about q that a grant with a variable argument compares.
 func (w *authorizedCall) fixWorkspace(q *approval.Question, req *request) {

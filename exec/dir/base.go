@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// Base is a directory of the host, held open, with shared directories below it. If somebody replaces it, or a directory
-// above it, the shared directories are still below the held one.
+// Base is a directory of the host, held open, with shared directories below it. If another process replaces it, or a
+// directory above it, the shared directories are still below the held one.
 type Base struct {
 	fd   int
 	path string // as given to OpenBase, for messages

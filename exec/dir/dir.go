@@ -4,7 +4,7 @@
 //
 //	a path from the host --Open--> held directory --OpenBelow, File--> a file that a container names
 //
-// Its one law: a name that a container can change is looked up once, below a held directory, without symbolic links.
+// Its invariant: a name that a container can change is looked up once, below a held directory, without symbolic links.
 // Only a file of the expected kind is opened. Later uses take the descriptor, never the path. os.Root is not enough: it
 // follows links, crosses mounts, and opens devices and pipes.
 package dir

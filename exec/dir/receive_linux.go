@@ -45,8 +45,8 @@ func KindOf(fd int) Kind {
 	return Other
 }
 
-// isTerminal reports whether fd is the terminal side of a Unix98 pseudo-terminal, majors 136
-// to 143 (Documentation/admin-guide/devices.txt): not its master, not a console of the host.
+// isTerminal reports whether fd is the terminal side of a Unix98 pseudo-terminal, and neither its master nor a console
+// of the host. Such a terminal has the majors 136 to 143 (Documentation/admin-guide/devices.txt).
 func isTerminal(fd int) bool {
 	var st unix.Statx_t
 	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH|unix.AT_STATX_DONT_SYNC, unix.STATX_TYPE, &st)

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// SharedDir is a directory, held open, in which other users and containers may make any entries. Entries are reached only
-// by names below the held directory: no link is followed, no device or pipe is opened, and no file is made outside. A name
-// is one path element: the caller checks names that it has not chosen. Like os.Root, the type has a method for each
-// operation, and so more methods than other types.
+// SharedDir is a directory, held open, in which other users and containers may make any entries. Entries are reached
+// only by names below the held directory. No link is followed, no device or pipe is opened, and no file is made
+// outside. A name is one path element: the caller checks names that it has not chosen. Like os.Root, the type has a
+// method for each operation, and so more methods than other types.
 type SharedDir struct {
 	fd    int
 	base  *Base  // its own
@@ -145,7 +145,7 @@ func (d *SharedDir) Open(name string) (*os.File, Entry, error) { return d.open(n
 // Append opens the regular file name for writing at its end; the caller closes it.
 func (d *SharedDir) Append(name string) (*os.File, Entry, error) { return d.append(name) }
 
-// Removed reports whether somebody has removed f, which Create made.
+// Removed reports whether f, which Create made, was removed.
 func Removed(f *os.File) bool { return removed(f) }
 
 // Stat describes the entry name without opening it.

@@ -94,8 +94,8 @@ func (f *stdinCopier) control(do func(fd int)) {
 	}
 }
 
-// stop ends the copying and computes the bytes of In that the command has read: the written bytes minus
-// those left in the pipe, which can be counted even after the reader has closed its end.
+// stop ends the copying and computes the number of bytes of In that the command has read. These are the written bytes
+// minus those left in the pipe. The kernel can count these even after the reader has closed its end.
 func (f *stdinCopier) stop() {
 	f.dst.SetWriteDeadline(time.Unix(1, 0))
 	f.closeIn()

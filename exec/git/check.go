@@ -95,7 +95,7 @@ func (c *Check) repository(ctx context.Context, line commandLine, d *dir.Dir, cw
 	}
 	list, err := c.ask(ctx, line, d, maxConfig, append([]string{"--git-dir=" + at.name}, configList...)...)
 	if err != nil {
-		return nil, &Problem{Reason: fmt.Sprintf("git cannot tell the configuration of %s: %v", cwd, err)}
+		return nil, &Problem{Reason: fmt.Sprintf("git cannot list the configuration of %s: %v", cwd, err)}
 	}
 	cfg, err := parseConfig(list)
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/osenv"
 )
 
-// gitDirEntries checks the entries of the repository's directory. The container cannot write them now,
-// but it may have created them earlier. Examples are a link into its work tree, a hard link to the
-// configuration, a FIFO that blocks git, and a part of the repository in another directory.
+// gitDirEntries checks the entries of the repository's directory. The container cannot write them now, but it may have
+// created them earlier. Examples are a link into its work tree and a hard link to the configuration. Others are a FIFO
+// that blocks git, and a part of the repository in another directory.
 func (c *Check) gitDirEntries(at repository) error {
 	list, err := entries(at.fdPath)
 	if err != nil {
@@ -101,8 +101,8 @@ func errNoFile(name string) error {
 	return &Problem{Reason: quoted(name) + " is not a file", Fix: "remove it"}
 }
 
-// shownParts are the directories of a repository whose files git quotes: invalid grafts and attributes, the
-// steps of a rebase, the places of other work trees, references. Through a link there, git would show any
+// shownParts are the directories of a repository whose content git shows. Examples are invalid grafts and attributes,
+// the steps of a rebase, the locations of other work trees, and references. Through a link there, git would show any
 // file of the host. Modules are other repositories.
 var shownParts = []string{"info", "rebase-apply", "rebase-merge", "refs", "sequencer", "worktrees"}
 

@@ -6,6 +6,6 @@ package git
 
 import "io/fs"
 
-// hardLinks returns the number of hard links of the file. It isTrue unknown on this platform; the value
-// fails all checks.
+// hardLinks returns the number of hard links of the file. It is unknown on this platform; the returned value fails all
+// checks.
 func hardLinks(fs.FileInfo) uint64 { return 1 << 20 }

@@ -131,8 +131,8 @@ func TestRemotesWithLineBreaks(t *testing.T) {
 	}
 }
 
-// TestRemotesOfHostileRepository asks about repositories that a container has prepared: no program of theirs runs
-// before a person has answered, and a pipe in place of a file delays nobody.
+// TestRemotesOfHostileRepository asks about repositories that a container has prepared. No program of theirs runs
+// before a person has answered, and a pipe in place of a file causes no wait.
 //
 // Attack 261.
 func TestRemotesOfHostileRepository(t *testing.T) {

@@ -21,7 +21,7 @@ func errUnknownList(cwd string, err error) error {
 func (c *Check) checkHost(ctx context.Context, line commandLine) error {
 	list, err := c.ask(ctx, line, c.Dir, maxConfig, configList...)
 	if err != nil {
-		return &Problem{Reason: fmt.Sprintf("git cannot tell its configuration: %v", err)}
+		return &Problem{Reason: fmt.Sprintf("git cannot list its configuration: %v", err)}
 	}
 	cfg, err := parseConfig(list)
 	if err != nil {

@@ -200,8 +200,8 @@ func (l *commandLog) Run(ctx context.Context, c executor.Command, s executor.Str
 	return l.Runner.Run(ctx, c, s)
 }
 
-// TestConfined checks each git process of a clone and a push: none has hooks, and each that reads
-// data of the container runs in a sandbox without variables of the host.
+// TestConfined checks each git process of a clone and a push. None has hooks, and those that read data of the container
+// run in a sandbox without variables of the host.
 func TestConfined(t *testing.T) {
 	if err := sandbox.Supported(); err != nil { // git runs without one then, as docs/git.md says
 		if !errors.Is(err, sandbox.ErrUnsupported) {

@@ -139,8 +139,8 @@ func (s *service) commits(ctx context.Context, quarantine string, revisions ...s
 	return strings.Split(strings.TrimSuffix(out, "\n"), "\n"), nil
 }
 
-// base returns the object with which the files of u are compared: the old commit, or the merge base of the new commit
-// and the remote's HEAD, or the empty tree.
+// base returns the object with which the files of u are compared: the old commit, if there is one. Otherwise it is the
+// merge base of the new commit and the remote's HEAD, or the empty tree.
 func (s *service) base(ctx context.Context, u *Update, quarantine string) (string, error) {
 	if u.Old != s.mirror.zero() {
 		return u.Old, nil

@@ -47,7 +47,7 @@ var (
 	errStale   = errors.New("fetch first")
 )
 
-// objectID is the form of an id in either format.
+// sha1ID and sha256ID are the forms of an id in the two formats.
 var (
 	sha1ID   = names.Form{Chars: "0-9a-f", Min: 40, Max: 40}
 	sha256ID = names.Form{Chars: "0-9a-f", Min: 64, Max: 64}

@@ -6,9 +6,9 @@
 //	Command --Find--> Set --Digest--> the approval
 //	                  Set, older Set --Diff--> what a person is shown
 //
-// Its one law: a Set has all files of its kind, or there is none. Files are opened below the held directory of the call,
-// through no link. A file that does not exist, but would be read if it did, is in the Set as absent. The package does
-// not bind what these files lead to: Unbound names that.
+// Its invariant: a Set has all files of its kind, or there is no Set. Files are opened below the held directory of the
+// call, through no link. A file that does not exist, but would be read if it did, is in the Set as absent. The package
+// does not include further files to which these lead: Unbound describes those.
 package inputs
 
 import (

@@ -137,8 +137,8 @@ func (r *reader) includes(at, name string, content []byte) error {
 	return nil
 }
 
-// evals matches the parts of a makefile that can compute further parts: eval, a call of a function whose name is computed,
-// and a second expansion of what a variable has.
+// evals matches the parts of a makefile that can compute further parts. These are eval, a call of a function whose name
+// is computed, and a second expansion of a variable's value.
 var evals = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\$[({](eval|guile|call\s+[^,)}]*(\$|eval))|\.SECONDEXPANSION`)
 })

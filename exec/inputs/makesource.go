@@ -14,8 +14,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// make first rebuilds each makefile, by the rules that it has for all files: with a newer Makefile.sh, the content of the
-// Makefile decides nothing (GNU make manual, sections 3.5 and 10.2).
+// make first rebuilds each makefile, by the rules that it has for all files. If there is a newer Makefile.sh, make does
+// not use the content of the Makefile (GNU make manual, sections 3.5 and 10.2).
 
 // madeFrom contains the ends of names of files from which make has a rule to make a file without them.
 var madeFrom = names.WordSet("o a c cc C cpp p f F m r y l ym yl s S mod sym w web sh tex texinfo texi txinfo ch")

@@ -13,17 +13,17 @@ import (
 )
 
 // writeInfo replaces the status of a job atomically: a reader sees the old or the new status.
-func writeInfo(folder string, info Info) error {
+func writeInfo(directory string, info Info) error {
 	b, err := json.MarshalIndent(info, "", "  ")
 	if err != nil {
 		return err
 	}
-	return dir.Replace(filepath.Join(folder, statusFile), append(b, '\n'), 0o600)
+	return dir.Replace(filepath.Join(directory, statusFile), append(b, '\n'), 0o600)
 }
 
-// readInfo reads the status of the job in directory folder.
-func readInfo(folder string) (info Info, err error) {
-	file := filepath.Join(folder, statusFile)
+// readInfo reads the status of the job in directory.
+func readInfo(directory string) (info Info, err error) {
+	file := filepath.Join(directory, statusFile)
 	b, err := dir.ReadPlain(file)
 	if err != nil {
 		return info, err
@@ -31,7 +31,7 @@ func readInfo(folder string) (info Info, err error) {
 	if err := json.Unmarshal(b, &info); err != nil {
 		return info, fmt.Errorf("read %s: %w", file, err)
 	}
-	if info.ID != filepath.Base(folder) {
+	if info.ID != filepath.Base(directory) {
 		return info, errors.New("the status is of another job")
 	}
 	return info, nil

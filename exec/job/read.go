@@ -18,7 +18,7 @@ import (
 func Read(dir string) ([]Info, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !os.IsNotExist(err) {
-		return nil, fmt.Errorf("read the folder of jobs: %w", err)
+		return nil, fmt.Errorf("read the directory of jobs: %w", err)
 	}
 	var all []Info
 	for _, e := range entries {

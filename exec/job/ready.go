@@ -59,8 +59,8 @@ func (j *Job) debounce(ctx context.Context) {
 	}
 }
 
-// serialize returns the result of check, or false if ctx is done. Only one check runs at a time in a
-// session: patterns and socket tables can take long, and a container can wait for a thousand jobs.
+// serialize returns the result of check, or false if ctx is done. Only one check runs at a time in a session. A
+// container can wait for a thousand jobs, and patterns and socket tables can take long.
 func (t *Table) serialize(ctx context.Context, check func() bool) bool {
 	if ctx.Err() != nil {
 		return false

@@ -55,11 +55,11 @@ type Table struct {
 // ended together with the previous watcher.
 func Open(dir string) (*Table, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("open the folder of jobs: %w", err)
+		return nil, fmt.Errorf("open the directory of jobs: %w", err)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, fmt.Errorf("open the folder of jobs: %w", err)
+		return nil, fmt.Errorf("open the directory of jobs: %w", err)
 	}
 	t := &Table{dir: dir, readySemaphore: make(chan struct{}, 1), jobs: map[string]*Job{}, output: defaultOutput, disk: defaultDisk}
 	for _, e := range entries {
@@ -67,14 +67,14 @@ func Open(dir string) (*Table, error) {
 		info, err := readInfo(at)
 		if err != nil { // it was being created or removed
 			if err := os.RemoveAll(at); err != nil {
-				return nil, fmt.Errorf("open the folder of jobs: %w", err)
+				return nil, fmt.Errorf("open the directory of jobs: %w", err)
 			}
 			continue
 		}
 		if info.Status == Running {
 			info = unfinishedInfo(info, at)
 			if err := writeInfo(at, info); err != nil {
-				return nil, fmt.Errorf("open the folder of jobs: %w", err)
+				return nil, fmt.Errorf("open the directory of jobs: %w", err)
 			}
 		}
 		j := t.job(info)

@@ -117,8 +117,8 @@ func (s *Session) SetPidsLimit(pids int64) {
 	s.wakeLocked()
 }
 
-// A container with a process limit may use basePids host processes, and pidsPerProcess more for each process
-// of its limit, because a call can start a shell with its commands, or a build.
+// A container with a process limit may use basePids host processes, and pidsPerProcess more for each process of its
+// limit. One call can start a shell with its commands, or a build.
 const basePids, pidsPerProcess = 64, 16
 
 // limitLocked returns the current limit of k.

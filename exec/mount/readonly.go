@@ -70,8 +70,8 @@ func (t *Table) writablyMounted(p string) bool {
 // maxLinks is the number of links that the kernel follows (path_resolution(7)).
 const maxLinks = 40
 
-// Links returns the real paths of the symbolic links that the absolute path p leads through, and then the real path of
-// its target, as far as that exists.
+// Links returns the real paths of the symbolic links that the absolute path p leads through. The last result is the
+// real path of its target, as far as that exists.
 func Links(p string) (links []string) {
 	resolved, rest := "/", strings.Split(p, "/")
 	for len(rest) > 0 && len(links) <= maxLinks {

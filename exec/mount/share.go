@@ -15,9 +15,9 @@ import (
 
 var errReplaced = errors.New("it was replaced meanwhile")
 
-// Share returns the container's directories of the host as mounts for another container, which runs a command in cwd. at
-// is the path of cwd there. In a Point without a Source, another mount of this container, such as a volume, covers a part
-// of a directory of the host: the other container must not see that part. Sources are paths, which may lead elsewhere
+// Share returns the container's directories of the host as mounts for another container, which runs a command in cwd.
+// at is the path of cwd there. A Point without a Source means that another mount of this container, such as a volume,
+// covers a part of a directory. The other container must not see that part. Sources are paths, which may lead elsewhere
 // when they are mounted: check the mounts with CheckShared.
 func (t *Table) Share(cwd string) (mounts []Point, at string) {
 	at = path.Clean(cwd)

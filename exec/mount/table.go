@@ -5,7 +5,7 @@
 //
 //	container's cwd --Table--> held source + rest --exec/dir--> held directory
 //
-// Its one law: a path from a container is only a claim. It is resolved once, below a source that was opened when the
+// Its invariant: a path from a container is only a claim. It is resolved once, below a source that was opened when the
 // table was made, without symbolic links and other mounts. Later uses take the descriptor, never the path.
 package mount
 

@@ -57,8 +57,8 @@ func (v *View) at(p string) Location {
 	return l
 }
 
-// place returns the place of a path without links: on the mount that the kernel reports for it, or else on the mount with
-// the longest path.
+// place returns the place of a path without links. It is on the mount that the kernel reports for the path, or else on
+// the mount with the longest path.
 func (v *View) place(p string) Place {
 	id, name := mountOf(p)
 	var near *Info
@@ -93,8 +93,8 @@ func (l Location) is(m Location) bool {
 	return l.Path == m.Path || l.info != nil && m.info != nil && os.SameFile(l.info, m.info)
 }
 
-// Route has everything that decides to which file a path leads: the file, the symbolic links on the way, and the
-// directories above all of these.
+// Route has everything that determines to which file a path leads: the file, the symbolic links on the way, and all
+// directories above these.
 type Route []Location
 
 // Route returns the route of the absolute path p.
@@ -109,8 +109,8 @@ func (v *View) Route(p string) (r Route) {
 	return r
 }
 
-// Through reports whether the path is l, lies below it, or leads through it, whatever names the two have. Whoever can write
-// all of l can then change to which file the path leads.
+// Through reports whether the path is l, lies below it, or leads through it, whatever names the two have. A process
+// that can write all of l can then change to which file the path leads.
 func (r Route) Through(l Location) bool {
 	for _, at := range r {
 		if at.is(l) || at.Place.In(l.Place) {
@@ -136,8 +136,8 @@ func (r Route) In(p Place) bool {
 }
 
 // Shows reports whether the directory l contains the file with the absolute path file, although neither inode nor place
-// show that: bindfs, an overlay or a file server on this host show files as their own. The path below l must be an end of
-// that path. Such file systems keep the times of a file, and nobody can set its ctime.
+// show that. bindfs, an overlay or a file server on this host show files with other inodes. The path below l must be an
+// end of that path. Such file systems keep the times of a file, and nobody can set its ctime.
 func (l Location) Shows(file string) bool {
 	return l.info != nil && l.info.IsDir() && shows(l.Path, file)
 }

@@ -131,14 +131,14 @@ func (t *Table) Sources() (list []string) {
 	return slices.Compact(list)
 }
 
-// Writable reports whether the container, or one of another session, can change or create the host's file p: through
-// one of its mounts it can write the file itself, a directory above it, or a link on the way to it.
+// Writable reports whether the container, or one of another session, can change or create the host's file p. It can if
+// one of its mounts lets it write the file, a directory above it, or a link on the way to it.
 func (t *Table) Writable(p string) bool {
 	return t.ownWritable().writable(p) || t.othersWritable().writable(p)
 }
 
-// ControlsFilesIn reports whether the container, or one of another session, controls a file in the host's directory p:
-// either p is writable, or one of its files is mounted alone.
+// ControlsFilesIn reports whether the container, or one of another session, controls a file in the host's directory p.
+// Either p is writable, or one of its files is mounted alone.
 func (t *Table) ControlsFilesIn(p string) bool {
 	return t.ownWritable().controlsFilesIn(p) || t.othersWritable().controlsFilesIn(p)
 }

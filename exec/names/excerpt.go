@@ -10,8 +10,9 @@ import (
 // maxLine is the maximum number of bytes of a line of an Excerpt.
 const maxLine = 1000
 
-// Excerpt returns the beginning of a text for a person: at most that many lines and bytes, and then the number of lines
-// that it leaves out. Long lines are cut. more is the number of lines that text itself already lacks.
+// Excerpt returns the beginning of a text for a person. It has at most the given number of lines and bytes, followed by
+// the number of lines that are left out. Long lines are cut. more is the number of lines that text itself already
+// lacks.
 func Excerpt(text string, lines, bytes, more int) string {
 	var b strings.Builder
 	if text != "" {

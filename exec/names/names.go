@@ -18,8 +18,8 @@ type Form struct {
 	Min, Max int    // length in bytes
 }
 
-// Container is the form of the name of a container: the engine accepts the name, and the name with
-// a suffix is a valid file name.
+// Container is the form of a container's name. The engine accepts such a name, and the name with a suffix is a valid
+// file name.
 var Container = Form{First: "A-Za-z0-9", Chars: "A-Za-z0-9_.-", Min: 1, Max: 201}
 
 // Matches reports whether s has the form f.
@@ -37,6 +37,12 @@ func (f Form) Matches(s string) bool {
 	}
 	return true
 }
+
+var digits = Form{Chars: "0-9", Min: 1, Max: 9}
+
+// IsNumber reports whether s is a decimal number of at most nine digits without leading zeros, which some programs read
+// as octal.
+func IsNumber(s string) bool { return digits.Matches(s) && (s == "0" || s[0] != '0') }
 
 func in(class string, c byte) bool {
 	for i := 0; i < len(class); i++ {

@@ -37,8 +37,8 @@ func (d *decision) approve(v Verdict) Verdict {
 // answers reports whether r, a rule of Approved, is for the place where the command runs.
 func (d *decision) answers(r *Rule) bool { return !r.Always && (!r.Confined || d.place().Confined()) }
 
-// MoreThanArgs reports whether a question about v is about more than its arguments: the content of files, stdin, the
-// output of a preview, or the state of a shell.
+// MoreThanArgs reports whether a question about v shows more than its arguments. This can be the content of files,
+// stdin, the output of a preview, or the state of a shell.
 func (v *Verdict) MoreThanArgs() bool {
 	return len(v.Paths)+len(v.Preview) > 0 || !v.Profile.Whole && v.Profile.Stdin.Mode != StdinNone || v.Command.Name == Shell
 }

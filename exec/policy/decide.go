@@ -9,7 +9,7 @@ import (
 
 // These reasons are sent to the caller. They name rules and nothing else of the policy.
 const (
-	reasonBroken   = "the host's configuration is broken: docker hostexec policy check tells where"
+	reasonBroken   = "the host's configuration is broken: docker hostexec policy check shows where"
 	reasonName     = "not the name of a command"
 	reasonUnknown  = "not a proxied command"
 	reasonUnlisted = "not a proxied command, and no list can match it: lists match printable ASCII only, up to 64 KiB"
@@ -34,7 +34,8 @@ func (p *Policy) Decide(req Request) Verdict {
 	return v
 }
 
-// decision holds the state of one call of Decide.
+// decision holds the state of one call of Decide. It has more methods than other types, because each step of a decision
+// uses that state.
 type decision struct {
 	*Policy
 	req     Request

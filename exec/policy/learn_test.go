@@ -186,8 +186,8 @@ func TestLearn(t *testing.T) {
 	}
 }
 
-// TestLearnProperty checks over generated policies and histories that a learned policy differs from the old one in
-// calls only about which that asked, and that each of them was approved, or is a stated variation of approved calls.
+// TestLearnProperty checks over generated policies and histories that a learned policy decides differently only about
+// calls that the old one asked about. Each of these was approved, or is a stated variation of approved calls.
 func TestLearnProperty(t *testing.T) {
 	changed, varied, histories := 0, 0, exectest.Scaled(400, 100)
 	for seed := range int64(histories) {
@@ -235,8 +235,8 @@ func TestLearnProperty(t *testing.T) {
 	}
 }
 
-// stated reports whether args differs from more than maxWords approved calls in the same one argument, and is a number
-// or a file like each of theirs. It is a second definition, without rules.
+// stated reports whether args differs from more than maxWords approved calls in the same one argument. The argument
+// must be a number or a file like each of theirs. It is a second definition, without rules.
 func stated(p *Policy, args []string, approved []Candidate) bool {
 	for i := 1; i < len(args); i++ {
 		seen := map[string]bool{}
@@ -254,8 +254,8 @@ func stated(p *Policy, args []string, approved []Candidate) bool {
 	return false
 }
 
-// like reports whether s could be a variation of some of seen: a number with at most their digits, or a file below a
-// directory of theirs.
+// like reports whether s could be a variation of some of seen. It could if it is a number with at most their digits, or
+// a file below a directory of theirs.
 func like(s string, seen map[string]bool, number, file bool) bool {
 	n, err := strconv.Atoi(s)
 	number, file = number && err == nil && n >= 0 && strconv.Itoa(n) == s, file && !strings.Contains(s, "..") && !strings.Contains(s, "/.")

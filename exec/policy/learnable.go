@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Candidate is a call that a person has approved, from which a rule may be learned.
@@ -124,7 +126,7 @@ func unsafeOnHost(args []string, v Verdict, effects []string, programs programNa
 // mayName reports whether an argument may name a file, by itself or as the value of an option.
 func mayName(arg string) bool {
 	name, value, _ := strings.Cut(arg, "=")
-	return !strings.HasPrefix(name, "-") && !isNumber(arg) || value != "" && !isNumber(value)
+	return !strings.HasPrefix(name, "-") && !names.IsNumber(arg) || value != "" && !names.IsNumber(value)
 }
 
 // readsStdin reports whether an argument names the standard input, as in kubectl apply -f -.

@@ -20,10 +20,7 @@ const (
 	maxTests = 4
 )
 
-var (
-	digits   = names.Form{Chars: "0-9", Min: 1, Max: 9}
-	fileName = names.Form{First: "A-Za-z0-9_", Chars: "A-Za-z0-9._-", Min: 1, Max: 255}
-)
+var fileName = names.Form{First: "A-Za-z0-9_", Chars: "A-Za-z0-9._-", Min: 1, Max: 255}
 
 // listed returns the element that matches exactly the values of argument at in calls.
 func listed(calls []*Candidate, at int) Element {
@@ -40,9 +37,10 @@ func valuesOf(calls []*Candidate, at int) (values []string) {
 	return values
 }
 
-// shape returns an element that matches further values of argument at than those of calls: numbers with as many
-// digits or, for a command in a sandbox or a container, files below the same directory. It reports false if there is
-// none. On the host no shape is safe for names of files, because a file could be replaced by a link.
+// shape returns an element that matches further values of argument at. These are numbers with as many digits as those
+// of calls, or files below the same directory. It matches files only for a command in a sandbox or a container. It
+// reports false if there is none. On the host no shape is safe for names of files, because a file could be replaced by
+// a link.
 func shape(calls []*Candidate, at int) (Element, bool) {
 	if at == 0 || len(calls) <= maxWords {
 		return Element{}, false
@@ -53,7 +51,7 @@ func shape(calls []*Candidate, at int) (Element, bool) {
 	}
 	pattern := ""
 	switch {
-	case may(FormNumber) && !slices.ContainsFunc(values, func(s string) bool { return !isNumber(s) }):
+	case may(FormNumber) && !slices.ContainsFunc(values, func(s string) bool { return !names.IsNumber(s) }):
 		pattern = numberPattern(values)
 	case may(FormPath) && calls[0].Confined:
 		pattern = filePattern(values)
@@ -64,9 +62,6 @@ func shape(calls []*Candidate, at int) (Element, bool) {
 	t, err := ParseToken(pattern, false)
 	return Element{Kind: Re, Token: t}, err == nil // it is too long
 }
-
-// isNumber reports whether s is a decimal number without leading zeros, which some programs read as octal.
-func isNumber(s string) bool { return digits.Matches(s) && (s == "0" || s[0] != '0') }
 
 // numberPattern returns the pattern of numbers that have as many digits as values.
 func numberPattern(values []string) string {
@@ -110,7 +105,7 @@ func (r *Rule) matches(args []string) bool {
 	return m.match(r)
 }
 
-// refuse adds arguments to the tests of r, which is a rule of command, that it must not match: denied calls, and
+// refuse adds arguments that r must not match to the tests of r, a rule of command. These are denied calls, and
 // approved arguments with a change.
 func (r *Rule) refuse(command string, denied Denials) {
 	add := func(args []string) {

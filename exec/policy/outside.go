@@ -4,9 +4,9 @@ package policy
 
 import "strings"
 
-// scanState is the state of a scanner that looks for a path in an argument, character by character.
-// It does not depend on the program: a path may begin wherever a program could parse the beginning of a
-// value, as in --opt=/x, -C.., @/x, file:/x and a,../b.
+// scanState is the state of a scanner that looks for a path in an argument, character by character. It does not depend
+// on the program. A path may begin wherever a program could parse the beginning of a value, as in --opt=/x, -C.., @/x,
+// file:/x and a,../b.
 type scanState uint8
 
 const (

@@ -103,8 +103,8 @@ type Policy struct {
 	// entry.
 	ShellContainers []string
 
-	// Programs holds, for each command, the names of its program on this host: the base name of its
-	// path and of every link target on the way.
+	// Programs holds the names of each command's program on this host: the base name of its path, and of every link
+	// target on the way.
 	Programs map[string][]string
 }
 

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Shape describes the arguments that a rule matches in one line for people. It contains literal
-// words, /patterns/, [options], PATH, +(arguments that the host inserts), (anywhere) if patterns
-// may name any path, and (confined) if it is for sandboxes and containers only.
+// Shape describes the arguments that a rule matches in one line for people. It contains literal words, /patterns/,
+// [options], PATH, and +(arguments that the host inserts). (anywhere) means that patterns may name any path, and
+// (confined) that the rule is for sandboxes and containers only.
 func (r *Rule) Shape() string {
 	var parts []string
 	for _, e := range r.Argv {

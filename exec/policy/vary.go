@@ -150,8 +150,8 @@ func takesCode(option string) bool {
 	return slices.ContainsFunc(codeOptions, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// tarTakesCode reports whether letters are options of tar without a dash, one of which takes a program or a script from
-// among the arguments after them.
+// tarTakesCode reports whether letters are options of tar without a dash, and one of them takes a later argument as a
+// program or a script.
 func tarTakesCode(letters string) bool {
 	return !strings.HasPrefix(letters, "-") && strings.ContainsAny(letters, "FI")
 }

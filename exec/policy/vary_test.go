@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestVariable checks which arguments of which commands may vary, and that a program, a subcommand, an option, or its
-// value that may be code never do.
+// TestVariable checks which arguments of which commands may vary. Programs, subcommands, options, and values of options
+// that may be code never do.
 //
 // Attack 262.
 func TestVariable(t *testing.T) {

@@ -11,9 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Child is a started process and its process tree. It must be reaped.
+// Child is a started process and its process tree. It must be reaped. It has many fields, because a child can also have
+// a monitor or a supervisor.
 type Child struct {
-	Pid int // the process's, and its group's
+	Pid int // of the process, and of its group
 
 	id      string
 	session int // pid of the session's leader: Pid, or its monitor
@@ -88,7 +89,7 @@ func (c *Child) Signal(sig syscall.Signal) error { return c.signal(sig, c.Pid) }
 // SignalGroup sends a signal to the process's group, as a terminal does.
 func (c *Child) SignalGroup(sig syscall.Signal) error {
 	err := c.signal(sig, -c.Pid)
-	if err == unix.ESRCH { // it moved to another group of its terminal's
+	if err == unix.ESRCH { // it moved to another group of its terminal
 		err = c.Signal(sig)
 	}
 	return err

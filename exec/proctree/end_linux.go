@@ -112,7 +112,7 @@ func containsAll(set, subset map[int]bool) bool {
 // continues them when all have got TERM. Otherwise a shell would see its child die before it gets TERM itself,
 // and would start its next command.
 func (e *treeEnding) terminate(left []proc) {
-	asked := e.freeze(left, e.unasked)
+	asked := e.freeze(left, e.needsTerm)
 	for _, m := range slices.Backward(asked) {
 		e.terminated[m] = true
 		e.send(m, unix.SIGTERM)
@@ -122,9 +122,9 @@ func (e *treeEnding) terminate(left []proc) {
 	}
 }
 
-// unasked reports whether m still has to get TERM. The child of a process that got TERM and lives
-// does not: a handler has started it, to clean up.
-func (e *treeEnding) unasked(m proc) bool {
+// needsTerm reports whether m still has to get TERM. The child of a live process that got TERM does not: a handler has
+// started it, to clean up.
+func (e *treeEnding) needsTerm(m proc) bool {
 	if e.terminated[m] {
 		return false
 	}

@@ -218,8 +218,8 @@ func sameMembers(a, b []proc) bool {
 	return slices.Equal(a, b)
 }
 
-// A process that one look has found ends with its tree, although it has left its session, has no
-// marker, and survives both TERM and its parent.
+// A process that one snapshot has found ends with its tree. It has left its session, has no marker, and survives both
+// TERM and its parent.
 func TestEndKeepsFound(t *testing.T) {
 	tr := start(t, newParent(t), sh(`setsid env -i sh -c 'trap "" TERM; echo ready; exec sleep 1000' & wait`))
 	tr.ready(t)
@@ -230,8 +230,8 @@ func TestEndKeepsFound(t *testing.T) {
 	tr.Reap()
 }
 
-// A shell starts no further command when the one that it waits for is ended, even if it gets TERM
-// much later than that one: after hundreds of its other children.
+// A shell starts no further command when the one that it waits for is ended. It may get TERM much later than that
+// command, after hundreds of its other children.
 func TestEndStartsNothing(t *testing.T) {
 	const many = "i=0; while [ $i -lt 300 ]; do sleep 1000 & i=$((i+1)); done; echo ready; "
 	for name, script := range map[string]string{

@@ -10,8 +10,8 @@ import (
 // unknown stands for the interpreter of a malformed program.
 const unknown = "?"
 
-// interpreterOf returns the second file that the kernel opens for a program: the interpreter of a script, or
-// the dynamic loader of an ELF file (elf(5)). read reads from an offset of the program.
+// interpreterOf returns the second file that the kernel opens to execute a program. It is the interpreter of a script,
+// or the dynamic loader of an ELF file (elf(5)). read reads from an offset of the program.
 func interpreterOf(read func(b []byte, at int64) []byte) string {
 	head := read(make([]byte, 1024), 0)
 	if line, ok := bytes.CutPrefix(head, []byte("#!")); ok {

@@ -93,7 +93,7 @@ func startWatcher(args, env []string, extra []*os.File) (*Child, error) {
 	return c, nil
 }
 
-// parentPipe returns the read end of a pipe. The write end stays open as long as this process lives.
+// parentPipe returns the read end of a pipe. The write end stays open as long as this process runs.
 func parentPipe() (fd int, err error) {
 	var pipe [2]int
 	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {

@@ -23,8 +23,8 @@ func keeperMain() int {
 	return Keeper{Grace: 100 * time.Millisecond}.Keep(args, os.Environ(), []*os.File{os.NewFile(3, "out")})
 }
 
-// watcherMain starts a command that leaves as many processes as it can, writes its pid to
-// descriptor 3, and exits with the given code or waits.
+// watcherMain starts a command that leaves as many processes as it can, and writes its pid to descriptor 3. It exits
+// with the given code, or waits.
 func watcherMain() int {
 	out := os.NewFile(3, "out")
 	if len(os.Args) > 1 && os.Args[1] == "follows" {

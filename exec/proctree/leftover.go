@@ -7,7 +7,7 @@ import "time"
 // Left describes the processes that an ended command has left running.
 type Left struct {
 	ID    string    // of the request
-	PID   int       // of the process that has lived longest
+	PID   int       // of the oldest process
 	Args  []string  // its
 	Since time.Time // when it was started, give or take a second
 	Count int       // of processes

@@ -29,7 +29,7 @@ func allLeft() []Left {
 		}
 		value, _ := markerOf(pid)
 		id := string(value)
-		if id == "" || runs[id] || strings.Contains(id, ".") { // a shell's own are the shell's
+		if id == "" || runs[id] || strings.Contains(id, ".") { // processes of a shell belong to the shell
 			continue
 		}
 		s := snapshot{dead: map[int]bool{}}

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A mark is a number that all processes of a confined command have, even those that have cleared their environment,
-// left their session and lost their parent. It is a soft limit RLIMIT_RTTIME, which children inherit, which everybody
-// may read (proc_pid_limits(5)), and which the sandbox does not let its programs change. It limits nothing, because
-// a confined program has no real-time priority (getrlimit(2)). Zero is no mark.
+// A mark is a number that all processes of a confined command have. Processes that have cleared their environment, left
+// their session and lost their parent have it, too. It is a soft limit RLIMIT_RTTIME. Children inherit it, every
+// process may read it (proc_pid_limits(5)), and the sandbox does not let its programs change it. It limits nothing,
+// because a confined program has no real-time priority (getrlimit(2)). Zero is no mark.
 type mark uint64
 
 // Marks are below maxMark, and below the hard limit. If this is less than minMarks, there are too few of them.

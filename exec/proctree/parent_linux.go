@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Start describes how a process is started.
+// Start describes how a process is started. It has a field for each option.
 type Start struct {
 	ID        string // of the request, for Marker
 	Session   string // for SessionMarker; empty: none

@@ -6,9 +6,9 @@
 //	                                        -> Monitor (a tty call) -> Child -> ...
 //	                                        -> Supervisor (a shell) -> Child -> ... and its orphans
 //
-// Its one law: a process is signalled only before it is reaped, and only by a name that cannot refer to another
-// process. So a whole tree ends, and nothing else. Trees end however they grew: by threads that fork, new sessions
-// or double forks. The package does not decide when a tree ends, and copies no data.
+// Its invariant: a process is signalled only before it is reaped, and only by a name that cannot refer to another
+// process. So a whole tree ends, and nothing else. A tree may grow by threads that fork, by new sessions and by double
+// forks. The package does not decide when a tree ends, and copies no data.
 package proctree
 
 import (
@@ -52,16 +52,15 @@ type Keeper struct {
 // commands then.
 func (k Keeper) Keep(args, env []string, extra []*os.File) int { return k.keep(args, env, extra) }
 
-// Monitor is the main function of two helper processes: the one between a terminal and the command that runs on
-// it, and the one that becomes a command whose exec may block. args are the arguments of the process. Monitor
-// returns its exit code.
+// Monitor is the main function of two helper processes. One is between a terminal and the command that runs on it. The
+// other becomes a command whose exec may block. args are the arguments of the process. Monitor returns its exit code.
 func Monitor(args []string) int { return runAs(args) }
 
 // BecomeSubreaper makes this process the parent of descendants that lose theirs.
 func BecomeSubreaper() error { return becomeSubreaper() }
 
-// DefaultSignals makes commands start with default signal actions, although this process was started with
-// some signals ignored, as by nohup, or by & in a script. This process still ignores them.
+// DefaultSignals makes commands start with default signal actions. This process may have been started with some signals
+// ignored, as by nohup, or by & in a script. This process still ignores them.
 func DefaultSignals() { defaultSignals() }
 
 // Tree returns the live processes of request id: those that a Parent started, and all their descendants, also

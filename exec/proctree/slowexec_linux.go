@@ -15,12 +15,12 @@ import (
 // answering is the time in which a file system has to show that a program can be executed at once.
 const answering = 200 * time.Millisecond
 
-// lookups limits the lookups of programs that run at a time: each holds a thread until the file system answers,
-// and the Go runtime ends a process that has too many threads.
+// lookups limits the number of concurrent lookups of programs. Each holds a thread until the file system answers, and
+// the Go runtime ends a process that has too many threads.
 var lookups = make(chan struct{}, 32)
 
-// prompt reports whether the kernel can execute the program without waiting for another process: the holder of
-// a lease (fcntl(2)), or the server of a network or FUSE file system. Until an exec has succeeded, the Go
+// prompt reports whether the kernel can execute the program without waiting for another process. That could be the
+// holder of a lease (fcntl(2)), or the server of a network or FUSE file system. Until an exec has succeeded, the Go
 // runtime starts no other process and collects no garbage.
 func (s *Start) prompt() bool {
 	select {

@@ -35,8 +35,8 @@ func newSpawner(prepare func() error) (*spawner, error) {
 func (s *spawner) run(prepare func() error, ready chan<- error) {
 	runtime.LockOSThread() // for ever: a goroutine that ends locked takes its thread along
 	if unix.Gettid() == unix.Getpid() {
-		// The first thread stands for the process, in /proc and to whoever asks; it stays
-		// as it is. While it is locked here the goroutine below gets another one.
+		// The first thread represents the process, in /proc and to other processes; it stays as it is. While it is
+		// locked here the goroutine below gets another one.
 		defer runtime.UnlockOSThread()
 		inner := make(chan error)
 		// ends as this one would have.
@@ -65,7 +65,7 @@ func noNewPrivs() error { return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0
 func keepPrivileges() error { return nil }
 
 // start starts a process with the mark m, and calls after before anyone can reap it. The thread that starts a marked
-// process has the same sandbox as the process, which could therefore trace or signal the thread, and so this process.
+// process has the same sandbox as the process. So the process could trace or signal the thread, and thus this process.
 // So the thread ends at once. Until then, sandbox.Confine prevents both.
 func (s *spawner) start(path string, args []string, attr *syscall.ProcAttr, m mark, after func(pid int)) error {
 	children.mu.Lock() // or the reaper could meet a child before it is known

@@ -12,22 +12,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// subtree is what a Subtree has on this system.
+// subtree is the part of a Subtree for this system.
 type subtree struct {
 	root        proc
 	supervisor  int           // pid of the root's supervisor, or 0
-	before      map[proc]bool // children and orphans there were
+	before      map[proc]bool // the children and orphans that existed at the creation
 	interrupted *interrupted
 }
 
-// interrupted is what was found when the subtree was interrupted: a parent that ends of that takes along what
-// tells who its children belong to.
+// interrupted holds the processes that were found when the subtree was interrupted. If a parent among them ends by the
+// signal, its children cannot be found by it any more.
 type interrupted struct {
 	sync.Mutex
 	found map[proc]bool
 }
 
-// ending ends what look finds, and what was met.
+// ending returns the treeEnding for the processes that look finds, and for those that were interrupted.
 func (s Subtree) ending(look func() snapshot) treeEnding {
 	s.interrupted.Lock()
 	defer s.interrupted.Unlock()
@@ -40,16 +40,16 @@ func newSubtree(pid int, id string) Subtree {
 		s.root = proc{pid, st.start}
 	}
 	k := newChildLister()
-	for _, kid := range k.of(pid) {
-		s.remember(kid)
+	for _, child := range k.of(pid) {
+		s.remember(child)
 	}
-	for kid, c := range k.own() {
+	for child, c := range k.own() {
 		if c == nil {
-			s.remember(kid)
+			s.remember(child)
 		}
 	}
-	for _, kid := range s.adopted(k) {
-		s.remember(kid)
+	for _, child := range s.adopted(k) {
+		s.remember(child)
 	}
 	return s
 }
@@ -68,50 +68,50 @@ func (s Subtree) remember(pid int) {
 	}
 }
 
-// new reports whether a process was not there when the subtree was looked at.
+// new reports whether a process did not exist when the Subtree was created.
 func (s Subtree) new(pid int) bool {
 	st, ok := readStat(pid)
 	return ok && !s.before[proc{pid, st.start}]
 }
 
-// alive reports whether the process still is the one that was looked at.
+// alive reports whether the root process still runs.
 func (s Subtree) alive() bool {
 	st, ok := readStat(s.root.pid)
 	return ok && st.start == s.root.start && st.alive()
 }
 
-// descendants looks at what has grown since, as the marker of request or else its parent tells.
+// descendants returns a function that finds the new descendants, by the marker of request or by their parents.
 func (s Subtree) descendants(request string) func() snapshot {
 	return func() snapshot {
 		k := newChildLister()
-		seen := s.orphans(k, request)
+		found := s.orphans(k, request)
 		if s.alive() {
 			var roots []int
-			for _, kid := range k.of(s.root.pid) {
-				if s.new(kid) {
-					roots = append(roots, kid)
+			for _, child := range k.of(s.root.pid) {
+				if s.new(child) {
+					roots = append(roots, child)
 				}
 			}
-			k.walk(roots, &seen)
+			k.walk(roots, &found)
 		}
-		return seen
+		return found
 	}
 }
 
-// subtreeOf looks at one descendant, and what has grown from it.
+// subtreeOf returns a function that finds the descendant b and the descendants of b.
 func (s Subtree) subtreeOf(b proc, request string) func() snapshot {
 	return func() snapshot {
 		k := newChildLister()
-		seen := s.orphans(k, request)
+		found := s.orphans(k, request)
 		if st, ok := readStat(b.pid); ok && st.start == b.start {
-			k.walk([]int{b.pid}, &seen)
+			k.walk([]int{b.pid}, &found)
 		}
-		return seen
+		return found
 	}
 }
 
-// orphans looks at those children of this process, and of the root's supervisor, that lost a parent
-// below the subtree's root. What only forked still carries the marker that the root itself was started with.
+// orphans finds those children of this process, and of the root's supervisor, that lost a parent below the root. A
+// process that has forked without an exec still has the marker with which the root was started.
 func (s Subtree) orphans(k childLister, request string) snapshot {
 	match := func(pid int) bool {
 		if !s.new(pid) {
@@ -120,7 +120,7 @@ func (s Subtree) orphans(k childLister, request string) snapshot {
 		value, _ := markerOf(pid)
 		return string(value) == s.id && sessionOf(pid) == s.root.pid || hasMarker(pid, request)
 	}
-	seen := k.snapshot(func(pid int, c *Child) bool { return c == nil && match(pid) })
+	found := k.snapshot(func(pid int, c *Child) bool { return c == nil && match(pid) })
 	adopted := s.adopted(k)
 	settle(slices.Clone(adopted))
 	var roots []int
@@ -128,22 +128,22 @@ func (s Subtree) orphans(k childLister, request string) snapshot {
 		if match(pid) {
 			roots = append(roots, pid)
 		} else if !alive(pid) {
-			seen.dead[pid] = true // too late to know whether it would have matched
+			found.dead[pid] = true // too late to know whether it would have matched
 		}
 	}
-	k.walk(roots, &seen)
-	return seen
+	k.walk(roots, &found)
+	return found
 }
 
 func (s Subtree) interrupt(request string, sig syscall.Signal) {
 	s.signal(sig) // first: a shell would otherwise start its next command
 	e := s.ending(s.descendants(request))
-	seen := e.find()
-	e.addKnown(&seen)
+	found := e.find()
+	e.addKnown(&found)
 	s.interrupted.Lock()
 	maps.Copy(s.interrupted.found, e.found)
 	s.interrupted.Unlock()
-	for _, m := range seen.alive {
+	for _, m := range found.alive {
 		e.send(m, unix.SIGINT)
 	}
 }

@@ -32,7 +32,7 @@ func supervisor(path string, args []string) error {
 	if err != nil {
 		return err
 	}
-	for fd := range 3 { // whoever writes to the command has to notice its end
+	for fd := range 3 { // a process that writes to the command has to notice its end
 		unix.Close(fd)
 	}
 	writeMessage(msgStarted, uint32(pid))

@@ -16,8 +16,8 @@ import (
 )
 
 // Metadata changes the modes, owners and times of files, and watches files, for confined programs. Landlock does not
-// prevent a program from doing this with any file of its user. Metadata opens the file once, checks that it is below a
-// directory that the program may write, or read if it watches, and uses the open file.
+// prevent a program from doing this with any file of its user. Metadata opens the file once, and uses the open file. It
+// checks that the file is below a directory that the program may write, or may read if it watches the file.
 type Metadata struct {
 	calls    *os.File // the kernel's reports (seccomp_unotify(2))
 	roots    []int    // the directories that may be written, opened with O_PATH

@@ -17,8 +17,8 @@ var absent = []uint32{
 	unix.SYS_PIDFD_SEND_SIGNAL, // a filter cannot see which process it signals
 }
 
-// refused lists system calls with effects outside the sandbox: on other processes, namespaces and mounts, the kernel's
-// state, keyrings, and memory and queues that all programs of a user share.
+// refused lists system calls with effects outside the sandbox: on other processes, namespaces, mounts, the kernel's
+// state and keyrings. Others affect memory and queues that all programs of a user share.
 var refused = []uint32{
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE, unix.SYS_PROCESS_MRELEASE,
 	unix.SYS_KCMP, unix.SYS_PIDFD_GETFD, unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES,
@@ -75,7 +75,7 @@ func rulesFor(n Net) (list []rule) {
 		list = append(list, rule{number: number, action: supervise})
 	}
 	list = append(list, rule{unix.SYS_CLONE, []condition{has(0, namespaces)}, refuse})
-	// A lease delays whoever opens the file, by up to /proc/sys/fs/lease-break-time.
+	// A lease delays other processes that open the file, by up to /proc/sys/fs/lease-break-time.
 	list = append(list, rule{unix.SYS_FCNTL, []condition{is(1, unix.F_SETLEASE)}, refuse})
 	list = append(list, rule{unix.SYS_FCNTL, []condition{is(1, setDelegation)}, refuse})
 	// A descriptor can send the signal of F_SETSIG to any thread of the sandbox, also to the thread that guarded protects.
@@ -106,8 +106,8 @@ const (
 	typeF2FS     = 0xF5 << 8
 )
 
-// ioctlRules refuses commands that type into a terminal or replace its driver, and those of file systems: a file that
-// is open for reading is enough for some of them to change its flags, seal it, or create and remove subvolumes. It
+// ioctlRules refuses commands that type into a terminal or replace its driver, and commands of file systems. Some of
+// these need only a file that is open for reading: they change its flags, seal it, or create and remove subvolumes. It
 // permits those that read flags and copy files.
 func ioctlRules() (list []rule) {
 	for _, command := range []uint32{unix.TIOCSTI, tioclinux, unix.TIOCCONS, unix.TIOCSETD} {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// The policy, questions and the audit log show a command as words: the settings of its shell, then its own
+// The policy, questions and the audit log show a command as words. The settings of its shell come first, then its own
 // settings, each behind its option, and its text last.
 const (
 	flagIn      = "--in" // as policy has it
@@ -48,8 +48,8 @@ func (o Options) dirInArgs() string {
 
 var errArgs = errors.New("not the words of a command for this shell")
 
-// ParseArgs is the inverse of Words. Every option has a value, and the text is separate, so that no text is
-// taken for an option. The settings of the shell must equal those in o, because the shell exists already.
+// ParseArgs is the inverse of Args. Every option has a value, and the text is separate, so that no text is taken for an
+// option. The settings of the shell must equal those in o, because the shell exists already.
 func (o Options) ParseArgs(words []string) (c Command, err error) {
 	var created []string
 	in, start := "", ""

@@ -48,8 +48,8 @@ func TestProgramKilled(t *testing.T) {
 	r.Remove("one")
 }
 
-// scripted is a container that says what it likes, and then nothing any more: its bash, its program when it
-// was set up, and its program when a command is to run.
+// scripted is a container that sends arbitrary data, and then nothing more. It has data for bash, for the program when
+// it is set up, and for the program when a command is to run.
 type scripted struct {
 	bash, ready, says string
 	cancels           *atomic.Int32 // counts

@@ -50,7 +50,7 @@ type containerProcess struct {
 	requests     chan []byte   // frames to the program
 	gone         chan struct{} // closed when the program is, or was given up
 	removed      chan struct{} // closed when nothing of it is left
-	over         bool          // the program has ended all it started; read's, until gone is closed
+	over         bool          // the program has ended all it started; only read uses it until gone is closed
 	unresponsive atomic.Bool   // the program was given up
 
 	mu       sync.Mutex // guards the fields below
@@ -100,7 +100,7 @@ func (s *Shell) startRemote(ctx context.Context, b StartConfig) (*containerProce
 // setUp sends the settings of the shell to the program, and waits until it is ready.
 func (p *containerProcess) setUp(in io.Reader, b StartConfig) error {
 	o := p.shell.options
-	setup := setupRequest{ID: p.id, Bash: p.bash(b), Env: byteStrings(o.Env), Dir: []byte(o.Dir), Foreign: o.Foreign, Usual: o.Usual, ReplyTimeout: p.pool.replyTimeout().Milliseconds()}
+	setup := setupRequest{ID: p.id, Bash: p.bash(b), Env: byteStrings(o.Env), Dir: []byte(o.Dir), ByContainer: o.ByContainer, DefaultDir: o.DefaultDir, ReplyTimeout: p.pool.replyTimeout().Milliseconds()}
 	if _, err := p.stdio.Write(appendFrame(nil, frameSetup, 0, encoded(setup))); err != nil {
 		return p.notStarted(err)
 	}

@@ -14,8 +14,8 @@ import (
 
 var errLate = errors.New("late")
 
-// TestTimeout is F002-008, F002-051, F002-053, F002-072 and K18: what a text started ends, in
-// whatever way it is held up, and the shell stays with what it had.
+// TestTimeout is F002-008, F002-051, F002-053, F002-072 and K18. All processes that a text started end, even if they
+// delay their end, and the shell keeps its state.
 func TestTimeout(t *testing.T) { forEachBackend(t, testTimeout) }
 
 func testTimeout(t *testing.T, r *fixture) {

@@ -17,8 +17,8 @@ import (
 //	host -> program:  setup  (run | cancel | credit)*  end
 //	program -> host:  ready | refused  (state | started | stdout | stderr | done)*  over
 //
-// The container, or a text in the sandbox, controls the program. Lengths in its frames are checked before memory is allocated, and nothing on
-// this host depends on the frames but the result of their own command.
+// The container, or a text in the sandbox, controls the program. Lengths in its frames are checked before memory is
+// allocated. On this host, the frames of a command determine only the result of that command.
 
 type frameKind byte
 
@@ -53,8 +53,8 @@ type setupRequest struct {
 	Bash         []byte // the program; empty: the bash of PATH
 	Env          [][]byte
 	Dir          []byte // where the shell starts; empty: where the program does
-	Foreign      bool
-	Usual        bool
+	ByContainer  bool
+	DefaultDir   bool
 	ReplyTimeout int64 // milliseconds
 }
 

@@ -69,7 +69,7 @@ func (s *Shell) startHost(b StartConfig) (*hostProcess, error) {
 	case err := <-failed:
 		return nil, fmt.Errorf("start shell: %w", err)
 	}
-	return p, p.writeLine(hello)
+	return p, p.writeLine(initLine)
 }
 
 // newProcessID returns the marker of a new shell process.
@@ -91,7 +91,7 @@ func (s *Shell) dir(b StartConfig) (*os.File, error) {
 			continue
 		}
 		how := openDir
-		if name == s.options.Dir && b.ByHost && s.options.Foreign {
+		if name == s.options.Dir && b.ByHost && s.options.ByContainer {
 			how = openDirNoLinks // the container may have put a link there since
 		}
 		f, err := how(name)

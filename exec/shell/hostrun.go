@@ -81,7 +81,7 @@ func (r *run) wait(ctx context.Context) (int, error) {
 func (r *run) interrupt(grace time.Duration) {
 	code, ok := r.giveUp(grace)
 	r.prune(grace) // background processes of the command
-	if ok && r.process.writeLine(late) == nil {
+	if ok && r.process.writeLine(afterInterrupt) == nil {
 		r.process.last = code
 		return
 	}
@@ -89,9 +89,10 @@ func (r *run) interrupt(grace time.Duration) {
 	<-r.process.dead
 }
 
-// giveUp makes the shell give up the command, as ^C would: bash gets a signal whose trap sends INT to it between two
-// commands, and all else gets INT. Bash itself gets INT only if that is not enough, for example in a long arithmetic
-// loop: INT ends bash 5.3 while its builtin wait runs in a sourced file. Processes that ignore INT end by TERM and KILL.
+// giveUp makes the shell stop the command, as ^C would. bash gets a signal whose trap sends INT to it between two
+// commands, and all other processes get INT. Bash itself gets INT only if that is not enough, for example in a long
+// arithmetic loop. INT would end bash 5.3 while its builtin wait runs in a sourced file. Processes that ignore INT end
+// by TERM and KILL.
 func (r *run) giveUp(grace time.Duration) (code int, ok bool) {
 	sig := giveUp
 	for pause := 50 * time.Millisecond; pause < 400*time.Millisecond; pause *= 2 {
@@ -114,7 +115,7 @@ func (r *run) giveUp(grace time.Duration) (code int, ok bool) {
 			return code, err == nil
 		}
 		// An INT may have interrupted the line that reports the end.
-		if r.process.writeLine(r.command.again(r.files.names())) != nil {
+		if r.process.writeLine(r.command.afterIfLost(r.files.names())) != nil {
 			break
 		}
 		if code, err := r.waitFor(200 * time.Millisecond); err == nil {

@@ -17,7 +17,8 @@ import (
 //go:embed install.bash
 var installScript string
 
-// installed is the program in a container. It is there until remove: the program goes on without its file.
+// installed is the program in a container. Its file exists until remove is called: the program does not need it any
+// more.
 type installed struct {
 	path  string
 	stdio io.Closer
@@ -32,10 +33,9 @@ const maxInstallLine = 1024
 // errNoExec means that the user can write no directory from which programs run.
 var errNoExec = errors.New("noexec")
 
-// install puts the program into a container, through the bash that a shell needs anyway. A copy by the engine
-// cannot reach the file systems in memory of a read-only container. If those that the container's user can
-// write are mounted noexec, as all of Docker's are, root writes the program into /dev, where the user cannot
-// change it.
+// install puts the program into a container, through the bash that a shell needs anyway. A copy by the engine cannot
+// reach the file systems in memory of a read-only container. The file systems that the container's user can write may
+// all be mounted noexec, as Docker's are. Then root writes the program into /dev, where the user cannot change it.
 func install(ctx context.Context, c Container, id string) (*installed, error) {
 	i, err := installAs(ctx, c, id, false)
 	if errors.Is(err, errNoExec) {

@@ -14,8 +14,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/exectest"
 )
 
-// TestLeak runs commands in many shells at once: neither a descriptor nor a file nor a
-// process is left of a command, and of the shells nothing is left after Close.
+// TestLeak runs commands in many shells at once. A command leaves no descriptor, file or process, and the shells leave
+// nothing after Close.
 func TestLeak(t *testing.T) { forEachBackend(t, testLeak) }
 
 func testLeak(t *testing.T, r *fixture) {

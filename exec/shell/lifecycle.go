@@ -44,12 +44,12 @@ type StartConfig struct {
 	ByHost  bool // a person on the host runs it, who has not seen the settings that a container chose
 }
 
-// CheckUntrusted returns an UntrustedError if a person on the host is about to start bash with an environment
-// or a directory that a container has chosen.
+// CheckUntrusted returns an UntrustedError if a person on the host would start bash with an environment or a directory
+// that a container has chosen.
 func (s *Shell) CheckUntrusted() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if o := s.options; o.Foreign && !s.runningLocked() && (len(o.Env) > 0 || o.Dir != "" && !o.Usual) {
+	if o := s.options; o.ByContainer && !s.runningLocked() && (len(o.Env) > 0 || o.Dir != "" && !o.DefaultDir) {
 		return &UntrustedError{s.name}
 	}
 	return nil
@@ -114,12 +114,11 @@ func (s *Shell) startProcess(ctx context.Context, b StartConfig) (process, error
 	return s.startHost(b)
 }
 
-// hello makes an interactive shell quiet. It is interactive because then neither ${x:?} nor INT ends it: bash
-// returns to reading its next line. Bash ignores an INT if its child dies of another cause. A trap still runs
-// before the next command, and sends another INT.
-// It does so only in a sourced file. Bash up to 5.3 crashes if a trap that runs while bash waits for a line sends INT:
-// getc_with_restart in input.c then keeps -1 as the length of its buffer.
-const hello = repair + `\builtin trap '[[ ${BASH_SOURCE-} ]] && \builtin kill -INT $$' RTMAX-1; ` +
+// initLine makes an interactive shell quiet. It is interactive because then neither ${x:?} nor INT ends it: bash returns
+// to reading its next line. Bash ignores an INT if its child dies of another cause. A trap still runs before the next
+// command, and sends another INT. It does so only in a sourced file. Bash up to 5.3 crashes if a trap sends INT while
+// bash waits for a line. The function getc_with_restart in input.c then keeps -1 as the length of its buffer.
+const initLine = repair + `\builtin trap '[[ ${BASH_SOURCE-} ]] && \builtin kill -INT $$' RTMAX-1; ` +
 	`\builtin shopt -s execfail; PS0= PS1= PS2=; \builtin unset -v PROMPT_COMMAND MAILCHECK TMOUT IGNOREEOF` + "\n"
 
 // giveUp is RTMAX-1 (signal(7)).
@@ -189,7 +188,7 @@ func (s *Shell) info() Info {
 	return i
 }
 
-// In returns the name of the container that the shell lives in, "" for this host.
+// In returns the name of the container in which the shell runs, or "" for this host.
 func (s *Shell) In() string {
 	if s.options.In == nil {
 		return ""
@@ -199,7 +198,7 @@ func (s *Shell) In() string {
 
 // At returns the current directory of the shell, or the one in which it will start.
 func (s *Shell) At() string {
-	if dir := s.stands(); dir != "" {
+	if dir := s.workingDir(); dir != "" {
 		return dir
 	}
 	if s.options.In != nil {
@@ -213,8 +212,8 @@ func (s *Shell) At() string {
 	return "/"
 }
 
-// stands returns the current directory of the shell's process, or "".
-func (s *Shell) stands() string {
+// workingDir returns the current directory of the shell's process, or "".
+func (s *Shell) workingDir() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.runningLocked() {

@@ -34,9 +34,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// patience is how long a test waits at least, and steps how many programs the machine must be
-// able to start after that, one by one, before a test gives up: a loaded machine, on which all of
-// a shell's programs are slow to start, does not decide the result.
+// patience is the minimum time that a test waits. After that, the machine must be able to start a number of programs,
+// steps, one by one, before the test gives up. So a loaded machine, on which programs start slowly, does not decide the
+// result.
 const (
 	patience = time.Minute
 	steps    = 1000

@@ -25,8 +25,8 @@ func TestOpenDir(t *testing.T) {
 	f.Close()
 }
 
-// TestDirSwapped: a shell starts in the directory that is held, and a text runs in the one
-// that it was decided for, or not at all.
+// TestDirSwapped checks that a shell starts in the held directory. A text runs in the directory for which it was
+// decided, or not at all.
 //
 // Attack 191.
 func TestDirSwapped(t *testing.T) {

@@ -60,7 +60,7 @@ func (c containerRemote) end(id string, over, unresponsive bool, grace time.Dura
 		return
 	}
 	limit := grace + c.pool.replyTimeout()
-	if unresponsive { // a container must not hold up whoever ends its session
+	if unresponsive { // a container must not delay the end of its session
 		limit = min(limit, time.Second)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)

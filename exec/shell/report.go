@@ -69,7 +69,7 @@ func (e *Events) Ended(code int, why string) {
 // Fallback returns the beginning of a last event for a reader that loses the writer. The reader completes it.
 func (e *Events) Fallback() []byte { return []byte(`{"type":"complete"`) }
 
-// Close implements io.Closer: there is nothing to let go.
+// Close implements io.Closer: there is nothing to release.
 func (e *Events) Close() error { return nil }
 
 // eventWriter makes an event of each write, with complete UTF-8 sequences.

@@ -119,8 +119,8 @@ func (c Command) foreground(n scriptNames, l *hostProcess) string {
 	return c.parse(n) + c.before(`\builtin return 1`, l.id, l.last) + eval(c.Text)
 }
 
-// parse has another bash check a text with substitutions. After an error in one of them, bash 5.2 cannot leave
-// its parser: it reads at an invalid place, and dies sooner or later.
+// parse has another bash check a text with substitutions. After an error in one of them, bash 5.2 cannot leave its
+// parser: it reads at an invalid position, and crashes sooner or later.
 func (c Command) parse(n scriptNames) string {
 	if !c.substitutes() {
 		return ""
@@ -141,27 +141,27 @@ func (c Command) background(n scriptNames, l *hostProcess) string {
 		"__hostexec=$?; " + n.renamed(`"$__hostexec"`, n.exit, n.err) + "\n} &\n\\builtin disown\n"
 }
 
-// late is an empty line, for an INT that was sent to end a text and arrived after its end. Bash then drops the
+// afterInterrupt is an empty line, for an INT that was sent to end a text and arrived after its end. Bash then drops the
 // part of the line that it has read, and runs the rest. If INT came while bash started the mv of after, the next
 // command waits for that mv. If mv was ended, bash reports on its stderr that it cannot set a terminal.
-const late = "\n"
+const afterInterrupt = "\n"
 
-const quiet = " </dev/null >/dev/null 2>&1\n"
+const noOutput = " </dev/null >/dev/null 2>&1\n"
 
 // source is the line that makes the shell run a file. It removes everything that bash would run or obey before
 // it reads the next line.
 func (n scriptNames) source() string {
-	return late + "{ \\builtin . " + quote(n.script) + "; __hostexec=$?; " + repair + "\\builtin unset -v PROMPT_COMMAND TMOUT; } </dev/null >>" + quote(n.out) + " 2>>" + quote(n.err) + "\n"
+	return afterInterrupt + "{ \\builtin . " + quote(n.script) + "; __hostexec=$?; " + repair + "\\builtin unset -v PROMPT_COMMAND TMOUT; } </dev/null >>" + quote(n.out) + " 2>>" + quote(n.err) + "\n"
 }
 
 // fork is the line that makes the shell run a file whose commands do not change the shell. The file is not
 // sourced: otherwise bash would report errors under the file's name.
 func (n scriptNames) fork() string {
-	return late + "{ \\builtin eval \"$(<" + quote(n.script) + ")\"; \\builtin unset -v TMOUT PROMPT_COMMAND; }" + quiet
+	return afterInterrupt + "{ \\builtin eval \"$(<" + quote(n.script) + ")\"; \\builtin unset -v TMOUT PROMPT_COMMAND; }" + noOutput
 }
 
-// again is the line after, for a shell that may have lost that line, unless bash has read it already.
-func (c Command) again(n scriptNames) string {
+// afterIfLost is the line after, for a shell that may have lost that line, unless bash has read it already.
+func (c Command) afterIfLost(n scriptNames) string {
 	return "[[ -e " + quote(n.script) + " ]] && " + c.after(n)
 }
 
@@ -186,6 +186,6 @@ func (c Command) after(n scriptNames) string {
 			`OLDPWD=$__hostexec_old; \builtin unset -v __hostexec_pwd __hostexec_old; }; `)
 	}
 	b.WriteString(n.renamed(`"$__hostexec"`, n.exit, n.err))
-	b.WriteString(`; \builtin unset -v __hostexec __hostexec_said __hostexec_works TMOUT PROMPT_COMMAND; PS0= PS1= PS2=; }` + quiet)
+	b.WriteString(`; \builtin unset -v __hostexec __hostexec_said __hostexec_works TMOUT PROMPT_COMMAND; PS0= PS1= PS2=; }` + noOutput)
 	return b.String()
 }

@@ -11,7 +11,7 @@
 //
 //	Exec --frames over docker exec, or pipes--> hostexec-shell: Exec --> bash
 //
-// Its one law: a shell is ready for the next command, whatever the last one was. A text is never part of a script
+// Its invariant: a shell is ready for the next command, whatever the last one was. A text is never part of a script
 // that it could leave incomplete, it gets none of our descriptors, and only exit ends the shell. A text writes to
 // files. So its output is complete when it has ended, and no child that it leaves can delay the answer. The package
 // does not decide which commands may run.
@@ -48,8 +48,8 @@ type Pool struct {
 	Runner Runner
 	Dir    string        // of its own, made when it is needed and removed by Close
 	Grace  time.Duration // between TERM and KILL; 5 s when zero
-	// ReplyTimeout limits two waits: for a container's answer to a request that takes no time there, and
-	// for a shell to give up a command whose children have ended. Zero means 10 s.
+	// ReplyTimeout limits two waits. One is for a container's answer to a request that takes no time there. The other
+	// is for a shell to stop a command whose children have ended. Zero means 10 s.
 	ReplyTimeout time.Duration
 	Log          *slog.Logger
 	// Program returns the path of the program whose main function calls Serve, for shells in a sandbox. Sandboxes
@@ -74,13 +74,13 @@ type Pool struct {
 type Options struct {
 	Env []string  // NAME=value, added to the environment of its first command
 	Dir string    // where it starts; where that is missing, in HOME
-	In  Container // where it lives; nil is this host
+	In  Container // where the shell runs; nil is this host
 
-	// Foreign means that a container has created the shell and has chosen Env and Dir.
-	Foreign bool
-	// Usual means that Dir is the working directory of the container, and so the choice of the person who
+	// ByContainer means that a container has created the shell and has chosen Env and Dir.
+	ByContainer bool
+	// DefaultDir means that Dir is the working directory of the container, and so the choice of the person who
 	// started the container.
-	Usual bool
+	DefaultDir bool
 	// DirInArgs means that Dir is one of the words: the caller may use it only if the policy allows it.
 	DirInArgs bool
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/limit"
 )
 
-// Output goes to files, and only the size of the disk bounds them. So the files of all commands are checked as
-// long as a process has them open. The space of passed-on parts is freed, a command is ended if its unread
-// output exceeds the limit of its session, and output after a command's end is dropped.
+// Output goes to files, and only the size of the disk bounds them. So the files of all commands are checked as long as
+// a process has them open. The space of passed-on parts is freed. A command is ended if its unread output exceeds the
+// limit of its session. Output after a command's end is dropped.
 
 // spool has the files that commands of a pool write to.
 type spool struct {
@@ -51,8 +51,8 @@ func (s *spool) add(f *os.File, limits *limit.Session, fail func(error)) {
 	}
 }
 
-// close closes the files of commands that have ended, whoever else has them open. Those of the
-// others are closed by drop.
+// close closes the files of commands that have ended, even if other processes have them open. Those of the others are
+// closed by drop.
 func (s *spool) close() {
 	s.mu.Lock()
 	s.closed = true
@@ -108,8 +108,8 @@ func (s *spool) watch() {
 	}
 }
 
-// look counts the unread bytes of the file. It reports true when it has closed the file: the command has ended,
-// and no other process has the file open or the session has ended.
+// look counts the unread bytes of the file. It reports true when it has closed the file. It closes the file of an ended
+// command when no other process has it open, or the session has ended.
 func (e *spoolFile) look(over bool) (closed bool) {
 	if e.fail == nil {
 		e.held.Set(0)

@@ -40,8 +40,8 @@ func (s stalled) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A command whose output nobody takes is ended when its session has as much of it on the disk
-// as it may, and others are not. Later ones have all the room again.
+// A command whose output is not read is ended when the output on the disk reaches the limit of its session. Other
+// commands are not. Later ones have all the room again.
 //
 // Attack 212.
 func TestSpoolLimit(t *testing.T) {

@@ -79,7 +79,7 @@ func (p *hostProcess) fork(ctx context.Context, c Command) (*job, error) {
 	return j, nil
 }
 
-// await waits until the copy has said its pid.
+// await waits until the copy has reported its pid.
 func (j *job) await(ctx context.Context) error {
 	tick := time.NewTicker(polling)
 	defer tick.Stop()
@@ -100,8 +100,8 @@ func (j *job) await(ctx context.Context) error {
 	}
 }
 
-// wait returns the status of the copy, which may outlive its shell. If it died without a status, it was killed
-// together with the process that reports it. While the shell lives, wait allows some seconds for the report.
+// wait returns the status of the copy, which may outlive its shell. If it died without a status, it was killed together
+// with the process that reports it. While the shell runs, wait allows some seconds for the report.
 func (j *job) wait(ctx context.Context) (int, error) {
 	tick := time.NewTicker(polling)
 	defer tick.Stop()

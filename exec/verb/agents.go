@@ -26,7 +26,7 @@ const (
 // moreForms replaces what exceeds a limit of Agents.
 const moreForms = "more: hostexec ls --json"
 
-// Agents returns what an agent in a container should know about p, in Markdown. It tells no more than hostexec ls.
+// Agents returns what an agent in a container should know about p, in Markdown. It shows no more than hostexec ls.
 func Agents(p *policy.Policy, remotes gitpush.Remotes) string {
 	before, after, _ := strings.Cut(agentsText, "@COMMANDS@\n")
 	var b strings.Builder

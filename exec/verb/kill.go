@@ -103,8 +103,8 @@ func endEach(ctx context.Context, c *call.Call, refs []string, sig executor.Sign
 	}
 }
 
-// endOne ends the entry ref of hostexec ps: a job, a running call, a text of a shell, or the processes that one
-// of these has left. It returns when they are gone.
+// endOne ends the entry ref of hostexec ps. The entry is a job, a running call, a text of a shell, or the leftover
+// processes of one of these. It returns when they are gone.
 func endOne(ctx context.Context, c *call.Call, ref string, sig executor.Signal) (id string, err error) {
 	if id, err = listedAs(c, ref); err != nil {
 		return "", err

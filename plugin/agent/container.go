@@ -19,7 +19,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// ContainerAgent is one agent in a container. Set all exported fields before Run.
+// ContainerAgent is one agent in a container. Set all exported fields before Run. It has many fields: most are its
+// options, one for each part of the session that it needs.
 type ContainerAgent struct {
 	API       Engine
 	Spec      Spec

@@ -20,7 +20,7 @@ func demux(stdout, stderr io.Writer, frames io.Reader) error {
 
 // droppingWriter copies bytes to a reader that may stop reading. While the reader makes progress, writers wait for it,
 // and it gets all bytes. After stallTimeout without progress, bytes that do not fit into the buffer are dropped, and
-// the reader later gets their number. So an agent continues if nobody reads its stderr.
+// the reader later gets their number. So an agent continues even if no process reads its stderr.
 type droppingWriter struct {
 	dst     io.Writer
 	queue   chan []byte

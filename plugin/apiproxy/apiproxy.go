@@ -6,11 +6,11 @@
 //
 // Sessions gives containers their sessions. The proxy decodes one kind of request only, POST /containers/create, so
 // that Sessions can edit its JSON. Before a start or restart of a container, the proxy calls Sessions, too. All other
-// traffic passes unchanged: bodies of any size, upgraded connections (attach, exec, session, grpc), also if one
-// direction ends first, and streams that are silent for hours.
+// traffic passes unchanged: bodies of any size, and streams that are silent for hours. So do upgraded connections
+// (attach, exec, session, grpc), also if one direction ends first.
 //
-// No container that is created through the proxy may mount the proxy's socket. Server knows neither flags nor
-// configuration. Launcher, which implements Sessions, knows both.
+// No container that is created through the proxy may mount the proxy's socket. Server uses neither flags nor
+// configuration. Launcher, which implements Sessions, uses both.
 package apiproxy
 
 import (
@@ -41,8 +41,6 @@ type Sessions interface {
 type CreateRequest struct {
 	Name     string // of the container, or ""
 	Platform string // as the client names it, or ""
-	Version  string // of the API in the request's path: 1.41, or ""
-	Query    url.Values
 	// Body is the JSON tree. Numbers are json.Number. Keys that the API knows have its spelling. It is nil if the
 	// client has sent no body, which the engine refuses.
 	Body map[string]any
@@ -124,8 +122,8 @@ func (s *Server) handler() http.Handler {
 			// An engine may answer while it still reads the body, for example for POST /build.
 			_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/1 of net/http has it
 		}
-		if version, ok := isCreate(r); ok {
-			s.creations.run(func() { s.create(w, r, version) })
+		if isCreate(r) {
+			s.creations.run(func() { s.create(w, r) })
 			return
 		}
 		if id, ok := isStart(r); ok && !s.start(w, r, id) {

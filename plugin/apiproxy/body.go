@@ -33,9 +33,9 @@ const (
 var createType = reflect.TypeFor[container.CreateRequest]()
 
 // decode returns text, a create request, as a JSON tree that every engine reads in the same way. It refuses a key that
-// occurs twice in an object. Engines ignore the case of keys that name fields: decode changes such a key to the API's
-// spelling, and refuses two keys that differ only in case. Keys of maps, such as labels, may differ in case. decode
-// keeps a key that createType does not have, and treats all keys below it as names of fields.
+// occurs twice in an object. Engines ignore the case of keys that name fields. So decode changes such a key to the
+// API's spelling, and refuses two keys that differ only in case. Keys of maps, such as labels, may differ in case.
+// decode keeps a key that createType does not have, and treats all keys below it as names of fields.
 func decode(text []byte) (map[string]any, error) {
 	in := &tokenReader{Decoder: json.NewDecoder(bytes.NewReader(text))}
 	in.UseNumber()

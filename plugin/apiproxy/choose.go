@@ -17,7 +17,7 @@ import (
 // LabelProxy is the label with which a container, or its image, asks for a session. Its value lists names of commands,
 // separated by commas. The empty value stands for all commands that the host allows. The label chooses among the
 // allowed commands and never adds one, because a compose file, a devcontainer.json or a Dockerfile may come from
-// somebody else.
+// another person.
 const LabelProxy = "io.hostexec.proxy"
 
 // Selection says which containers get a session. The zero value selects containers with LabelProxy, and containers of
@@ -48,8 +48,8 @@ func (s Selection) selects(labels map[string]string, configured bool) bool {
 }
 
 // limitToLabel removes from the session the commands that value, the value of LabelProxy, does not name. If value names
-// a command that the session does not have, narrow returns an error. Commands that only rules of the configuration
-// allow stay, because they need no --proxy.
+// a command that the session does not have, limitToLabel returns an error. Commands that only rules of the
+// configuration allow stay, because they need no --proxy.
 func limitToLabel(rec *state.Session, value string) error {
 	named, err := parseLabel(value)
 	if err != nil || len(named) == 0 {

@@ -31,9 +31,9 @@ const (
 )
 
 // create passes on a request that creates a container, after Sessions has edited the request.
-func (s *Server) create(w http.ResponseWriter, r *http.Request, version string) {
+func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	req := &CreateRequest{Name: q.Get("name"), Platform: q.Get("platform"), Version: version, Query: q}
+	req := &CreateRequest{Name: q.Get("name"), Platform: q.Get("platform")}
 	text, err := readBody(r, maxBody)
 	if err == nil && len(text) > 0 {
 		if req.Body, err = decode(text); err != nil {

@@ -3,6 +3,7 @@
 package apiproxy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -102,16 +103,10 @@ func (l *Launcher) Differences(ctx context.Context) (lines []string, err error) 
 }
 
 func (e existingContainer) name() string {
-	for _, n := range e.Names {
-		if n = strings.TrimPrefix(n, "/"); !strings.Contains(n, "/") {
-			return n
-		}
-	}
-	return e.ID[:min(len(e.ID), 12)]
+	return cmp.Or(sessions.ContainerName(e.Names), e.ID[:min(len(e.ID), 12)])
 }
 
-// existingContainer returns the selected containers of this directory for which the flags or the configuration name
-// commands.
+// existing returns the selected containers of this directory for which the flags or the configuration name commands.
 func (l *Launcher) existing(ctx context.Context) (all []existingContainer, err error) {
 	conf := l.config()
 	given := len(l.opts.Proxies) > 0 || l.opts.Shell != ""

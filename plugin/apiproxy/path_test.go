@@ -11,8 +11,8 @@ import (
 	"github.com/gorilla/mux"
 )
 
-// FuzzPath checks that each request that the engine's router takes for the creation or the start of a container is one
-// for the proxy, too, with the same version and container.
+// FuzzPath checks that the proxy recognises each request that the engine's router takes for the creation or the start
+// of a container, and finds the same container.
 //
 // Attack 245.
 func FuzzPath(f *testing.F) {
@@ -30,9 +30,9 @@ func FuzzPath(f *testing.F) {
 		r := &http.Request{Method: method, URL: u, Header: http.Header{}, ProtoMajor: 1}
 		m := mux.NewRouter()
 		for _, version := range []string{"/v{version:[0-9.]+}", ""} { // as in the engine's server and its container router
-			m.Path(version + "/containers/create").Methods(http.MethodPost).HandlerFunc(func(_ http.ResponseWriter, routed *http.Request) {
-				if version, ok := isCreate(r); !ok || version != mux.Vars(routed)["version"] {
-					t.Errorf("%s %q creates a container for the engine, and for the proxy %v, %q", method, target, ok, version)
+			m.Path(version + "/containers/create").Methods(http.MethodPost).HandlerFunc(func(http.ResponseWriter, *http.Request) {
+				if !isCreate(r) {
+					t.Errorf("%s %q creates a container for the engine, but not for the proxy", method, target)
 				}
 			})
 			for _, verb := range []string{"start", "restart"} {

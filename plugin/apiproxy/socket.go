@@ -47,7 +47,7 @@ type Socket struct {
 func Listen(store *state.Store, path string) (*Socket, error) {
 	dir := filepath.Join(store.APIProxies(), names.RandomHex(6))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder of the API proxy: %w", err)
+		return nil, fmt.Errorf("make the directory of the API proxy: %w", err)
 	}
 	s := &Socket{dir: dir, lock: flock.New(filepath.Join(dir, "lock"), flock.SetPermissions(0o600))}
 	if err := s.listen(store, path); err != nil {
@@ -59,7 +59,7 @@ func Listen(store *state.Store, path string) (*Socket, error) {
 
 func (s *Socket) listen(store *state.Store, path string) (err error) {
 	if _, err := s.lock.TryLock(); err != nil {
-		return fmt.Errorf("lock the folder of the API proxy: %w", err)
+		return fmt.Errorf("lock the directory of the API proxy: %w", err)
 	}
 	if path != "" {
 		if s.Path, err = freePath(path); err == nil {
@@ -87,10 +87,10 @@ func (s *Socket) privatePath() (string, error) {
 	}
 	dir = filepath.Join(dir, "hostexec-"+filepath.Base(s.dir))
 	if err := os.WriteFile(runtimeFile(s.dir), []byte(dir), 0o600); err != nil {
-		return "", fmt.Errorf("record the folder of the socket: %w", err)
+		return "", fmt.Errorf("record the directory of the socket: %w", err)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		return "", fmt.Errorf("make the folder of the socket: %w", err)
+		return "", fmt.Errorf("make the directory of the socket: %w", err)
 	}
 	s.runtime = dir
 	return filepath.Join(dir, socketName), nil
@@ -203,27 +203,27 @@ func Sweep(store *state.Store, remove func(Context) error) error {
 	return errors.Join(errs...)
 }
 
-func sweep(folder string, remove func(Context) error) error {
-	l := state.ExistingLock(filepath.Join(folder, "lock"))
+func sweep(directory string, remove func(Context) error) error {
+	l := state.ExistingLock(filepath.Join(directory, "lock"))
 	defer l.Close()
 	free, err := l.TryLock()
 	if errors.Is(err, fs.ErrNotExist) { // its proxy is about to lock it, or was killed before
-		fi, serr := os.Stat(folder)
+		fi, serr := os.Stat(directory)
 		free, err = serr == nil && time.Since(fi.ModTime()) > sweepAge, nil
 	}
 	if err != nil || !free {
 		return err
 	}
 	var c Context
-	if b, err := dir.ReadPlain(contextFile(folder)); err == nil && json.Unmarshal(b, &c) == nil && c.Name != "" {
+	if b, err := dir.ReadPlain(contextFile(directory)); err == nil && json.Unmarshal(b, &c) == nil && c.Name != "" {
 		if err := remove(c); err != nil {
 			return fmt.Errorf("remove context %s: %w", names.Quoted(c.Name), err)
 		}
 	}
-	if b, err := dir.ReadPlain(runtimeFile(folder)); err == nil {
+	if b, err := dir.ReadPlain(runtimeFile(directory)); err == nil {
 		if err := removeRuntime(string(b)); err != nil {
-			return fmt.Errorf("remove the folder of a socket: %w", err)
+			return fmt.Errorf("remove the directory of a socket: %w", err)
 		}
 	}
-	return os.RemoveAll(folder)
+	return os.RemoveAll(directory)
 }

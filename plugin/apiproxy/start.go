@@ -111,8 +111,8 @@ const (
 	startTimeout = 5 * time.Second
 )
 
-// resumeAfterStart resumes the session of a container whose watcher has ended while the engine started the container: a
-// watcher waits some seconds for a container that has stopped.
+// resumeAfterStart resumes the session of a container whose watcher has ended while the engine started the container. A
+// watcher waits only some seconds for a stopped container.
 func (l *Launcher) resumeAfterStart(ctx context.Context, api client.APIClient, rec state.Session) {
 	// ends when the container runs and is served, or after startTimeout; Close waits for it.
 	l.followers.Go(func() {

@@ -30,7 +30,7 @@ func isUpgrade(r *http.Request) bool {
 	if r.Header.Get("Upgrade") != "" {
 		return true
 	}
-	all, _ := segments(r)
+	all := segments(r)
 	if len(all) >= 3 && strings.EqualFold(all[len(all)-1], "attach") {
 		return true
 	}

@@ -17,9 +17,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Check returns all errors and warnings about the configuration, in the order of the files' lines: files
-// that cannot be read, findings of the linter, failed tests of rules, and programs that other users could
-// replace.
+// Check returns all errors and warnings about the configuration, in the order of the files' lines. They are about
+// unreadable files, findings of the linter, failed tests of rules, and programs that other users could replace.
 func Check(src Source) []policy.Problem {
 	c := Load(src)
 	all := slices.Clone(c.warnings)

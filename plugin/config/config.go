@@ -25,7 +25,6 @@ import (
 	"maps"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -256,15 +255,3 @@ func (c *Config) ExistingFiles() (files []string) {
 
 // Program returns the program of a command, or "".
 func (c *Config) Program(name string) string { return c.rules[name].Exec }
-
-// Programs returns the programs of all commands on the host. None may be below a mount.
-func (c *Config) Programs() []string {
-	var all []string
-	for _, set := range c.rules {
-		if set.Exec != "" && !set.Place.Contained() {
-			all = append(all, set.Exec)
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}

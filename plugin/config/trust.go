@@ -66,8 +66,8 @@ func Trust(src Source, digest string) error {
 	return nil
 }
 
-// Acceptable returns an error if a proposal cannot be trusted: it cannot be parsed completely, or it would
-// change values of the host and so break the configuration.
+// Acceptable returns an error if a proposal cannot be trusted. Then it cannot be parsed completely, or it would change
+// values of the host, which breaks the configuration.
 func Acceptable(src Source, path string, content []byte) error {
 	d := parse(path, content, workspace)
 	for _, p := range d.warnings {

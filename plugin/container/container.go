@@ -26,7 +26,7 @@ import (
 
 // Engine is the part of the engine's API that this package uses.
 type Engine interface {
-	insideEngine
+	existingEngine
 	ContainerCreate(ctx context.Context, config *container.Config, host *container.HostConfig, net *network.NetworkingConfig,
 		platform *ocispec.Platform, name string) (container.CreateResponse, error)
 	ContainerStart(ctx context.Context, id string, opts container.StartOptions) error
@@ -35,7 +35,8 @@ type Engine interface {
 	Remover
 }
 
-// Containers creates the containers for one session's commands. Set the exported fields before the first Run.
+// Containers creates the containers for one session's commands. Set the exported fields before the first Run. It has
+// many fields: six are options, and the others are what all containers share.
 type Containers struct {
 	Session string // the session's id
 	Home    string // the state directory; distinguishes the containers of different users

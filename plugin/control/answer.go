@@ -13,7 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/approval"
 )
 
-// Pending returns the requests that wait for approval. Long texts are cut; Whole returns them completely.
+// Pending returns the requests that wait for approval. Long texts are cut; Complete returns them completely.
 func (c *Client) Pending(ctx context.Context) ([]Question, error) {
 	var all []Question
 	err := c.get(ctx, "/pending", &all)

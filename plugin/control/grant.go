@@ -33,7 +33,7 @@ func (e Effect) None() error {
 }
 
 // Grant is the form in which a grant is shown, or a denial that holds until the session ends: all texts are printable
-// ASCII. It is a JSON object of the API.
+// ASCII. It is a JSON object of the API, with a field for each key.
 type Grant struct {
 	ID        string    `json:"id"`
 	Args      []string  `json:"args"`            // quoted as in Go if not printable

@@ -89,7 +89,7 @@ func TestStored(t *testing.T) {
 		changed, answer := s.queue.Changed(), make(chan approval.Answer, 1)
 		// ends with the answer, or with the test's context.
 		go func() {
-			answer <- s.queue.Ask(t.Context(), approval.Question{ID: "01", Args: []string{"git", strings.Repeat("x", i), strings.Repeat("y", 2000)}, Path: "/git", Rule: "r", Session: "s"})
+			answer <- s.queue.Ask(t.Context(), approval.Question{ID: "01", Args: []string{"git", strings.Repeat("x", i), strings.Repeat("y", 2000)}, Path: "/git", Rule: "r", Session: "s"}, nil)
 		}()
 		<-changed
 		all, err := c.Pending(t.Context())

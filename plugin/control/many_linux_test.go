@@ -221,7 +221,7 @@ func ask(t *testing.T, s *largeSession, q approval.Question) <-chan approval.Ans
 	t.Helper()
 	changed, answer := s.queue.Changed(), make(chan approval.Answer, 1)
 	// Ends with the answer or with the test's context.
-	go func() { answer <- s.queue.Ask(t.Context(), q) }()
+	go func() { answer <- s.queue.Ask(t.Context(), q, nil) }()
 	<-changed
 	return answer
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Question is the form in which a waiting request is shown: all texts are printable ASCII. It is a JSON
-// object of the API.
+// Question is the form in which a waiting request is shown: all texts are printable ASCII. It is a JSON object of the
+// API, with a field for each key.
 type Question struct {
 	ID        string       `json:"id"`
 	Args      []string     `json:"args"`            // quoted as in Go if not printable
@@ -66,7 +66,7 @@ func (p *Preview) Title() string {
 	case p.Problem != "":
 		return title + ", which failed: " + p.Problem
 	}
-	return title + ", as the program tells it"
+	return title + ", as the program reports it"
 }
 
 // String returns the title and the output, or "" if p is nil.

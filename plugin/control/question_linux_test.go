@@ -42,7 +42,7 @@ func put(t *testing.T, s *session, id string, args ...string) <-chan approval.An
 	changed, answer := s.queue.Changed(), make(chan approval.Answer, 1)
 	// Ends with the answer or with the test's context.
 	go func() {
-		answer <- s.queue.Ask(t.Context(), approval.Question{ID: id, Args: args, Cwd: "/w\x1b", Session: "s"})
+		answer <- s.queue.Ask(t.Context(), approval.Question{ID: id, Args: args, Cwd: "/w\x1b", Session: "s"}, nil)
 	}()
 	<-changed
 	return answer
@@ -131,7 +131,7 @@ func TestAmbiguousJSON(t *testing.T) {
 // TestWatch checks that a client of the events counts as an approver and gets every change.
 func TestWatch(t *testing.T) {
 	s, c := serve(t)
-	if a := s.queue.Ask(t.Context(), approval.Question{ID: "01", Args: []string{"make"}}); a.Outcome != approval.Refused {
+	if a := s.queue.Ask(t.Context(), approval.Question{ID: "01", Args: []string{"make"}}, nil); a.Outcome != approval.Refused {
 		t.Errorf("with nobody there: %+v", a)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

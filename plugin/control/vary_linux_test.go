@@ -11,8 +11,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// TestVaryListed checks that the rule of a grant is whole in a single entry and cut in a list, also if the argument
-// that varies is beyond the arguments that the list has.
+// TestVaryListed checks that the rule of a grant is whole in a single entry and cut in a list. The varying argument may
+// be beyond the arguments that the list has.
 func TestVaryListed(t *testing.T) {
 	g := approval.Grant{
 		Question: approval.Question{Args: []string{"x", strings.Repeat("y", 5000), "1"}},

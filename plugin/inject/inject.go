@@ -88,8 +88,8 @@ func Path(env []string) (path string, set bool) {
 	return path, listed
 }
 
-// variable returns the value of a variable in env with the engine's rules: the last entry counts, and a
-// name without = removes the image's variable.
+// variable returns the value of a variable in env. As in the engine, the last entry counts, and a name without =
+// removes the image's variable.
 func variable(env []string, name string) (value string, assigned, listed bool) {
 	for _, kv := range slices.Backward(env) {
 		if key, value, assigned := strings.Cut(kv, "="); key == name {

@@ -139,8 +139,8 @@ func gatewayOf(ctx context.Context, api client.APIClient, mode container.Network
 	return at, nil
 }
 
-// bridgeAddress returns this host's address on a bridge device: the network's gateway or, if the engine does not report
-// it, an address in the network's subnet. Without such an address, the network is not on this host.
+// bridgeAddress returns this host's address on a bridge device. This is the network's gateway or, if the engine does
+// not report it, an address in the network's subnet. Without such an address, the network is not on this host.
 func bridgeAddress(device string, networks []network.IPAMConfig) (addr netip.Addr, err error) {
 	dev, err := net.InterfaceByName(device)
 	if err != nil {

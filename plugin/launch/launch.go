@@ -95,7 +95,7 @@ func Begin(ctx context.Context, dockerCLI command.Cli, p *Plan, stdio ...*os.Fil
 	}
 	if err != nil {
 		_ = l.Link.Close()
-		// The watcher removes the folder, unless ^C ended it before it had a session of its own.
+		// The watcher removes the directory, unless ^C ended it before it had a session of its own.
 		return nil, errors.Join(err, store.Discard(p.Record.ID))
 	}
 	// ends when the watcher serves or has failed to; Finish waits for it.

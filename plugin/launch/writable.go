@@ -13,8 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// The functions below find, before a session exists, the variables that it would remove from the environment, and the
-// files of the configuration that its container could write.
+// The functions below are called before a session exists. They find the variables that it would remove from the
+// environment, and the files of the configuration that its container could write.
 
 // containerAccess returns the directories that containers can probably write: those of all sessions, and the current
 // directory. The current directory is left out if run would refuse to mount it, or if it contains the home

@@ -112,7 +112,7 @@ func TestPageCountsAsApprover(t *testing.T) {
 	refused := func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
-		return w.queue.Ask(ctx, approval.Question{ID: "01", Args: []string{"make"}, Session: w.id}).Outcome == approval.Refused
+		return w.queue.Ask(ctx, approval.Question{ID: "01", Args: []string{"make"}, Session: w.id}, nil).Outcome == approval.Refused
 	}
 	if !refused() {
 		t.Error("with no browser, somebody is asked")

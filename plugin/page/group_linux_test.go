@@ -24,7 +24,7 @@ func (w *watcher) same(t *testing.T, id string) <-chan approval.Answer {
 		Container: "c" + id[len(id)-1:], Project: "p" + id[len(id)-1:], Setup: "equal",
 	}
 	// Ends with the answer or with the test's context.
-	go func() { answer <- w.queue.Ask(t.Context(), q) }()
+	go func() { answer <- w.queue.Ask(t.Context(), q, nil) }()
 	<-changed
 	return answer
 }

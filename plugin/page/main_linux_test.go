@@ -100,7 +100,7 @@ func (w *watcher) ask(t *testing.T, id string, args ...string) <-chan approval.A
 	}
 	// Ends with the answer or with the test's context.
 	go func() {
-		answer <- w.queue.Ask(t.Context(), q)
+		answer <- w.queue.Ask(t.Context(), q, nil)
 	}()
 	<-changed
 	return answer

@@ -47,7 +47,7 @@ func (d *cardDecision) questions(id string) ([]*member, bool) {
 // answerFunc is a method of control.Client that answers a question.
 type answerFunc func(*control.Client, context.Context, control.Question) error
 
-// answerFunc answers m, which is one of all or does not wait.
+// answer answers m, which is one of all or does not wait.
 func (p *Page) answer(ctx context.Context, all []control.Question, m *member, send answerFunc) {
 	m.now, m.err = p.state.endedCard(control.Question{ID: m.ID}).Question, approval.ErrUnknown
 	i := slices.IndexFunc(all, func(q control.Question) bool { return slices.Contains(q.Waiting, m.ID) })

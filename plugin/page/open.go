@@ -45,7 +45,7 @@ func Open(s *state.Store, link string) error {
 	if err != nil {
 		return fmt.Errorf("open a browser: %w", err)
 	}
-	// Ends with the opener, which leaves the browser running; nobody waits for it.
+	// Ends with the opener, which leaves the browser running. No goroutine waits for it.
 	go cmd.Wait()
 	return nil
 }

@@ -30,7 +30,7 @@ type pageState struct {
 	granted        []control.Grant
 	denied         []control.Grant
 	history        []control.Event
-	log            os.FileInfo   // of the audit log when past was read
+	log            os.FileInfo   // of the audit log when history was read
 	ended          []card        // settled questions, oldest first
 	rounds         int           // number of finished rounds
 	pendingChange  bool          // a round found changes to report

@@ -24,8 +24,8 @@ var types = map[string]string{
 	"style.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml", "LICENSE": "text/plain; charset=utf-8",
 }
 
-// bundles lists files that are concatenations of others. htmx and its extension are one file: htmx
-// processes the page at a time of its own choice, and the extension must be loaded by then.
+// bundles lists files that are concatenations of others. htmx and its extension are one file, because the extension
+// must be loaded before htmx processes the page.
 var bundles = map[string][]string{"htmx.js": {"htmx.min.js", "hx-sse.min.js"}, "sse.js": {"hx-sse.min.js"}}
 
 // routes maps the patterns to their handlers. docs/api.md has a section for each.

@@ -35,7 +35,7 @@ func TestScreenshots(t *testing.T) {
 	}
 	changed := w.queue.Changed()
 	// Ends with the test's context.
-	go w.queue.Ask(t.Context(), push)
+	go w.queue.Ask(t.Context(), push, nil)
 	<-changed
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()

@@ -23,7 +23,7 @@ func (w *watcher) askVarying(t *testing.T) <-chan approval.Answer {
 	}
 	changed, answer := w.queue.Changed(), make(chan approval.Answer, 1)
 	// Ends with the answer or with the test's context.
-	go func() { answer <- w.queue.Ask(t.Context(), q) }()
+	go func() { answer <- w.queue.Ask(t.Context(), q, nil) }()
 	<-changed
 	return answer
 }

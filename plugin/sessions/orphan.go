@@ -23,8 +23,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// The process that started an agent's container removes it, or else the watcher does. If both were killed at
-// once, the container is an orphan.
+// The process that started an agent's container removes it, or else the watcher does. If both were killed at once, the
+// container is an orphan.
 
 // AgentName is the name of the container of session id's agent.
 func AgentName(id string) string { return "hostexec-agent-" + id }

@@ -95,7 +95,7 @@ func rebuild(dirs, globalArgs []string, list []container.Summary) (recs []state.
 		})
 		recs = append(recs, state.Session{
 			ID: id, Version: cmp.Or(c.Labels[inject.LabelVersion], "unknown"), Created: time.Unix(c.Created, 0).UTC(),
-			Container: c.ID, ContainerName: nameOf(c.Names), Image: c.Image, Commands: commandsOf(c.Labels[inject.LabelCommands]),
+			Container: c.ID, ContainerName: ContainerName(c.Names), Image: c.Image, Commands: commandsOf(c.Labels[inject.LabelCommands]),
 			GlobalArgs: globalArgs, Damaged: true,
 		})
 	}

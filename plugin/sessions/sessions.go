@@ -185,13 +185,13 @@ func containers(ctx context.Context, dockerCLI command.Cli, globalArgs []string)
 	}
 	found := make(map[string]containerState, len(list))
 	for _, c := range list {
-		found[c.ID] = containerState{c.State, nameOf(c.Names)}
+		found[c.ID] = containerState{c.State, ContainerName(c.Names)}
 	}
 	return found
 }
 
-// nameOf returns a container's own name. Its other names are those of links to it, such as /web/db.
-func nameOf(names []string) string {
+// ContainerName returns a container's own name, or "". Its other names are those of links to it, such as /web/db.
+func ContainerName(names []string) string {
 	for _, n := range names {
 		if n = strings.TrimPrefix(n, "/"); !strings.Contains(n, "/") {
 			return n

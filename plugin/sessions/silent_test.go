@@ -10,8 +10,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// A watcher that is there and does not answer, or not to the end, is not one that has gone: its
-// session is neither lost nor to be removed.
+// A watcher may run and send no answer, or an incomplete one. Then its session is not lost, and is not removed.
 //
 // Attack 213.
 func TestSilentWatcher(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 // DefaultGrace lets the watcher choose the grace period.
 const DefaultGrace = time.Duration(-1)
 
-// endTimeout is the time limit for a watcher to end, in addition to the grace period: it removes an agent's
-// container, and ends the processes that commands have left.
+// endTimeout is the time limit for a watcher to end, in addition to the grace period. In that time it removes an
+// agent's container, and ends leftover processes of commands.
 const endTimeout = 20 * time.Second
 
 // StopWatcher asks the watcher to end, and waits for it. Processes have the grace period between TERM and

@@ -79,8 +79,8 @@ func (c *CallContainers) engine(host string) (container.Engine, error) {
 	return api, nil
 }
 
-// elsewhere implements call.SessionState.Elsewhere. Call containers get the directories of the session's container.
-func (c *CallContainers) elsewhere(dirs *mount.Table) func(policy.Place, string, string) (call.Runner, string, error) {
+// inContainer implements call.SessionState.InContainer. Call containers get the directories of the session's container.
+func (c *CallContainers) inContainer(dirs *mount.Table) func(policy.Place, string, string) (call.Runner, string, error) {
 	return func(p policy.Place, cwd, copies string) (call.Runner, string, error) {
 		mounts, at := dirs.Share(cwd)
 		mounts, err := commandMounts(mounts, at, copies, c.record.Store.Home, c.record.OwnWorkspace(), c.socketsOf(p.Host))
@@ -155,7 +155,7 @@ func (c *CallContainers) find(ctx context.Context, ref string, exact bool) (shel
 	})
 }
 
-// findExact implements call.SessionState.Inside.
+// findExact implements call.SessionState.FindContainer.
 func (c *CallContainers) findExact(ctx context.Context, name string) (shell.Container, error) {
 	return c.find(ctx, name, true)
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/mount"
 )
 
-// TestMountsOfCallContainer checks that a command's container gets the caller's directories, except
-// those through which the caller could change hostexec's own files, or that contain files which no
-// container may have.
+// TestMountsOfCallContainer checks that a command's container gets the caller's directories. It does not get
+// directories by which the caller could change hostexec's own files, or that contain files which no container may have.
 //
 // Attack 202.
 func TestMountsOfCallContainer(t *testing.T) {

@@ -73,11 +73,11 @@ func (c *Calls) Apply(name string, dirs *mount.Table) {
 		NewPrivs:  c.record.NewPrivs,
 		Scratch:   filepath.Join(c.record.Dir, "scratch"),
 
-		Recordings: c.record.Store.Recordings(),
-		Elsewhere:  c.Containers.elsewhere(dirs),
-		Confined:   c.sandboxes(dirs).forCommand,
-		Inside:     c.Containers.findExact,
-		Git:        c.gitRemotes(),
+		Recordings:    c.record.Store.Recordings(),
+		InContainer:   c.Containers.inContainer(dirs),
+		Confined:      c.sandboxes(dirs).forCommand,
+		FindContainer: c.Containers.findExact,
+		Git:           c.gitRemotes(),
 	}
 	c.applyOthersLocked(sc)
 	c.cleanEnvironLocked(sc)

@@ -31,9 +31,9 @@ type Carriers struct {
 	http      *http.Listener // nil: HTTP was not asked for
 }
 
-// Transport is the path of calls to this host, and the reason why it was chosen. The choice is always proven: a
-// connection that arrives at the session's socket shows that sockets cross, and a relay that is ready but could
-// not reach the socket shows that they do not.
+// Transport is the path of calls to this host, and the reason why it was chosen. The choice is always proven. A
+// connection that arrives at the session's socket shows that sockets work across the mount. A relay that is ready but
+// could not reach the socket shows that they do not.
 type Transport struct{ Carrier, Why string }
 
 // Transport returns the path of calls to this host. Each decision returns a new pointer.

@@ -68,8 +68,8 @@ func readHead(git string) string {
 const maxHead = 1 << 10
 
 // readStart returns the first bytes of a regular file, or "".
-func readStart(folder, name string) string {
-	f, err := dir.OpenPlain(filepath.Join(folder, name))
+func readStart(directory, name string) string {
+	f, err := dir.OpenPlain(filepath.Join(directory, name))
 	if err != nil {
 		return ""
 	}

@@ -61,7 +61,7 @@ type Link struct {
 // send sends one message.
 func (l *Link) send(format string, args ...any) error {
 	if _, err := fmt.Fprintf(l.f, format+"\n", args...); err != nil {
-		return fmt.Errorf("tell the watcher: %w", err)
+		return fmt.Errorf("send to the watcher: %w", err)
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (l *Link) Ready(ctx context.Context) error {
 func (l *Link) Inspected(raw []byte) error {
 	var line bytes.Buffer
 	if err := json.Compact(&line, raw); err != nil {
-		return fmt.Errorf("tell the watcher: %w", err)
+		return fmt.Errorf("send to the watcher: %w", err)
 	}
 	return l.send("inspected %s", line.Bytes())
 }
@@ -167,7 +167,7 @@ func (l *Link) Ended() { io.Copy(io.Discard, l.r) }
 func (l *Link) end(word string) error { return errors.Join(l.send("%s", word), l.f.Close()) }
 
 // errEnded means that the watcher has exited too early.
-var errEnded = errors.New("the watcher ended: docker hostexec logs may tell why")
+var errEnded = errors.New("the watcher ended: docker hostexec logs may show why")
 
 // await reads lines until want comes.
 func (l *Link) await(want string) error {

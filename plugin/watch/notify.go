@@ -18,8 +18,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Notify contains the settings for notifications of waiting requests. The zero value rings the bell of the terminal
-// that the session was started on, and notifies on the desktop, if there is one.
+// Notify contains the settings for notifications of waiting requests. The zero value beeps on the terminal that the
+// session was started on, and notifies on the desktop, if there is one.
 type Notify struct {
 	Command []string // a program and its arguments, run without a shell; nil means none
 	Desktop *bool    // nil: if there is a desktop
@@ -139,7 +139,7 @@ func (q *Questions) announce(ctx context.Context) {
 	}
 }
 
-// notify rings the bell and starts the notifiers. If both fail, the questions are refused.
+// notify beeps on the terminal and starts the notifiers. If both fail, the questions are refused.
 func (q *Questions) notify(ctx context.Context, fresh []string, waiting int) {
 	if enabled(q.options.Bell) {
 		q.terminal.Bell()

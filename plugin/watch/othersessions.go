@@ -141,7 +141,7 @@ func WriterOf(recs []state.Session, file string) (rec state.Session, ok bool) {
 func writerOf(recs []state.Session, file string) string {
 	rec, _ := WriterOf(recs, file)
 	if rec.Proxy != nil {
-		return "whoever makes requests of docker hostexec proxy in " + rec.InvokedIn
+		return "a caller of docker hostexec proxy in " + rec.InvokedIn
 	}
 	return "container " + rec.ContainerName + " of session " + rec.ID
 }

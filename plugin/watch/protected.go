@@ -47,7 +47,7 @@ func ProtectedFiles(record *Record, settings *Configuration, notifier notify.Not
 // decidingFiles lists the protected files of a session that are neither state nor programs of --proxy.
 func decidingFiles(record *Record, settings *Configuration, notifier notify.Notifier) (all []ProtectedFile) {
 	for _, path := range notifier.Programs() {
-		all = append(all, ProtectedFile{path, "tells you that requests wait", RefuseWritable, Narrower})
+		all = append(all, ProtectedFile{path, "notifies you of requests", RefuseWritable, Narrower})
 	}
 	if exe, err := os.Executable(); err == nil {
 		all = append(all, ProtectedFile{exe, "is hostexec itself", RefuseWritable, Narrower})

@@ -69,9 +69,9 @@ func (r *Record) restore() {
 	r.log.Warn("the session's record was damaged", "rewritten", err == nil, "error", err)
 }
 
-// Adapt replaces each program that was found in a directory of PATH that containers can write by one in the rest of
-// PATH. owner knows the places that containers can write, and environ contains PATH. Adapt returns warnings for a
-// person.
+// Adapt replaces programs that were found in directories of PATH that containers can write. It takes programs in the
+// rest of PATH instead. owner knows the places that containers can write, and environ contains PATH. Adapt returns
+// warnings for a person.
 func (r *Record) Adapt(owner *mount.Table, environ []string) (notes []string) {
 	path, _ := executor.Path(osenv.Get(environ, "PATH"), owner)
 	all := slices.Clone(r.Proxied()) // calls of an earlier container may still be decided by the old ones

@@ -175,8 +175,8 @@ func (s *sandboxes) namedPaths(v *policy.Verdict) (list []sandbox.Path, err erro
 	return list, s.checkWrites(v.Sandbox.Write)
 }
 
-// checkSandboxWrites refuses paths that a sandbox may write if they show a file, or code of a file, that decides which
-// code runs on this host. Programs of --proxy are refused themselves, when they are called.
+// checkSandboxWrites refuses paths that a sandbox may write if they lead to a file that decides which code runs on this
+// host. Code of such a file counts, too. Programs of --proxy are refused themselves, when they are called.
 func (c *Calls) checkSandboxWrites(paths []string) error {
 	if len(paths) == 0 {
 		return nil
@@ -194,8 +194,8 @@ func (c *Calls) checkSandboxWrites(paths []string) error {
 	return nil
 }
 
-// checkOutside refuses a path that is in another one of written: there, code in a sandbox could replace it by a link to any
-// file of the host, which the next sandbox would open.
+// checkOutside refuses a path that is below another one of written. There, code in a sandbox could replace it by a link
+// to any file of the host, which the next sandbox would open.
 func checkOutside(name string, written []string) error {
 	if at, ok := mount.Replaceable(name, written); ok {
 		return fmt.Errorf("code in a sandbox can replace %s, because it is below %s of write: name only one of them", strconv.QuoteToASCII(name), strconv.QuoteToASCII(at))
@@ -282,7 +282,7 @@ func pathBelow(name, home string) (rest string, ok bool) {
 
 // linkTo makes rest in root a link to the file called to, unless rest exists or is below a link to one of named.
 func linkTo(root *os.Root, rest, to string, named []string) error {
-	if at, err := clearWay(root, rest, named); at != "" || err != nil {
+	if at, err := removeLinks(root, rest, named); at != "" || err != nil {
 		return err
 	}
 	if err := root.MkdirAll(filepath.Dir(rest), 0o700); err != nil {
@@ -294,9 +294,9 @@ func linkTo(root *os.Root, rest, to string, named []string) error {
 	return nil
 }
 
-// clearWay returns the first link on the way to rest in root, if it leads to one of named. It removes other links there:
+// removeLinks returns the first link on the way to rest in root, if it leads to one of named. It removes other links there:
 // those of an earlier configuration, and those that a program has made.
-func clearWay(root *os.Root, rest string, named []string) (to string, err error) {
+func removeLinks(root *os.Root, rest string, named []string) (to string, err error) {
 	for i, c := range rest {
 		if c != filepath.Separator {
 			continue

@@ -26,7 +26,7 @@ const reportInterval = time.Second
 // cacheCopy copies caches of the user, and reports the progress of long copies.
 type cacheCopy struct {
 	maxSize int64             // of a cache that is copied
-	report  func(text string) // nil: nobody reads it
+	report  func(text string) // nil: there is no report
 
 	name        string
 	done, total int64
@@ -39,7 +39,7 @@ func (c *cacheCopy) copyOnce(root *os.Root, rest, from string, named []string) e
 	if _, err := root.Lstat(rest); err == nil {
 		return nil
 	}
-	if at, err := clearWay(root, rest, named); at != "" || err != nil {
+	if at, err := removeLinks(root, rest, named); at != "" || err != nil {
 		return cmp.Or(err, fmt.Errorf("it is below %s of sandbox: name only one of them", names.Quoted(at)))
 	}
 	if err := root.MkdirAll(filepath.Dir(rest), 0o700); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// TestSandboxOwnDirectories checks that the configuration cannot pass the host's HOME and TMPDIR to a sandbox: two values
-// of a variable mean different things to different programs, and the host's directories are not readable there.
+// TestSandboxOwnDirectories checks that the configuration cannot pass the host's HOME and TMPDIR to a sandbox. Programs
+// would use different ones of two values, and the host's directories are not readable there.
 func TestSandboxOwnDirectories(t *testing.T) {
 	v := &policy.Verdict{Sandbox: policy.Sandbox{Env: []string{"HOME", "TMPDIR", "TOKEN"}}}
 	v.Env.Pass = []string{"HOME", "TMPDIR"}

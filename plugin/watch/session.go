@@ -24,7 +24,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Session is a session that this process serves.
+// Session is a session that this process serves. It has a field for each part of the watcher that the modes use.
 type Session struct {
 	Record   *Record
 	Config   *Configuration

@@ -99,7 +99,7 @@ func (w *Watcher) run(ctx context.Context, link *LauncherLink) (*Session, error)
 		return nil, err
 	}
 	lock := state.NewLock(state.LockFile(w.Dir))
-	// A watcher that was told to end may still write its last log lines.
+	// A watcher that ends may still write its last log lines.
 	lockCtx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	if ok, err := lock.TryLockContext(lockCtx, Poll/10); err != nil || !ok {

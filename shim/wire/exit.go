@@ -11,8 +11,8 @@ const (
 	// CodeFailed is used by docker run, timeout(1) and env(1) for their own failures: the host side is
 	// gone, or sent invalid data.
 	CodeFailed = 125
-	// CodeRefused is used by POSIX sh for a command that cannot be executed: it was refused by policy or
-	// by the user, or it is not executable.
+	// CodeRefused is used by POSIX sh for a command that cannot be executed. Here the policy or the user refused it, or
+	// it is not executable.
 	CodeRefused = 126
 	// CodeNotFound is used by POSIX sh for a command that does not exist.
 	CodeNotFound = 127

@@ -17,7 +17,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// Caller plays the shim: it sends m, answers credit, and collects the host's frames.
+// Caller stands in for the shim: it sends a request, answers credit, and collects the host's frames.
 type Caller struct {
 	Conn     net.Conn
 	Env      []string

@@ -26,8 +26,8 @@ func InfoOf(t *testing.T, s *call.Server, id string) job.Info {
 	return kept.Info()
 }
 
-// Alive creates a FIFO. It returns the start of a script that holds the FIFO's write end, and a function
-// that waits until all processes of that script have ended.
+// Alive creates a FIFO. It returns the start of a script that holds the FIFO's write end. The returned function waits
+// until all processes of that script have ended.
 func Alive(t *testing.T) (hold string, gone func()) {
 	t.Helper()
 	fifo := filepath.Join(t.TempDir(), "alive")

@@ -148,7 +148,7 @@ func (c *call) endReason(err error) wire.Exit {
 	case c.refusing():
 		return carrier.Failed("the proxy is shutting down: the command was ended")
 	}
-	return carrier.Failed(err.Error() + ": docker hostexec logs on the host may tell more")
+	return carrier.Failed(err.Error() + ": docker hostexec logs on the host may show more")
 }
 
 // Output implements carrier.Receiver.

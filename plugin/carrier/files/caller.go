@@ -15,8 +15,8 @@ import (
 // keepaliveInterval is the interval at which touchAlive is called.
 const keepaliveInterval = 10 * time.Second
 
-// watchCaller watches the caller until ended is closed. It ends the call if the caller dies or cancels it, and passes
-// on its stdin.
+// watchCaller watches the caller until ended is closed. It ends the call if the caller is killed or cancels it, and
+// passes on its stdin.
 func (c *call) watchCaller(ended <-chan struct{}) {
 	lastBeat := time.Now()
 	alive := changingFile{name: c.req.id + ".alive", max: aliveTimeout, active: c.req.alive, changed: lastBeat}

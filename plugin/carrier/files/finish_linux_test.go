@@ -59,7 +59,7 @@ func TestAnswerLostObject(t *testing.T) {
 		}
 	}
 	AnswerLost(p.Dir, []string{"hostexec"}, false)
-	want := `{"type":"complete","exit_code":125,"error":"the host's side of this call was killed: docker hostexec logs on the host may tell more"}` + "\n"
+	want := `{"type":"complete","exit_code":125,"error":"the host's side of this call was killed: docker hostexec logs on the host may show more"}` + "\n"
 	if got := read(t, at+"/a.stdout"); got != want {
 		t.Errorf("stdout %q, want %q", got, want)
 	}

@@ -60,7 +60,7 @@ func (p *servedDir) answerLost(id string) {
 	if b, _, err := p.Dir.Read(id+".fallback", wire.MaxFrame); err == nil {
 		c.fallback = b
 	}
-	end := carrier.Failed("the host's side of this call was killed: docker hostexec logs on the host may tell more")
+	end := carrier.Failed("the host's side of this call was killed: docker hostexec logs on the host may show more")
 	c.completeObject(end)
 	c.finish(end)
 }

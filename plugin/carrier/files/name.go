@@ -10,8 +10,8 @@ import (
 
 var idForm = names.Form{Chars: "A-Za-z0-9_-", Min: 1, Max: 64}
 
-// split splits the name of a file of the protocol: an id of 1 to 64 letters, digits, - and _, a dot, and the file's
-// kind.
+// split splits the name of a file of the protocol. It has an id of 1 to 64 letters, digits, - and _, then a dot, and
+// the file's kind.
 func split(name string) (id, kind string, ok bool) {
 	id, kind, ok = strings.Cut(name, ".")
 	if !ok || !idForm.Matches(id) || !kinds[kind] {

@@ -98,8 +98,8 @@ func (p *servedDir) readCmd(id string) []string {
 	return fields(text)
 }
 
-// settled reports whether a request is complete. If a caller writes it in place, instead of renaming it, the
-// host can see a part of it: the last argument has no NUL yet, or the file is empty, which would mean a command
+// settled reports whether a request is complete. If a caller writes it in place, instead of renaming it, the host can
+// see an incomplete request. Then the last argument has no NUL yet, or the file is empty, which would mean a command
 // without arguments.
 func (p *servedDir) settled(id string, text []byte, cmd []string, err error) bool {
 	if err != nil || cmd != nil || len(text) > 0 && text[len(text)-1] == 0 {

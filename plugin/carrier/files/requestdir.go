@@ -61,7 +61,7 @@ func (p *servedDir) start(c *call) {
 	}
 }
 
-// finish calls last, which writes the last file of a call, and frees the call's id in one step: a caller that sees this
+// finish calls last, which writes the last file of a call, and frees the call's id in one step. A caller that sees this
 // file may use the id again at once.
 func (p *servedDir) finish(c *call, last func()) {
 	p.mu.Lock()
@@ -87,8 +87,8 @@ func (p *servedDir) isDir(name string) bool {
 	return err == nil && e.Dir
 }
 
-// changed reports whether the directory has to be read: its time is new or recent, it was not read for a long time, or
-// it has a request that may be unfinished.
+// changed reports whether the directory has to be read. It has to be read if its time is new or recent, or if it was
+// not read for long. It also has to be read if it has a request that may be unfinished.
 func (p *servedDir) changed(now time.Time) bool {
 	mod, err := p.Dir.ModTime()
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// FuzzRequest checks that a call is made only of a request to /request of a known host with the token, and that its
-// arguments are those which encoding/json reads. The answer is JSON.
+// FuzzRequest checks that only a request to /request of a known host with the token becomes a call. The arguments of
+// the call are those which encoding/json reads. The answer is JSON.
 //
 // Attack 178.
 func FuzzRequest(f *testing.F) {
@@ -52,8 +52,8 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// FuzzExecSocket checks that a line which is accepted has secret and token, and makes a call without NUL bytes and
-// without variables of hostexec other than the timeout.
+// FuzzExecSocket checks that an accepted line has secret and token. The call has no NUL bytes, and no variables of
+// hostexec other than the timeout.
 func FuzzExecSocket(f *testing.F) {
 	f.Add(strings.TrimSuffix(asked(nil), "\n"))
 	f.Add(strings.TrimSuffix(asked(map[string]any{"args": nil, "command": "make 'a b'", "env": map[string]string{"A": "1"}, "timeout_ms": 5}), "\n"))

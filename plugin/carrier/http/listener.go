@@ -24,8 +24,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 )
 
-// Listener is the carrier for programs that speak HTTP and have no shim: POST /request with a command in JSON, and the
-// result in the answer.
+// Listener is the carrier for programs that speak HTTP and have no shim. They send POST /request with a command in
+// JSON, and get the result in the answer.
 //
 // It is a net.Listener whose connections are calls. Others can reach its port, which is on a bridge: only the token
 // shows that a request is the session's.

@@ -121,8 +121,8 @@ func TestHTTPSlowClients(t *testing.T) {
 	}
 }
 
-// TestHTTPTooManySlowClients checks requests that do not send their bodies, with and without the
-// token: they are disconnected, and none takes more slots than a client without the token.
+// TestHTTPTooManySlowClients checks requests that do not send their bodies, with and without the token. They are
+// disconnected, and none takes more slots than a client without the token.
 //
 // Attack 177.
 func TestHTTPTooManySlowClients(t *testing.T) {

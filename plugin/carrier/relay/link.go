@@ -12,8 +12,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// link is one stream to a relay. The data of calls is queued, and one goroutine writes it: many small frames go
-// out in one write, and closing a call does not wait for the stream.
+// link is one stream to a relay. The data of calls is queued, and one goroutine writes it. So many small frames need
+// only one write, and closing a call does not wait for the stream.
 type link struct {
 	stream io.ReadWriteCloser
 	exited func() bool // whether the relay's process has ended; nil: the end of the stream shows it

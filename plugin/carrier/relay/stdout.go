@@ -8,9 +8,9 @@ import (
 	"io"
 )
 
-// Stdout reads the stdout of a program from the stream in which the engine combines its outputs (API, "Stream format"):
-// a header with origin and length before each part. Other parts are dropped. Unlike stdcopy of the engine's client, it
-// allocates no memory by a length that was read: the container's side is not trusted.
+// Stdout reads the stdout of a program from the stream in which the engine combines its outputs (API, "Stream format").
+// Each part of the stream has a header with origin and length. Other parts are dropped. Unlike stdcopy of the engine's
+// client, it allocates no memory by a length that was read: the container's side is not trusted.
 func Stdout(r io.Reader) io.Reader { return &stdout{r: r} }
 
 type stdout struct {

@@ -110,7 +110,7 @@ func (c *conn) Read(p []byte) (int, error) {
 		return n, err
 	})
 	if ferr != nil {
-		closeAll(fds)
+		dir.Close(fds...)
 		return 0, ferr
 	}
 	if err := c.keep(fds); err != nil {
@@ -144,7 +144,7 @@ func (c *conn) keep(fds []int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		closeAll(fds)
+		dir.Close(fds...)
 		return net.ErrClosed
 	}
 	c.fds = fds
@@ -163,7 +163,7 @@ func (c *conn) Passed() []int {
 // Close closes the connection, and the descriptors that Passed has not returned. Descriptors that were not read are
 // closed before the connection, which a reader may close instead.
 func (c *conn) Close() error {
-	closeAll(c.Passed())
+	dir.Close(c.Passed()...)
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
@@ -203,5 +203,3 @@ func rights(oob []byte, flags int) (fds []int, err error) {
 	}
 	return fds, nil
 }
-
-func closeAll(fds []int) { dir.Close(fds...) }

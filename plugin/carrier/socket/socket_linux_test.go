@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -83,9 +84,9 @@ func TestPassed(t *testing.T) {
 		{"with a later byte", 1, 3, 1, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			dir, ln := listen(t)
+			share, ln := listen(t)
 			before := openFDs(t)
-			dialed, err := state.Dial(dir, Name)
+			dialed, err := state.Dial(share, Name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +107,7 @@ func TestPassed(t *testing.T) {
 			if len(fds) != tt.want {
 				t.Errorf("%d descriptors, want %d", len(fds), tt.want)
 			}
-			closeAll(fds)
+			dir.Close(fds...)
 			dialed.Close()
 			c.Close()
 			if after := openFDs(t); after > before { // less: the collector has closed what was left

@@ -13,8 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Silent calls test with sessions whose watchers are there and do not answer, or not to the end: one of a container,
-// and one of a proxy.
+// Silent calls test with two sessions, one of a container and one of a proxy. Their watchers run, but send no answer or
+// an incomplete one.
 func Silent(t *testing.T, test func(t *testing.T, store *state.Store, recs []state.Session)) {
 	for name, reply := range map[string]string{
 		"nothing": "",

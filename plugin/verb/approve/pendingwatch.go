@@ -152,8 +152,8 @@ func (d *questionList) next(keep func(control.Question) bool) (first []control.Q
 	return groups[0], len(groups)
 }
 
-// changeOf returns a text if group is not current any more: a request does not wait any more or has changed, or the
-// same request waits in another container.
+// changeOf returns a text if group is not current any more. Then a request does not wait any more or has changed, or
+// the same request waits in another container.
 func (d *questionList) changeOf(group []control.Question, keep func(control.Question) bool) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

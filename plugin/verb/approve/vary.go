@@ -72,7 +72,7 @@ func (d *questionList) vary(ctx context.Context, out io.Writer, keys <-chan byte
 	q := group[0]
 	offers := describeOffers(q)
 	if len(offers) == 0 {
-		fmt.Fprintln(out, "\nNo argument of this request can vary. approve --vary N tells why.")
+		fmt.Fprintln(out, "\nNo argument of this request can vary. approve --vary N shows why.")
 		return "", false
 	}
 	fmt.Fprintf(out, "\nThese may vary: %s", strings.Join(offers, "; "))

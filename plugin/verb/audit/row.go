@@ -90,7 +90,8 @@ func auditTable(out io.Writer) func(audit.Line, audit.Entry) error {
 	}
 }
 
-// auditRow is one record for templates, in printable ASCII. Templates can use all fields.
+// auditRow is one record for templates, in printable ASCII. Templates can use all fields, so there is one for each
+// field of a record.
 type auditRow struct {
 	Time, Event, Project, Branch, Session, Container, Agent   string
 	Command, Request, Rule, Pattern, Path, Directory          string

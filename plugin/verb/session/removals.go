@@ -21,8 +21,8 @@ type removals struct {
 	out, progress io.Writer
 }
 
-// removalsOf returns removals that print IDs to stdout. They print the counter to stderr only if stderr is a terminal and
-// stdout is not, because a terminal that shows the IDs needs no counter.
+// removalsOf returns removals that print IDs to stdout. They print the counter to stderr only if stderr is a terminal
+// and stdout is not. A terminal that shows the IDs needs no counter.
 func removalsOf(dockerCLI command.Cli) removals {
 	if dockerCLI.Err().IsTerminal() && !dockerCLI.Out().IsTerminal() {
 		return removals{dockerCLI.Out(), dockerCLI.Err()}

@@ -24,10 +24,10 @@ import (
 const withLong = `Run a client of the engine, and let its containers call commands of this host
 
 COMMAND is any client of the engine's API: docker itself, docker compose, tilt, act, or a test
-that uses testcontainers. hostexec sets DOCKER_HOST for it, to the private socket of a proxy.
-Selected containers that COMMAND creates can call the commands of --proxy, as in docker
-hostexec run. All other requests reach the engine unchanged. A session stays with its container
-after COMMAND has ended.
+that uses testcontainers. hostexec sets DOCKER_HOST for it, to the private socket of the API
+proxy. Selected containers that COMMAND creates can call the commands of --proxy, as in docker
+hostexec run. The API proxy passes all other requests on unchanged. A session stays with its
+container after COMMAND has ended.
 
 --service selects the containers of a service of docker compose, --label those with a label,
 and --all selects all. Without these flags, containers with the label io.hostexec.proxy are

@@ -4,4 +4,4 @@
 
 package container
 
-func deletedFiles(int) usage { return usage{empty: true} } // the engine's processes are in a machine of their own
+func deletedFiles(int) usage { return usage{empty: true} } // the engine's processes are in a virtual machine

@@ -4,5 +4,5 @@
 
 package container
 
-// holdsDisk is for engines that are here, and no watcher is.
+// holdsDisk is for engines on this host. On this system there is no watcher.
 func holdsDisk(_, _ string) bool { return false }

@@ -120,8 +120,8 @@ func (m *Mode) endIfRemoved(ctx context.Context, api watch.Engine, id string) {
 	}
 }
 
-// endUnstarted ends the session of a container that docker run has created and could not start, as for a
-// stopped container, unless a user starts it now.
+// endUnstarted ends the session of a container that docker run has created and could not start. As for a stopped
+// container, it first waits for a start by a user.
 func (m *Mode) endUnstarted(ctx context.Context, api watch.Engine, id string) {
 	c, err := api.ContainerInspect(ctx, id)
 	if err != nil || c.State.Status != container.StateCreated {

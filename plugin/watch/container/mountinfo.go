@@ -19,9 +19,9 @@ import (
 // directory may have replaced it for the time of the mount. The kernel's table, /proc/PID/mountinfo, shows the mounted
 // directories, and every user may read it.
 
-// runningMounts refuses a running container with a mount of the state directory, except for the session's own
-// mounts, or with a writable mount of another protected file. If the container's processes are not visible
-// here, only names are checked.
+// runningMounts refuses a running container with a mount of the state directory, except for the session's own mounts.
+// It also refuses a writable mount of another protected file. If the container's processes are not visible here, only
+// names are checked.
 func (mc *mountCheck) runningMounts(c container.InspectResponse, view func() (*protectedView, error)) error {
 	text, err := mountInfoOf(c)
 	if err != nil || text == "" {

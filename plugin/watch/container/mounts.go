@@ -73,8 +73,9 @@ func Preflight(ctx context.Context, api watch.Engine, store *state.Store, rec st
 	return newMountCheck(store, rec).refuse(c)
 }
 
-// refuse refuses a container that could change the decisions or the code of its calls: the state directory, the
-// configuration, or a program of a call. For a running container it also checks the kernel's mount table.
+// refuse refuses a container that could change the decisions or the code of its calls. These are in the state
+// directory, the configuration, and the programs of calls. For a running container it also checks the kernel's mount
+// table.
 func (mc *mountCheck) refuse(c container.InspectResponse) error {
 	return mc.refuseWriter(c, mc.protected())
 }

@@ -54,8 +54,8 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// TestPreflightLinks leads to protected files through the container's mount by a link, also by one
-// in the middle of the path whose ends are both outside the mount.
+// TestPreflightLinks makes links in the container's mount that lead to protected files. Some are in the middle of a
+// path whose ends are both outside the mount.
 //
 // Attacks 62, 119.
 func TestPreflightLinks(t *testing.T) {

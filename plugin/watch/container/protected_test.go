@@ -64,7 +64,7 @@ func TestProtected(t *testing.T) {
 		{at("agent"), change + at("links/link.yaml") + ", which says what agent runs", ""},
 		{at("agent/agent.yaml"), change + at("links/link.yaml") + ", which says what agent runs", ""},
 		{at("links"), change + at("links/link.yaml") + ", which says what agent runs", ""},
-		{at("notify"), change + at("notify/tell") + ", which tells you that requests wait", ""},
+		{at("notify"), change + at("notify/tell") + ", which notifies you of requests", ""},
 		{at("scripts"), change + at("scripts/tell.sh") + ", which notify.command names", ""},
 		{filepath.Dir(exe), change + exe + ", which is hostexec itself", ""},
 		{at(".docker/cli-plugins"), "which docker starts as hostexec", ""},

@@ -55,8 +55,8 @@ func (m *Mode) setUpAgain(ctx context.Context, api watch.Engine, id string) (beg
 	return c.State.StartedAt, nil
 }
 
-// checkStopped checks the mounts of a container that the engine is about to start again, in time to prevent the start
-// if the source of a mount has been replaced.
+// checkStopped checks the mounts of a container that the engine is about to start again. So it can prevent the start if
+// the source of a mount has been replaced.
 func (m *Mode) checkStopped(ctx context.Context, api watch.Engine, id string) error {
 	c, err := inspect(ctx, api, id)
 	if err != nil || !c.State.Restarting {

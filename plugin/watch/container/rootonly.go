@@ -75,7 +75,7 @@ func (e *ReplaceableError) Error() string {
 	if e.NoDir {
 		return fmt.Sprintf("%s in the container %s: it has to be a directory of root's", e.Path, e.Why)
 	}
-	return fmt.Sprintf("%s in the container %s: others than root could have root execute another program there", e.Path, e.Why)
+	return fmt.Sprintf("%s in the container %s: users other than root could replace a program that root executes there", e.Path, e.Why)
 }
 
 // headerOf returns the first header of an archive of path p, because the API shows the owner of a file only in

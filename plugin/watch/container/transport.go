@@ -15,7 +15,7 @@ import (
 
 const (
 	// socketSilence is the time without a call after the container's start, after which the watcher tests whether
-	// sockets cross.
+	// sockets work across the mount.
 	socketSilence = time.Second
 	// startTimeout is the time limit for the start of the container.
 	startTimeout = 10 * time.Second
@@ -31,8 +31,8 @@ type transport struct {
 	running  func(context.Context) bool // waits until the container is known to run
 }
 
-// choose finds out how calls of container id reach this host, and sees to the relay if
-// that is how. It returns when there is nothing more to do about it, or ctx is done.
+// choose finds out how calls of container id reach this host, and keeps a relay running if they need one. It returns
+// when the socket works, or ctx is done.
 func (t *transport) choose(ctx context.Context, api watch.Engine, id string) {
 	if t.record.Carrier == carrier.ByFiles {
 		t.forgetReplacedEngine(ctx, api) // in place of a test whether the shim can be executed

@@ -100,8 +100,8 @@ func register(ctx context.Context, api watch.Engine, id string) *exitWait {
 	return &exitWait{done, err, drop}
 }
 
-// stillRuns returns nil if the run of container id with the start time began continues or has not begun, ErrOver if it
-// has ended, or the error of the engine.
+// stillRuns returns nil if the run of container id with the start time began continues, or has not begun. It returns
+// ErrOver if that run has ended, or the error of the engine.
 func stillRuns(ctx context.Context, api watch.Engine, id, began string) error {
 	c, err := api.ContainerInspect(ctx, id)
 	if err == nil && (!runs(c) && c.State.Status != container.StateCreated || c.State.StartedAt != began) {

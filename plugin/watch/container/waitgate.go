@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// waitGate delays calls while it is shut. Its zero value is open.
+// waitGate delays calls between shut and open. Its zero value delays none.
 type waitGate struct {
 	mu     sync.Mutex    // guards the field below
-	opened chan struct{} // open closes it; nil while the gate is open
+	opened chan struct{} // open closes it; nil while calls pass
 }
 
 func (g *waitGate) shut() {
@@ -30,7 +30,7 @@ func (g *waitGate) open() {
 	}
 }
 
-// pass returns when the gate is open. It returns false if ctx is done first.
+// pass returns when calls may pass. It returns false if ctx is done first.
 func (g *waitGate) pass(ctx context.Context) bool {
 	g.mu.Lock()
 	opened := g.opened

@@ -102,7 +102,7 @@ func mountWarnings(mounts []container.MountPoint) (list []string) {
 // dangerousCapabilities are capabilities with which a container can take over the host, with a description of each.
 var dangerousCapabilities = map[string]string{
 	"ALL":             "take over this host",
-	"SYS_ADMIN":       "mount what it likes, and so take over this host",
+	"SYS_ADMIN":       "mount any file system, and so take over this host",
 	"SYS_MODULE":      "load code into this host's kernel",
 	"SYS_RAWIO":       "read and write this host's memory and ports",
 	"SYS_PTRACE":      "change other processes that it sees",

@@ -13,7 +13,7 @@ import (
 )
 
 // defaultDir returns the directory where commands run if the container mounts no directory of this host. The directory
-// where run was typed stands only for the container's working directory: a program that cleans up another directory
+// where run was typed stands only for the container's working directory. A program that cleans up another directory
 // must not clean up this one. --workdir-host overrides it.
 func defaultDir(rec state.Session, workdir string) mount.Default {
 	if rec.WorkdirHost != "" {

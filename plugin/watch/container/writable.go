@@ -38,16 +38,16 @@ func (mc *mountCheck) owner(c container.InspectResponse) *mount.Table {
 	return t
 }
 
-// adapt replaces each program in a directory of PATH that c, or the container of another session, can write by one in
-// the rest of PATH. It returns warnings for a person.
+// adapt replaces programs in directories of PATH that c, or the container of another session, can write. It takes
+// programs in the rest of PATH instead. It returns warnings for a person.
 func (mc *mountCheck) adapt(c container.InspectResponse) (notes []string) {
 	owner := mc.owner(c)
 	mc.sessions.AddTo(owner)
 	return mc.record.Adapt(owner, mc.config.Environ)
 }
 
-// refuseDependencies refuses a container that could write a protected file through another mount of its directory, or
-// write a dependency of a protected file: the interpreter of a script, or a library.
+// refuseDependencies refuses a container that could write a protected file through another mount of its directory. It
+// also refuses one that could write a dependency of such a file: the interpreter of a script, or a library.
 func (mc *mountCheck) refuseDependencies(c container.InspectResponse, all []watch.ProtectedFile) error {
 	owner := mc.owner(c)
 	path, _ := executor.Path(osenv.Get(mc.config.Environ, "PATH"), owner)

@@ -80,7 +80,7 @@ func (d *requestDirs) renew(commands []string) (files.RequestDir, error) {
 	if !d.base.InPlace() {
 		return files.RequestDir{}, fmt.Errorf("%s was moved or replaced: start docker hostexec proxy again", d.record.Proxy.Base)
 	}
-	defer func(notes []string) { d.notes = notes }(d.notes) // nobody reads new notes after the start
+	defer func(notes []string) { d.notes = notes }(d.notes) // new notes are not shown after the start
 	p, err := d.openLocked(commands)
 	if err != nil {
 		return p, err

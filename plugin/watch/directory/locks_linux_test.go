@@ -39,8 +39,8 @@ func proxying(t *testing.T) (d *requestDirs, ws string, place files.RequestDir) 
 	return d, ws, places[0]
 }
 
-// TestRenewReplacedBase deletes the directory of requests and puts a link in place of the one above
-// it: nothing is made where the link leads, and nothing served.
+// TestRenewReplacedBase deletes the directory of requests, and puts a link in place of the directory above it. Nothing
+// is made at the target of the link, and nothing is served there.
 //
 // Attack 226.
 func TestRenewReplacedBase(t *testing.T) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package directory is the mode of a watcher for calls that arrive as files in directories of this host. A container
-// may mount such a directory, but this package knows no containers.
+// may mount such a directory, but this package does not depend on containers.
 package directory
 
 import (
@@ -60,8 +60,8 @@ func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 	return []net.Listener{m.files}, nil
 }
 
-// adapt replaces each program in a directory of PATH that the container of another session can write by one in the rest
-// of PATH.
+// adapt replaces programs in directories of PATH that the container of another session can write. It takes programs in
+// the rest of PATH instead.
 func (m *Mode) adapt() {
 	others := mount.WritableTable(nil)
 	m.s.Others.AddTo(others)

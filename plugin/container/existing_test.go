@@ -15,7 +15,7 @@ import (
 
 // stuck fakes an engine that answers attach requests too late.
 type stuck struct {
-	insideEngine
+	existingEngine
 	asked, over chan struct{}
 	conn        net.Conn
 }
@@ -41,7 +41,7 @@ func TestStuckEngine(t *testing.T) {
 		<-s.asked
 		cancel(mine)
 	}()
-	if _, _, err := (&Inside{api: s, id: "id", name: "name"}).Start(ctx, nil, false); !errors.Is(err, mine) {
+	if _, _, err := (&Existing{api: s, id: "id", name: "name"}).Start(ctx, nil, false); !errors.Is(err, mine) {
 		t.Errorf("it ends with %v", err)
 	}
 	close(s.over)
