@@ -53,7 +53,7 @@ A job is a command that continues without its caller, until it or this container
 JOB and ID are ids that hostexec ps lists, or their first characters.
 
 VARIABLES
-  HOSTEXEC_TIMEOUT=TIME    --timeout for every call
+  HOSTEXEC_TIMEOUT=TIME    --timeout for every call except logs and wait
   HOSTEXEC_STDIN=null      commands read /dev/null, the default for agents; auto: stdin
 
 EXIT STATUS
