@@ -122,7 +122,7 @@ func (b *bench) byInotify(t *testing.T, c *Container, noop string) []*peer {
 	polls := b.by["socket"] // its image has no inotifywait
 	return []*peer{
 		{name: name, time: b.inside(t, c, 2, "/w/noop000")},
-		{name: "the same proxy without inotifywait", time: b.inside(t, polls, 2, "/w/noop000")},
+		{name: "a bash proxy without inotifywait", time: b.inside(t, polls, 2, "/w/noop000")},
 	}
 }
 
