@@ -31,7 +31,7 @@ HALVES   := Integration[A-O] Integration[P-Z]
 # in the output. The run fails if a test fails twice, if more than six tests fail, or on a panic or a data race.
 ONCEMORE := $(GO) tool gotestsum --format pkgname --rerun-fails=1 --rerun-fails-max-failures=6 --rerun-fails-abort-on-data-race
 
-.PHONY: build install demo check test test-integration test-race test-whole test-32 e2e lint fmt bench attack attacks fuzz chaos soak reliability shims cross engine tools compose screenshots recording \
+.PHONY: build install demo check test test-integration test-race test-whole test-32 e2e lint fmt bench plots attack attacks fuzz chaos soak reliability shims cross engine tools compose screenshots recording \
 	manual release release-snapshot package reproduce release-tools clean
 
 build: $(PLUGIN)
@@ -137,9 +137,12 @@ cross: $(SHIMS) $(SHELLS)
 	@deadcode=$$($(GO) tool -n deadcode) && for system in darwin windows; do \
 		GOOS=$$system $$deadcode ./cmd/docker-hostexec >/dev/null || exit; done
 
-# Prints a table, whose main rows are in docs/performance.md, and then benchmarks of single packages.
+# Prints tables, whose main rows are in docs/performance.md, and then benchmarks of single packages. It compares calls
+# with D-Bus and a proxy of inotifywait, too, and writes the series that make plots draws.
+bench: TOOLS += /usr/bin/inotifywait:inotify-tools dbus-daemon:dbus /usr/libexec/flatpak-session-helper:flatpak \
+	/usr/libexec/flatpak-xdg-utils/flatpak-spawn:flatpak-xdg-utils
 bench: build engine tools
-	@$(GO) test -run TestBench -count=1 -timeout 30m -v ./e2e
+	@HOSTEXEC_REPORTS='$(CURDIR)/e2e/reports/bench.jsonl' $(GO) test -run TestBench -count=1 -timeout 60m -v ./e2e
 	$(GO) test -run '^$$' -bench . ./exec/proctree ./exec/executor ./exec/policy ./exec/shell ./exec/audit
 
 # All tests of e2e/attacks.md. make check has them, too.
@@ -165,6 +168,10 @@ soak: build engine tools
 # The tables of docs/reliability.md.
 reliability:
 	$(GO) test -run 'TestReliability$$' -count=1 ./e2e -args -write
+
+# The plots of docs/performance.md, from the series of the last make bench.
+plots:
+	$(GO) test -run 'TestDocPlots$$' -count=1 ./e2e -args -write
 
 # Runs each fuzz target for FUZZTIME, one after the other. Inputs that fail are written to testdata/fuzz, whose files are
 # the first inputs of all runs, and also those of make test. FUZZ=PACKAGE runs the targets of some packages. Without

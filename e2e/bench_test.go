@@ -21,7 +21,10 @@ type bench struct {
 	host *Host
 	rows []row
 
-	sshDocker string // a line more for the configuration of the ssh server
+	series []series
+	by     map[string]*Container // by the carrier of its calls
+
+	sshConfig string // a line more for the configuration of the ssh server
 }
 
 // row is one line of the table. Only what has a target can be missed.
@@ -58,12 +61,7 @@ func TestBench(t *testing.T) {
 
 func (b *bench) table(t *testing.T) string {
 	var s strings.Builder
-	engine := strings.TrimSpace(b.host.Must(t, "version", "--format", "{{.Server.Version}}"))
-	kernel, err := exec.Command("uname", "-r").Output()
-	check(t, err)
-	fmt.Fprintf(&s, "%s, Linux %s, engine %s, %s, %d cores\n\n",
-		time.Now().Format(time.DateOnly), strings.TrimSpace(string(kernel)), engine, runtime.Version(), runtime.NumCPU())
-	s.WriteString("| what | measured | target | |\n|---|---|---|---|\n")
+	s.WriteString(b.machine(t) + "\n\n| what | measured | target | |\n|---|---|---|---|\n")
 	for _, r := range b.rows {
 		verdict := map[bool]string{true: "ok", false: "miss"}[r.ok]
 		if r.target == "" {
@@ -72,6 +70,16 @@ func (b *bench) table(t *testing.T) string {
 		fmt.Fprintf(&s, "| %s | %s | %s | %s |\n", r.what, r.measured, r.target, verdict)
 	}
 	return s.String()
+}
+
+// machine says where and when all was measured.
+func (b *bench) machine(t *testing.T) string {
+	t.Helper()
+	engine := strings.TrimSpace(b.host.Must(t, "version", "--format", "{{.Server.Version}}"))
+	kernel, err := exec.Command("uname", "-r").Output()
+	check(t, err)
+	return fmt.Sprintf("%s, Linux %s, engine %s, %s, %d cores",
+		time.Now().Format(time.DateOnly), strings.TrimSpace(string(kernel)), engine, runtime.Version(), runtime.NumCPU())
 }
 
 // quantile returns the q-th part of the times, 0.5 for the median, in nanoseconds.

@@ -14,35 +14,26 @@ import (
 )
 
 // calls measures a call of a command that does nothing against U, the start of an empty
-// program in the same container, and against docker exec and ssh, which run the same
-// command.
+// program in the same container.
 func (b *bench) calls(t *testing.T) {
 	const rounds, each = 40, 10
 	noop := filepath.Join(b.host.Home, "noop")
 	writeNoop(t, noop)
-	writeNoop(t, filepath.Join(b.host.Work, "noop"))
 	writeEmpty(t, filepath.Join(b.host.Work, "empty"))
 	c := b.host.Holding(t, "--proxy", "noop="+noop, "--proxy", "htrue="+find(t, "true"), "--read-only")
-	ssh := b.ssh(t)
 	clocks := []string{"/w/empty", "--", "/run/hostexec/bin/noop", "--", "/run/hostexec/bin/htrue"}
 	b.timesOf(t, c, append([]string{"times", "50"}, clocks...)...) // warm
 
-	var u, call, libc, exec, multi []int64
+	var u, call, libc []int64
 	for range rounds {
 		lists := b.timesOf(t, c, append([]string{"times", itoa(each)}, clocks...)...)
 		u, call, libc = append(u, lists[0]...), append(call, lists[1]...), append(libc, lists[2]...)
-		exec = append(exec, b.clock(t, "docker", "exec", c.ID, "/w/noop"))
-		multi = append(multi, b.clock(t, "ssh", append(ssh, noop)...))
 	}
 	base, p50 := quantile(u, 0.5), quantile(call, 0.5)
 	b.row("U: start of an empty static Go program in the container, p50", millis(base), "", true)
 	b.row("call of a command that does nothing, p50", ratio(p50/base)+" U", "<= 1.8 U", p50/base <= 1.8)
 	b.row("call of a command that does nothing, p95", ratio(quantile(call, 0.95)/base)+" U", "", true)
 	b.row("call of `true`, which starts a C library first, p50", ratio(quantile(libc, 0.5)/base)+" U", "", true)
-	faster := quantile(exec, 0.5) / p50
-	b.row("`docker exec` of the same, p50, as a multiple of a call", ratio(faster), ">= 25", faster >= 25)
-	faster = quantile(multi, 0.5) / p50
-	b.row("ssh of the same over a shared connection, p50, as a multiple of a call", ratio(faster), ">= 5", faster >= 5)
 }
 
 // sandbox measures what a sandbox adds to the start of a program. Calls on the host and in the sandbox take turns.

@@ -79,7 +79,7 @@ StrictModes no
 UsePAM no
 PidFile none
 %[3]s
-`, port, dir, b.sshDocker), 0o600))
+`, port, dir, b.sshConfig), 0o600))
 	check(t, os.MkdirAll("/run/sshd", 0o755)) // sshd wants it when it is root
 	b.background(t, find(t, "sshd", "/usr/sbin/sshd"), "-D", "-e", "-f", filepath.Join(dir, "sshd"))
 	eventually(t, patience, "sshd listens", func() bool {

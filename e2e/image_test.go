@@ -29,6 +29,7 @@ import (
 //	user     busybox, whose commands run as its user, by name
 //	git      full, and git
 //	node     busybox with stand-ins for apt-get and npm, and an npx that is an agent
+//	peers    full, and the programs of other ways to call, as far as this machine has them
 //	agents   busybox with an npm and a pip that install the agent of testdata/agent.sh
 //
 // All have /probe, which is static.
@@ -37,7 +38,7 @@ var images struct {
 	refs map[string]string
 }
 
-var recipes = map[string]func(testing.TB) *rootfs{"full": fullImage, "busybox": busyboxImage, "empty": emptyImage, "user": userImage, "node": nodeImage, "git": gitImage, "agents": agentsImage}
+var recipes = map[string]func(testing.TB) *rootfs{"full": fullImage, "busybox": busyboxImage, "empty": emptyImage, "user": userImage, "node": nodeImage, "git": gitImage, "agents": agentsImage, "peers": peersImage}
 
 // image returns the reference of one of the images, which it makes if need be.
 func image(t testing.TB, name string) string {

@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-var writeDocs = flag.Bool("write", false, "write docs/reliability.md anew")
+var writeDocs = flag.Bool("write", false, "write the tables of docs/reliability.md and the plots of docs/performance.md anew")
 
 // TestReliability compares the tables of docs/reliability.md with the reports of make chaos and make soak. With -write it
 // writes them.

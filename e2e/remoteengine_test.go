@@ -213,7 +213,7 @@ func forward(ln net.Listener, socket string) {
 // overSSH starts a server of ssh on this host, whose logins reach the engine.
 func overSSH(t *testing.T, h *Host, socket string) []string {
 	b := &bench{host: h}
-	b.sshDocker = "SetEnv DOCKER_HOST=unix://" + socket
+	b.sshConfig = "SetEnv DOCKER_HOST=unix://" + socket
 	args := b.ssh(t)
 	wrapper := fmt.Sprintf("#!/bin/sh\nexec %s %s \"$@\"\n", find(t, "ssh"), strings.Join(args[:len(args)-1], " "))
 	dir := filepath.Join(h.Home, "bin")

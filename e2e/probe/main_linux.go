@@ -48,6 +48,7 @@ var modes = map[string]func(args []string) error{
 	"work":        work,
 	"burst":       burst,
 	"calls":       calls,
+	"crowd":       crowd,
 	"idle":        idle,
 	"send":        send,
 	"silent":      silent,

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"strconv"
@@ -50,8 +51,12 @@ func timed(argv []string, out *os.File) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	_, err = p.Wait()
-	return time.Since(start), err
+	st, err := p.Wait()
+	took := time.Since(start)
+	if err == nil && !st.Success() {
+		err = fmt.Errorf("%s: %s", argv[0], st)
+	}
+	return took, err
 }
 
 // through runs commands, which are separated by --, in turn for that many rounds, reads
