@@ -112,6 +112,7 @@ func TestFirstSignal(t *testing.T) {
 // TestSignalCancels checks that the first signal ends the context of a verb, which then reports its results.
 func TestSignalCancels(t *testing.T) {
 	for sig, why := range map[syscall.Signal]string{syscall.SIGHUP: "its caller got SIGHUP", syscall.SIGINT: "its caller got SIGINT"} {
+		wantHandled(t, sig)
 		ctx, stop := CancelOnSignal(context.Background())
 		signalSelf(t, sig)
 		<-ctx.Done()
@@ -126,6 +127,7 @@ func TestSignalCancels(t *testing.T) {
 
 // TestHangUpInterrupts checks that HUP, when the terminal is closed, interrupts attach and agents.
 func TestHangUpInterrupts(t *testing.T) {
+	wantHandled(t, syscall.SIGHUP)
 	ctx, stop := Interruptible(context.Background(), clitest.New(t, io.Discard), syscall.SIGHUP)
 	defer stop()
 	signalSelf(t, syscall.SIGHUP)
@@ -148,6 +150,14 @@ func TestIgnoredSignalsStayIgnored(t *testing.T) {
 	stop()
 	if !signal.Ignored(syscall.SIGHUP) {
 		t.Error("HUP is not ignored any more")
+	}
+}
+
+// wantHandled fails the test if nohup(1) started it, for one: it would wait for a signal that is ignored.
+func wantHandled(t *testing.T, sig os.Signal) {
+	t.Helper()
+	if signal.Ignored(sig) {
+		t.Fatalf("this process ignores %v: start the tests without nohup", sig)
 	}
 }
 
