@@ -72,7 +72,7 @@ func (b *bench) table(t *testing.T) string {
 	return s.String()
 }
 
-// machine says where and when all was measured.
+// machine returns the date of the measurement, and the machine, as text.
 func (b *bench) machine(t *testing.T) string {
 	t.Helper()
 	engine := strings.TrimSpace(b.host.Must(t, "version", "--format", "{{.Server.Version}}"))

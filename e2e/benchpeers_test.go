@@ -25,7 +25,7 @@ type peer struct {
 	took   []int64
 }
 
-// flatpakSpawn is a client of HostCommand: what toolbox's users call, and host-spawn does the same.
+// flatpakSpawn is a client of HostCommand, which users of toolbox call. host-spawn makes the same calls.
 const flatpakSpawn = "/usr/libexec/flatpak-xdg-utils/flatpak-spawn"
 
 // peers measures calls against the other ways to run a command of the host from a container, or the reverse. All take
@@ -40,7 +40,7 @@ func (b *bench) peers(t *testing.T) {
 	}
 	b.sshConfig = "SetEnv HOME=" + b.host.Home // bash reads .bashrc there, which may take longer than all else
 	shim, ssh := "/run/hostexec/bin/noop", b.ssh(t)
-	alone := slices.Insert(slices.Clone(ssh), len(ssh)-1, "-S", "none")
+	newConnection := slices.Insert(slices.Clone(ssh), len(ssh)-1, "-S", "none")
 	all := []*peer{
 		{name: "a call", time: b.inside(t, socket, each, shim)},
 		{name: "start of an empty program", time: b.inside(t, socket, each, "/w/empty")},
@@ -49,14 +49,14 @@ func (b *bench) peers(t *testing.T) {
 		{name: "docker exec by the engine's API", time: b.execByAPI(t, socket.ID, "/w/noop")},
 		{name: "docker exec", target: 25, time: clock("docker", "exec", socket.ID, "/w/noop")},
 		{name: "ssh over a shared connection", target: 5, time: clock("ssh", append(ssh, noop)...)},
-		{name: "ssh with a new connection", time: clock("ssh", append(alone, noop)...)},
+		{name: "ssh with a new connection", time: clock("ssh", append(newConnection, noop)...)},
 	}
-	c := b.foreigner(t)
+	c := b.peersContainer(t)
 	all = append(all, b.byInotify(t, c, noop)...)
 	all = append(all, b.byDBus(t, c, noop)...)
 	for i := range rounds {
 		for j := range all {
-			p := all[(i+j)%len(all)] // what runs before one is not always the same
+			p := all[(i+j)%len(all)] // each runs after each other one
 			p.took = append(p.took, p.time()...)
 		}
 	}
@@ -73,7 +73,7 @@ func (b *bench) peers(t *testing.T) {
 	}
 }
 
-// execByAPI runs a command in a container as docker exec does, but over a connection that is there already.
+// execByAPI runs a command in a container as docker exec does, but over an existing connection.
 func (b *bench) execByAPI(t *testing.T, id string, argv ...string) func() []int64 {
 	t.Helper()
 	api, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
@@ -140,7 +140,7 @@ func (b *bench) byDBus(t *testing.T, c *Container, noop string) []*peer {
 	return []*peer{{name: name, time: b.inside(t, c, 5, argv...)}}
 }
 
-// lacks adds a row that says which program is missing for a peer, if one is.
+// lacks reports whether a program of a peer is missing. If so, it adds a row that names the program.
 func (b *bench) lacks(name string, programs ...string) bool {
 	for _, p := range programs {
 		if _, err := os.Stat(p); err != nil {
@@ -151,12 +151,12 @@ func (b *bench) lacks(name string, programs ...string) bool {
 	return false
 }
 
-// foreign are programs of other ways to call, by their path in the image.
-var foreign = map[string]string{"/bin/inotifywait": "/usr/bin/inotifywait", "/bin/flatpak-spawn": flatpakSpawn}
+// peerPrograms are the programs of peers, by their path in the image.
+var peerPrograms = map[string]string{"/bin/inotifywait": "/usr/bin/inotifywait", "/bin/flatpak-spawn": flatpakSpawn}
 
 func peersImage(t testing.TB) *rootfs {
 	fs := fullImage(t)
-	for path, src := range foreign {
+	for path, src := range peerPrograms {
 		if _, err := os.Stat(src); err == nil {
 			fs.copy(t, src, path)
 			fs.libraries(t, src)
@@ -165,8 +165,8 @@ func peersImage(t testing.TB) *rootfs {
 	return fs
 }
 
-// foreigner starts a container without a session, in which other programs call.
-func (b *bench) foreigner(t *testing.T) *Container {
+// peersContainer starts a container without a session, in which the programs of peers call.
+func (b *bench) peersContainer(t *testing.T) *Container {
 	t.Helper()
 	args := []string{"run", "-d", "--label", runLabel, "--network", "none", "-v", b.host.Work + ":/w", "-w", "/w",
 		"-e", "DBUS_SESSION_BUS_ADDRESS=unix:path=/w/bus", image(t, "peers"), "/probe", "hold"}

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// series is a line of a plot: the numbers to the right, and those upwards. In the plot of peers, a series is one peer:
-// the one number is its p50, and the other its p95.
+// series is a line of a plot: X are the numbers of the horizontal axis, and Y those of the vertical one. In the plot of
+// peers, a series is one peer, X is its p50, and Y its p95.
 type series struct {
 	Machine string    `json:"machine"`
 	Plot    string    `json:"plot"`

@@ -14,9 +14,9 @@ import (
 // plot is a picture of docs/performance.md, drawn from the series of its name.
 type plot struct {
 	name, title string
-	x, y        string               // what the axes say; without y, it has a row of dots for each series
+	x, y        string               // texts of the axes; without y, the plot has a row of dots for each series
 	logY        bool                 // a step upwards is a factor
-	label       func(float64) string // of numbers to the right
+	label       func(float64) string // writes the numbers of the horizontal axis
 }
 
 func plain(f float64) string { return itoa(int(f)) }

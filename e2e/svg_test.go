@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"fmt"
 	"html"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -21,10 +22,10 @@ const (
 	rowHeight             = 28
 )
 
-// colours differ for the colour-blind, too (Okabe and Ito).
+// colours are distinct for colour-blind people, too (Okabe and Ito).
 var colours = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7"}
 
-const ink, faint = "#333333", "#dddddd"
+const textColour, gridColour = "#333333", "#dddddd"
 
 // axis maps numbers to pixels.
 type axis struct {
@@ -42,13 +43,13 @@ func (a axis) at(v float64) float64 {
 	return a.from + (v-lo)/(hi-lo)*(a.to-a.from)
 }
 
-// decades is an axis whose ends are powers of ten.
+// decades returns an axis whose ends are powers of ten.
 func decades(numbers []float64, from, to float64) axis {
 	lo, hi := math.Floor(math.Log10(slices.Min(numbers))), math.Ceil(math.Log10(slices.Max(numbers)))
 	return axis{math.Pow(10, lo), math.Pow(10, max(hi, lo+1)), from, to, true, 0}
 }
 
-// fromZero is an axis that begins at 0, and ends at a tick.
+// fromZero returns an axis that begins at 0 and ends at a tick.
 func fromZero(numbers []float64, from, to float64) axis {
 	top := slices.Max(numbers)
 	step := math.Pow(10, math.Floor(math.Log10(top)))
@@ -60,7 +61,7 @@ func fromZero(numbers []float64, from, to float64) axis {
 	return axis{0, 10 * step, from, to, false, 2 * step}
 }
 
-// ticks are the numbers that an axis names.
+// ticks returns the numbers that are written at an axis.
 func (a axis) ticks() (all []float64) {
 	for v := a.lo; v <= a.hi*1.001; {
 		all = append(all, v)
@@ -79,7 +80,7 @@ func number(f float64) string {
 	return strconv.FormatFloat(f, 'g', 3, 64)
 }
 
-// drawing is an SVG in the making.
+// drawing is an SVG that is being written.
 type drawing struct{ strings.Builder }
 
 func (d *drawing) line(x1, y1, x2, y2 float64, colour string, width int) {
@@ -97,7 +98,7 @@ func (d *drawing) text(x, y float64, anchor, more, s string) {
 	fmt.Fprintf(d, form, x, y, anchor, more, html.EscapeString(s))
 }
 
-// draw draws a plot. What it shows is also in words, for those who do not see it.
+// draw draws a plot. Its numbers are also in its description, for screen readers.
 func (p plot) draw(lines []series) string {
 	height := float64(plotHeight)
 	if p.y == "" {
@@ -106,8 +107,9 @@ func (p plot) draw(lines []series) string {
 	d := &drawing{}
 	const form = `<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 %d %.0f" ` +
 		`font-family="sans-serif" font-size="13" fill="%s">` + "\n"
-	fmt.Fprintf(d, form, plotWidth, height, ink)
-	fmt.Fprintf(d, "<title>%s</title>\n<desc>%s</desc>\n", html.EscapeString(p.title), html.EscapeString(inWords(lines)))
+	fmt.Fprintf(d, form, plotWidth, height, textColour)
+	fmt.Fprintf(d, "<title>%s</title>\n<desc>%s</desc>\n", html.EscapeString(p.title),
+		html.EscapeString(description(lines)))
 	fmt.Fprintf(d, "<rect width=\"%d\" height=\"%.0f\" rx=\"6\" fill=\"#ffffff\"/>\n", plotWidth, height)
 	d.text(20, 28, "start", ` font-size="16" font-weight="bold"`, p.title)
 	d.text(20, height-12, "start", ` font-size="11" fill="#777777"`, lines[0].Machine)
@@ -120,7 +122,7 @@ func (p plot) draw(lines []series) string {
 	return d.String()
 }
 
-func inWords(lines []series) string {
+func description(lines []series) string {
 	var all []string
 	for _, s := range lines {
 		var points []string
@@ -141,7 +143,7 @@ func (p plot) dots(d *drawing, lines []series, height float64) {
 	}
 	x, bottom := decades(numbers, 250, plotWidth-80), height-70
 	for _, v := range x.ticks() {
-		d.line(x.at(v), 44, x.at(v), bottom, faint, 1)
+		d.line(x.at(v), 44, x.at(v), bottom, gridColour, 1)
 		d.text(x.at(v), bottom+18, "middle", "", number(v))
 	}
 	d.text((x.from+x.to)/2, bottom+38, "middle", "", p.x)
@@ -171,7 +173,7 @@ func (p plot) lines(d *drawing, lines []series, height float64) {
 		y = decades(ys, height-80, 60)
 	}
 	for _, v := range y.ticks() {
-		d.line(x.from, y.at(v), x.to, y.at(v), faint, 1)
+		d.line(x.from, y.at(v), x.to, y.at(v), gridColour, 1)
 		d.text(x.from-8, y.at(v)+4, "end", "", number(v))
 	}
 	for _, v := range lines[0].X {
@@ -190,24 +192,22 @@ func (p plot) lines(d *drawing, lines []series, height float64) {
 		}
 		ends[s.Name] = y.at(s.Y[len(s.Y)-1])
 	}
+	heights := nameHeights(ends)
 	for i, s := range lines {
-		d.text(x.to+12, apart(ends, s.Name)+4, "start", fmt.Sprintf(" fill=%q", colours[i%len(colours)]), s.Name)
+		d.text(x.to+12, heights[s.Name]+4, "start", fmt.Sprintf(" fill=%q", colours[i%len(colours)]), s.Name)
 	}
 }
 
-// apart is where a name stands, so that none covers another one: those above take their place first.
-func apart(ends map[string]float64, name string) float64 {
-	names := make([]string, 0, len(ends))
-	for n := range ends {
-		names = append(names, n)
-	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(ends[a], ends[b]), cmp.Compare(a, b)) })
-	at := math.Inf(-1)
+// nameHeights returns the heights of the names of lines that end at these heights. No name covers another one: the
+// highest line has its name at its end, and the names below give way.
+func nameHeights(ends map[string]float64) map[string]float64 {
+	names := slices.SortedFunc(maps.Keys(ends), func(a, b string) int {
+		return cmp.Or(cmp.Compare(ends[a], ends[b]), cmp.Compare(a, b))
+	})
+	heights, next := map[string]float64{}, math.Inf(-1)
 	for _, n := range names {
-		at = max(ends[n], at+16)
-		if n == name {
-			break
-		}
+		heights[n] = max(ends[n], next)
+		next = heights[n] + 16
 	}
-	return at
+	return heights
 }
