@@ -153,11 +153,12 @@ func TestIgnoredSignalsStayIgnored(t *testing.T) {
 	}
 }
 
-// wantHandled fails the test if nohup(1) started it, for one: it would wait for a signal that is ignored.
+// wantHandled fails the test if this process ignores sig, because the test would wait for it forever. nohup(1) and a
+// shell's & start such processes.
 func wantHandled(t *testing.T, sig os.Signal) {
 	t.Helper()
 	if signal.Ignored(sig) {
-		t.Fatalf("this process ignores %v: start the tests without nohup", sig)
+		t.Fatalf("this process ignores %v: start the tests without nohup and without &", sig)
 	}
 }
 
