@@ -29,10 +29,11 @@ type hostileEntry struct{ name, file, text, tool, call string }
 
 const hostileCall = "./hostile hostile targets.json out.json"
 
-// hostileEntries run the real make, pytest and go. The other tools are stand-ins.
+// hostileEntries run the real make, pytest and go. The other tools are stand-ins. The stand-in for python3 names
+// Debian's: by its bare name, python would take the modules of another python in PATH, which may lack pytest.
 var hostileEntries = []hostileEntry{
 	{"Makefile", "Makefile", "all:\n\t" + hostileCall + "\noutlive:\n\t" + hostileCall + " outlive\n", "", "make"},
-	{"conftest.py", "conftest.py", "import subprocess\nsubprocess.run('" + hostileCall + "'.split(), check=True)\n", "/usr/bin/python3", "python3 -m pytest -q"},
+	{"conftest.py", "conftest.py", "import subprocess\nsubprocess.run('" + hostileCall + "'.split(), check=True)\n", `exec /usr/bin/python3 "$@"`, "python3 -m pytest -q"},
 	{"go generate", "gen.go", "package gen\n\n//go:generate " + hostileCall + "\n", "", "go generate ./..."},
 	{"package.json", "package.json", `{"scripts": {"test": "` + hostileCall + `"}}`,
 		`exec sh -c "$(sed -n "s/.*\"$1\": \"\([^\"]*\)\".*/\1/p" package.json)"`, "npm test"},
@@ -83,7 +84,7 @@ func (x *hostile) tools(t *testing.T) {
 	x.mkdir(t, tools)
 	config := "version: 1\ncommands:\n"
 	for _, e := range hostileEntries {
-		if name, _, _ := strings.Cut(e.call, " "); e.tool != "" && e.tool[0] != '/' {
+		if name, _, _ := strings.Cut(e.call, " "); e.tool != "" {
 			x.Write(t, tools, name, "#!/bin/sh\nset -e\n"+e.tool+"\n", 0o755)
 			config += "  " + name + ":\n    sandbox: {read: [" + tools + "]}\n"
 		}
@@ -95,12 +96,9 @@ func (x *hostile) tools(t *testing.T) {
 func (x *hostile) flags(t *testing.T, where string) (flags []string) {
 	for _, e := range hostileEntries {
 		name, _, _ := strings.Cut(e.call, " ")
-		path := e.tool
-		switch {
-		case e.tool == "":
+		path := filepath.Join(x.Home, "tools", name)
+		if e.tool == "" {
 			path = find(t, name)
-		case e.tool[0] != '/':
-			path = filepath.Join(x.Home, "tools", name)
 		}
 		flags = append(flags, "--proxy", name+"="+path+where)
 	}
