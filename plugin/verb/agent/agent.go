@@ -35,8 +35,8 @@ such as an editor, can start this command instead of the agent. The agent finds 
 
 By default the agent runs as a process on this host, in the current directory. That is no
 sandbox: the agent can do everything that you can. --mode container runs it in a container with
-a directory of its own. The agent ends with its client. Its directory stays. Jobs that it
-started with --keep continue, if a rule or --proxy NAME,keep allows that.
+a directory of its own. The agent ends with its client. The agent's directory stays. Jobs that
+the agent started with --keep continue, if a rule or --proxy NAME,keep allows that.
 
 EXIT STATUS
   The agent's exit code, and:

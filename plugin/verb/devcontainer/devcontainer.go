@@ -27,11 +27,11 @@ import (
 
 const devcontainerLong = `Print what a devcontainer.json needs, so that its container can call commands of this host
 
-Merge the output into a devcontainer.json that uses an image or a Dockerfile. The output
-contains no path of this host, so everybody who has docker hostexec can use it. Before the
-editor creates or starts the container, it runs the initializeCommand on this host, which
-starts the session. The session ends when the container has stopped. For a dev container of
-docker compose, see docker hostexec with.
+Merge the output into a devcontainer.json that uses an image or a Dockerfile. Everybody who has
+docker hostexec can use it, unless HOSTEXEC_HOME, DOCKER_CONFIG or a flag adds a path of this
+host. Before the editor creates or starts the container, it runs the initializeCommand on this
+host, which starts the session. The session ends when the container has stopped. For a dev
+container of docker compose, see docker hostexec with.
 
 EXIT STATUS
   0    the output is complete

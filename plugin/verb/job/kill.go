@@ -22,9 +22,10 @@ import (
 
 const killLong = `End jobs and calls, with all processes that they have started
 
-The processes get TERM, and KILL after 5 seconds. If a call or job has ended already, kill ends
-the processes that it left running. With --signal, kill only sends that signal to the job's
-command. Calls get signals from their callers only.
+JOB is the id of a job or call, as docker hostexec ps shows it, or its beginning. The processes
+get TERM, and KILL after 5 seconds. If a call or job has ended already, kill ends the processes
+that it left running. With --signal, kill only sends that signal to the job's command. Calls get
+signals from their callers only.
 
 EXIT STATUS
   0  all jobs have ended, and all calls are ending; or all jobs got the signal

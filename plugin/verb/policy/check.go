@@ -29,7 +29,7 @@ check reports
   - rules that allow a command but state no effects, and commands that no rule can make safe
   - programs that other users could replace
   - settings of the agent section that docker hostexec agent would refuse
-  - entries of PATH, variables, and words of the configuration, if they name files that a
+  - entries of PATH, variables, and values of the configuration, if they name files that a
     container can write
 
 Warnings do not count as errors.

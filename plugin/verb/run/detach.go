@@ -17,7 +17,7 @@ import (
 
 const detachLong = `Undo attach: end the container's calls, and remove the files that attach copied into it
 
-The container must run. Other files in these directories stay.
+The container must run. Other files in /run/hostexec and /usr/local/bin stay.
 
 EXIT STATUS
   0  nothing of attach is left

@@ -20,8 +20,8 @@ import (
 
 const resumeLong = `Answer a container's calls again after its session was stopped or lost
 
-The container must run; docker hostexec start starts a stopped one. It can call the same
-commands as before. Commands that the lost session has left running are ended first.
+The container must run: docker hostexec start starts a stopped one. The container can then call
+the same commands as before. Commands that the lost session has left running are ended first.
 
 --all resumes all sessions that were lost, for example by a reboot. It resumes no agents, and
 no sessions that docker hostexec stop has ended. --watch repeats this until a signal ends it.

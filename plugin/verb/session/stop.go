@@ -61,7 +61,7 @@ func NewStopCommand(dockerCLI command.Cli) *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVarP(&opts.container, "container", "c", false, "Stop the container too")
-	cmd.Flags().IntVarP(&opts.time, "time", "t", 10, "`Seconds` between TERM and KILL")
+	cmd.Flags().IntVarP(&opts.time, "time", "t", 10, "`Seconds` between TERM and KILL; unset, host commands have 5")
 	return cmd
 }
 

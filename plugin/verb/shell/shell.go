@@ -122,7 +122,7 @@ func newShellRunCommand(dockerCLI command.Cli, start bool) *cobra.Command {
 	var timeout time.Duration
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "exec [OPTIONS] SESSION|CONTAINER NAME -- TEXT...", Short: "Run bash text in a shell, which keeps the changes",
+		Use: "exec [OPTIONS] SESSION|CONTAINER NAME -- TEXT...", Short: "Run bash code in a shell, which keeps the changes",
 		Args: dockercli.RequiresMinArgs(3), ValidArgsFunction: completeShells,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if timeout < 0 {
@@ -139,7 +139,7 @@ func newShellRunCommand(dockerCLI command.Cli, start bool) *cobra.Command {
 		},
 	}
 	if start {
-		cmd.Use, cmd.Short = strings.Replace(cmd.Use, "exec", "start", 1), "Run bash text in a copy of a shell, without waiting for the shell"
+		cmd.Use, cmd.Short = strings.Replace(cmd.Use, "exec", "start", 1), "Run bash code in a copy of a shell, without waiting for the shell"
 	}
 	cmd.Flags().StringArrayVarP(&c.Env, "env", "e", nil, "Set a variable for this text only (`NAME=VALUE`)")
 	cmd.Flags().StringVar(&c.Dir, "cwd", "", "Run this text in this `directory`")
