@@ -119,6 +119,7 @@ func TestShort(t *testing.T) {
 	for _, unit := range []string{"a", "\xff", "\x00", "'", "\"", "\\", "\u202e", "\U0010ffff", " "} {
 		huge := strings.Repeat(unit, 100000/len(unit))
 		for _, args := range [][]string{{"x", huge}, slices.Repeat([]string{huge[:maxArg]}, 50), slices.Repeat([]string{unit}, 9000)} {
+			size := len(shellescape.QuoteCommand(args))
 			for _, k := range []Kind{Start, Complete, Deny, Refusals} {
 				r := Record{Kind: k, Request: "00ff", Args: args, Reason: huge, Rule: "--proxy x"}
 				line, _ := chainPosition{}.seal(noon, session, body(someone, r, nil))
@@ -126,7 +127,7 @@ func TestShort(t *testing.T) {
 					t.Errorf("%s of %d times %q: %d bytes, want at most %d", k, len(args), unit, len(line), limit)
 				}
 				e, err := Parse(strings.TrimSuffix(string(line), "\n"))
-				if err != nil || e.Bytes != len(shellescape.QuoteCommand(args)) || len(e.SHA256) != 64 {
+				if err != nil || e.Bytes != size || len(e.SHA256) != 64 {
 					t.Errorf("%s of %d times %q: %d bytes, digest %q, %v", k, len(args), unit, e.Bytes, e.SHA256, err)
 				}
 				if _, ok := e.Split(); ok {
