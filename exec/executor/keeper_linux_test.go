@@ -27,7 +27,7 @@ func keeperMain() int {
 }
 
 // watcherMain runs different kinds of commands with descriptor 3 as their stderr. Once they run, it
-// writes its PID to descriptor 3 and waits.
+// writes its PID to descriptor 3 and waits. It fails if one of them does not run.
 func watcherMain() int {
 	h, err := NewHost(slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -47,14 +47,17 @@ func watcherMain() int {
 		"echo ready; exec sleep 1000",
 		"trap '' TERM HUP; echo ready; while :; do sleep 1000; done",
 		"(setsid env -i sh -c 'echo ready; sleep 1000' &); sleep 1000",
-		"(setsid env -i sh -c 'trap \"\" TERM HUP; echo ready; sleep 1000' &)",
+		// The terminal of a command that has ended shows nothing more: so this one ends after "ready".
+		"exec 4>&1; { setsid env -i sh -c 'trap \"\" TERM HUP; echo ready >&4; echo; exec sleep 1000 >&-' & } | read _",
 	}
 	for _, script := range scripts {
 		go run(script, nil) // ends with the process, which is killed
 		go run(script, &Winsize{Rows: 24, Cols: 80})
 	}
 	for range 2 * len(scripts) {
-		out.await("ready")
+		if _, ok := out.await("ready"); !ok {
+			return 1
+		}
 	}
 	fmt.Fprintln(os.NewFile(3, "talk"), os.Getpid())
 	select {}
