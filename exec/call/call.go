@@ -259,7 +259,7 @@ func (x *exchange) runAndAnswer(ctx, within context.Context, w *authorizedCall) 
 	}
 	x.server.calls.Add(1)
 	w.reportVerdict(x.peer.conn)
-	x.req.applyProfile(&w.v)
+	x.req.restrictStreams(&w.v)
 	answered := x.answerInTime(within, w.v.Rule)
 	st, ran, err := x.run(within, x.peer.streams(x.req), w)
 	early := answered()

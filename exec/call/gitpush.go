@@ -113,7 +113,7 @@ func (x *exchange) decideGit(ctx context.Context) (*authorizedCall, error) {
 
 // prepareGit prepares w to run, and sets the notes for a person.
 func (w *authorizedCall) prepareGit(req *request) (err error) {
-	w.v.Place, w.v.Profile, w.v.Record = policy.Place{}, policy.Profile{Whole: true}, false
+	w.v.Place, w.v.Streams, w.v.Record = policy.Place{}, policy.Streams{Whole: true}, false
 	if err := w.state.findProgram(&w.v); err != nil {
 		return err
 	}

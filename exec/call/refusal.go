@@ -258,7 +258,7 @@ func callerDeadlineExceeded(req *request, rule string) Failure {
 // outputLimitExceeded ends a call whose command wrote more than the policy lets through.
 func outputLimitExceeded(req *request, v *policy.Verdict) Failure {
 	return Failure{Status: StatusFailed, Name: quoteWord(req.Args[0]), Rule: v.Rule, Request: req.ID,
-		Reason: fmt.Sprintf("the output was cut after %d bytes, the limit of %s", v.Profile.Output, v.Rule)}
+		Reason: fmt.Sprintf("the output was cut after %d bytes, the limit of %s", v.Streams.Output, v.Rule)}
 }
 
 // notRun answers a request whose command could not be started.
@@ -330,7 +330,7 @@ var promptFailed = []int{128, 255}
 // to have failed for that reason.
 func (r *request) explainMissingTerminal(e wire.Exit, v *policy.Verdict) wire.Exit {
 	half := slices.Contains(r.fds[:], wire.FDTTY) && !(r.fds[0] == wire.FDTTY && r.fds[1] == wire.FDTTY)
-	if half && !r.detached && v.Profile.Whole && slices.Contains(promptFailed, int(e.Code)) {
+	if half && !r.detached && v.Streams.Whole && slices.Contains(promptFailed, int(e.Code)) {
 		e.Text = Line("%s: hint: it had no terminal to ask on, because stdin and stdout are not both a terminal: call it without a pipe", quoteWord(r.Args[0]))
 	}
 	return e

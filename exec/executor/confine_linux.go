@@ -13,8 +13,8 @@ import (
 type confinement struct {
 	host     *Host
 	sandbox  *sandbox.Sandbox
-	files    [3]int            // the command's
-	metadata *sandbox.Metadata // set by enter
+	files    [3]int                  // the command's
+	metadata *sandbox.MetadataServer // set by enter
 }
 
 // confine prepares the start s of a command that runs in a sandbox, or returns nil.

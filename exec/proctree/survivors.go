@@ -30,12 +30,12 @@ func (s *Survivors) add(args, ids []string) {
 	}
 }
 
-// MayHave reports whether processes of a session may run. EndLost finds no others.
-func (s *Survivors) MayHave(session string) bool { return s == nil || s.sessions[session] }
+// MayHaveProcesses reports whether processes of a session may run. EndLost finds no others.
+func (s *Survivors) MayHaveProcesses(session string) bool { return s == nil || s.sessions[session] }
 
 // Kept reports whether the keeper of the session with this directory may run. The keeper then ends the processes that
 // the watcher has left. A command of the session can have the same arguments, but it has the session's marker.
-func (s *Survivors) Kept(dir, session string) bool {
+func (s *Survivors) MayHaveKeeper(dir, session string) bool {
 	return s == nil || slices.ContainsFunc(s.keepers, func(k keeper) bool {
 		return k.dir == dir && !slices.Contains(k.sessions, session)
 	})

@@ -244,8 +244,8 @@ func (p *Pool) limits() *limit.Session {
 
 func (p *Pool) replyTimeout() time.Duration { return cmp.Or(p.ReplyTimeout, 10*time.Second) }
 
-// Within replaces Grace from now on, as for the end of all shells.
-func (p *Pool) Within(grace time.Duration) { p.within.Store(&grace) }
+// SetGrace replaces Grace from now on, as for the end of all shells.
+func (p *Pool) SetGrace(grace time.Duration) { p.within.Store(&grace) }
 
 func (p *Pool) grace() time.Duration {
 	if d := p.within.Load(); d != nil {

@@ -23,21 +23,21 @@ type Carriers struct {
 	Connected   chan struct{}   // closed after the socket's first connection
 	Unreachable string          // the reason why no calls arrive over HTTP, or ""
 
-	record    *Record
-	calls     *Calls
-	life      *Lifetime
-	log       *slog.Logger
-	transport atomic.Pointer[Transport]
-	http      *http.Listener // nil: HTTP was not asked for
+	record *Record
+	calls  *Calls
+	life   *Lifetime
+	log    *slog.Logger
+	choice atomic.Pointer[Choice]
+	http   *http.Listener // nil: HTTP was not asked for
 }
 
-// Transport is the path of calls to this host, and the reason why it was chosen. The choice is always proven. A
+// Choice is the path of calls to this host, and the reason why it was chosen. The choice is always proven. A
 // connection that arrives at the session's socket shows that sockets work across the mount. A relay that is ready but
 // could not reach the socket shows that they do not.
-type Transport struct{ Carrier, Why string }
+type Choice struct{ Carrier, Why string }
 
-// Transport returns the path of calls to this host. Each decision returns a new pointer.
-func (c *Carriers) Transport() *Transport { return c.transport.Load() }
+// Choice returns the path of calls to this host. Each decision returns a new pointer.
+func (c *Carriers) Choice() *Choice { return c.choice.Load() }
 
 // Open opens the listeners of the session's carriers.
 func (c *Carriers) Open() ([]net.Listener, error) {
@@ -64,14 +64,14 @@ func (c *Carriers) openShimListeners() (listeners []net.Listener, err error) {
 	}
 	share := state.ShareDir(c.record.Dir)
 	known := c.record.Store.Engine(c.record.Engine)
-	initial := Transport{carrier.Undecided, "nothing has come from the container yet"}
+	initial := Choice{carrier.Undecided, "nothing has come from the container yet"}
 	switch {
 	case c.record.Carrier == carrier.BySocket:
-		initial = Transport{carrier.BySocket, "it was asked for"}
+		initial = Choice{carrier.BySocket, "it was asked for"}
 	case c.record.Carrier == carrier.ByRelay:
 		initial.Why = "a relay was asked for, and is not up yet"
 	case known.Carrier == carrier.BySocket && !c.record.RemoteFiles:
-		initial = Transport{carrier.BySocket, "it was proven with this engine before"}
+		initial = Choice{carrier.BySocket, "it was proven with this engine before"}
 	}
 	var nonce string
 	if c.shared() {
@@ -115,8 +115,8 @@ func (l *firstConnListener) Accept() (net.Conn, error) {
 
 // Decide stores the path of calls to this host, with the reason, for the shims and for status.
 func (c *Carriers) Decide(name, why string) {
-	r := Transport{name, why}
-	old := c.transport.Swap(&r)
+	r := Choice{name, why}
+	old := c.choice.Swap(&r)
 	if old != nil && *old == r {
 		return
 	}

@@ -48,14 +48,14 @@ func (f *Configuration) Load() *config.Config {
 // Current returns the configuration as it was last read, or nil.
 func (f *Configuration) Current() *config.Config { return f.current.Load() }
 
-// Supplied returns warnings about PATH, variables, and the configuration's commands that containers with owner's
-// mounts can change.
-func (f *Configuration) Supplied(owner *mount.Table) (notes []string) {
+// Supplied returns warnings about PATH, variables, and the configuration's commands that a container
+// with access can change.
+func (f *Configuration) Supplied(access *mount.Table) (notes []string) {
 	c := f.Current()
 	if c == nil {
 		c = f.Load()
 	}
-	for _, p := range Supplied(c.Policy(nil), f.Environ, owner) {
+	for _, p := range Supplied(c.Policy(nil), f.Environ, access) {
 		text := p.Text
 		if p.Rule != "" {
 			text = p.Rule + ": " + text

@@ -116,9 +116,9 @@ func (l *Link) Where() string { return l.where }
 // Done ends the link. The session continues if its container does.
 func (l *Link) Done() error { return l.end("done") }
 
-// Over ends the link and the session, whose container has ended. It returns when the watcher has exited, or ctx
+// EndSession ends the link and the session, whose container has ended. It returns when the watcher has exited, or ctx
 // is done.
-func (l *Link) Over(ctx context.Context) error {
+func (l *Link) EndSession(ctx context.Context) error {
 	defer l.f.Close()
 	if err := l.send("over"); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (l *Link) Over(ctx context.Context) error {
 	return nil
 }
 
-// Gone returns a channel that is closed when the watcher has exited. After it, call Over, Done and Close only.
+// Gone returns a channel that is closed when the watcher has exited. After it, call EndSession, Done and Close only.
 func (l *Link) Gone() <-chan struct{} {
 	l.once.Do(func() {
 		l.gone = make(chan struct{})

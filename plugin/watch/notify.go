@@ -54,12 +54,12 @@ func newQuestions(record *Record, options Notify, others *OtherSessions, run not
 func NewNotifier(rec state.Session, options Notify, others *OtherSessions, log *slog.Logger) notify.Notifier {
 	n := notify.Notifier{Session: rec.ID}
 	getenv := os.Getenv
-	owner := mount.WritableTable(nil)
+	access := mount.WritableTable(nil)
 	if rec.Proxy != nil { // another process may have made requests before
-		owner.AddWritable(WritableByRequesters(rec))
+		access.AddWritable(WritableByRequesters(rec))
 	}
-	others.AddTo(owner)
-	if own, left := executor.Path(os.Getenv("PATH"), owner); len(left) > 0 {
+	others.AddTo(access)
+	if own, left := executor.Path(os.Getenv("PATH"), access); len(left) > 0 {
 		getenv = func(name string) string {
 			if name == "PATH" {
 				return own
@@ -80,11 +80,11 @@ func NewNotifier(rec state.Session, options Notify, others *OtherSessions, log *
 	return n
 }
 
-// WritableNotifier returns a file in notify.command that owner can change. A request of a container starts this
-// command without a question, so a file that its interpreter reads is as dangerous as the program.
-func WritableNotifier(n notify.Notifier, owner executor.ContainerAccess) (at string, ok bool) {
+// WritableNotifier returns a file in notify.command that a container with access can change. A request of a container
+// starts this command without a question, so a file that its interpreter reads is as dangerous as the program.
+func WritableNotifier(n notify.Notifier, access executor.ContainerAccess) (at string, ok bool) {
 	for _, word := range n.Command {
-		if at, ok = executor.WritablePath(word, owner); ok {
+		if at, ok = executor.WritablePath(word, access); ok {
 			return at, true
 		}
 	}

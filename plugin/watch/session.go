@@ -133,7 +133,7 @@ func (s *Session) end(ctx context.Context, listeners []net.Listener, host *execu
 	s.wg.Wait()
 	s.Carriers.Decide(carrier.Gone, "the session has ended")
 	s.Calls.Containers.containers.Close()
-	s.Calls.Server.Shells.Within(s.Life.graceOf(ctx))
+	s.Calls.Server.Shells.SetGrace(s.Life.graceOf(ctx))
 	err = errors.Join(err, s.Calls.Server.Shells.Close())
 	host.Grace = s.Life.graceOf(ctx)
 	return errors.Join(err, host.Close())

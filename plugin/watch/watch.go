@@ -60,7 +60,7 @@ type Mode interface {
 var (
 	ErrStopped = errors.New("the session was stopped")
 	ErrGone    = errors.New("the container is gone") // no file of the session is needed any more
-	ErrOver    = errors.New("the container has stopped")
+	ErrExited  = errors.New("the container has stopped")
 )
 
 // Run serves the session until its container ends or a user stops it. It reports its progress to launcher, the other

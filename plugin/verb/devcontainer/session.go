@@ -143,7 +143,7 @@ func (s *starter) renew(ctx context.Context, p *launch.Plan, old state.Session) 
 	rec := p.Record
 	rec.Container, rec.ContainerName, rec.Image, rec.Created = old.Container, old.ContainerName, old.Image, old.Created
 	if !sameFlags(old, rec) {
-		if err := inject.Empty(dir); err != nil {
+		if err := inject.EmptyShare(dir); err != nil {
 			return err
 		}
 		if err := s.fill(ctx, p); err != nil {

@@ -116,7 +116,7 @@ func neverRestart(ctx context.Context, api watch.Engine, c container.InspectResp
 // ended reports whether container id has no process, and is not about to get one.
 func ended(ctx context.Context, api watch.Engine, id string) bool {
 	err := currentState(ctx, api, id)
-	return errors.Is(err, watch.ErrOver) || errors.Is(err, watch.ErrGone)
+	return errors.Is(err, watch.ErrExited) || errors.Is(err, watch.ErrGone)
 }
 
 // audit records that container id was ended.

@@ -91,7 +91,7 @@ func (l leftovers) abandoned(ctx context.Context, api watch.Engine, id string) e
 	return l.leftOf(ctx, api, id)
 }
 
-// leftOf returns ErrGone if a container was removed, and ErrOver if it has only ended. It waits for a removal by
+// leftOf returns ErrGone if a container was removed, and ErrExited if it has only ended. It waits for a removal by
 // another client.
 func (l leftovers) leftOf(ctx context.Context, api watch.Engine, id string) error {
 	for deadline := time.Now().Add(pendingTimeout); ; {
@@ -100,7 +100,7 @@ func (l leftovers) leftOf(ctx context.Context, api watch.Engine, id string) erro
 		case errdefs.IsNotFound(err):
 			return watch.ErrGone
 		case l.record.Agent.Keep || time.Now().After(deadline) || !watch.Pause(ctx, watch.Poll):
-			return watch.ErrOver
+			return watch.ErrExited
 		}
 	}
 }

@@ -76,7 +76,7 @@ func (m *Mode) nextContainer(ctx context.Context, api watch.Engine) (c container
 		case !stopped || time.Now().After(deadline):
 			why := watch.ErrGone
 			if stopped {
-				why = watch.ErrOver
+				why = watch.ErrExited
 			}
 			if why = m.s.Life.WaitKeptJobs(ctx, func(ctx context.Context) error { return currentState(ctx, api, m.s.Record.Container) }, why); why != nil && m.takeLease() {
 				return c, why
@@ -186,7 +186,7 @@ func (m *Mode) followRun(ctx context.Context, api watch.Engine, id, began string
 	runCtx, cancel := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	// end with the container's run.
-	wg.Go(func() { m.transport.choose(runCtx, api, id) })
+	wg.Go(func() { m.chooser.choose(runCtx, api, id) })
 	wg.Go(func() { m.name.follow(runCtx, api, id) })
 	if m.s.Carriers.ByFiles {
 		wg.Go(func() { m.requests.watch(runCtx, api, id) })

@@ -23,8 +23,8 @@ const (
 
 var errSocketWorks = errors.New("the socket crosses into the container")
 
-// transport chooses the carrier of a container's calls, and keeps the relay running if it is the relay.
-type transport struct {
+// carrierChooser chooses the carrier of a container's calls, and keeps a relay running if it is needed.
+type carrierChooser struct {
 	record   *watch.Record
 	carriers *watch.Carriers
 	log      *slog.Logger
@@ -33,28 +33,28 @@ type transport struct {
 
 // choose finds out how calls of container id reach this host, and keeps a relay running if they need one. It returns
 // when the socket works, or ctx is done.
-func (t *transport) choose(ctx context.Context, api watch.Engine, id string) {
-	if t.record.Carrier == carrier.ByFiles {
-		t.forgetReplacedEngine(ctx, api) // in place of a test whether the shim can be executed
+func (c *carrierChooser) choose(ctx context.Context, api watch.Engine, id string) {
+	if c.record.Carrier == carrier.ByFiles {
+		c.forgetReplacedEngine(ctx, api) // in place of a test whether the shim can be executed
 	}
-	if t.record.Carrier == carrier.BySocket || t.record.Carrier == carrier.ByFiles || t.carriers.Relay == nil && t.record.Carrier != "auto" {
+	if c.record.Carrier == carrier.BySocket || c.record.Carrier == carrier.ByFiles || c.carriers.Relay == nil && c.record.Carrier != "auto" {
 		return
 	}
-	if t.record.Carrier == carrier.ByRelay || t.record.RemoteFiles {
-		t.keepRelay(ctx, api, id)
+	if c.record.Carrier == carrier.ByRelay || c.record.RemoteFiles {
+		c.keepRelay(ctx, api, id)
 		return
 	}
-	if t.record.Store.Engine(t.record.Engine).Carrier != carrier.ByRelay {
+	if c.record.Store.Engine(c.record.Engine).Carrier != carrier.ByRelay {
 		startCtx, cancel := context.WithTimeout(ctx, startTimeout)
-		t.running(startCtx)
+		c.running(startCtx)
 		cancel()
 	}
 	silence := time.NewTimer(socketSilence)
 	defer silence.Stop()
-	if t.record.Store.Engine(t.record.Engine).Carrier != carrier.ByRelay {
+	if c.record.Store.Engine(c.record.Engine).Carrier != carrier.ByRelay {
 		select {
-		case <-t.carriers.Connected:
-			t.socketWorks(ctx, api)
+		case <-c.carriers.Connected:
+			c.socketWorks(ctx, api)
 			return
 		case <-ctx.Done():
 			return
@@ -62,17 +62,17 @@ func (t *transport) choose(ctx context.Context, api watch.Engine, id string) {
 		}
 	}
 	switch {
-	case t.carriers.Relay != nil:
-		t.keepRelay(ctx, api, id)
-	case t.forgetReplacedEngine(ctx, api):
-		t.carriers.Decide(carrier.BySocket, "it was proven, but with another engine at the same place: run again if calls fail")
+	case c.carriers.Relay != nil:
+		c.keepRelay(ctx, api, id)
+	case c.forgetReplacedEngine(ctx, api):
+		c.carriers.Decide(carrier.BySocket, "it was proven, but with another engine at the same place: run again if calls fail")
 	}
 }
 
 // forgetReplacedEngine deletes the stored properties of the engine if another engine is now at the same address, and
 // reports whether it did. The shim may be for the architecture of the old engine.
-func (t *transport) forgetReplacedEngine(ctx context.Context, api watch.Engine) bool {
-	known := t.record.Store.Engine(t.record.Engine)
+func (c *carrierChooser) forgetReplacedEngine(ctx context.Context, api watch.Engine) bool {
+	known := c.record.Store.Engine(c.record.Engine)
 	if known == (state.Engine{}) {
 		return false
 	}
@@ -80,34 +80,34 @@ func (t *transport) forgetReplacedEngine(ctx context.Context, api watch.Engine) 
 	if err != nil || info.ID == known.ID {
 		return false
 	}
-	t.log.Warn("another engine is at the same place: run again if calls fail")
-	t.store(state.Engine{})
+	c.log.Warn("another engine is at the same place: run again if calls fail")
+	c.store(state.Engine{})
 	return true
 }
 
 // socketWorks notes that a connection has arrived at the socket.
-func (t *transport) socketWorks(ctx context.Context, api watch.Engine) {
-	t.carriers.Decide(carrier.BySocket, "a connection of the container's has arrived")
-	if known := t.record.Store.Engine(t.record.Engine); known.Carrier != carrier.BySocket {
-		t.noteEngine(ctx, api, state.Engine{Carrier: carrier.BySocket})
+func (c *carrierChooser) socketWorks(ctx context.Context, api watch.Engine) {
+	c.carriers.Decide(carrier.BySocket, "a connection of the container's has arrived")
+	if known := c.record.Store.Engine(c.record.Engine); known.Carrier != carrier.BySocket {
+		c.noteEngine(ctx, api, state.Engine{Carrier: carrier.BySocket})
 	}
 }
 
 // noteEngine stores e, with the engine's id and architecture, for later sessions.
-func (t *transport) noteEngine(ctx context.Context, api watch.Engine, e state.Engine) {
+func (c *carrierChooser) noteEngine(ctx context.Context, api watch.Engine, e state.Engine) {
 	info, err := api.Info(ctx)
 	if err != nil {
 		return // the next session finds out again
 	}
 	e.ID, e.Arch = info.ID, info.Architecture
-	t.store(e)
+	c.store(e)
 }
 
-func (t *transport) store(e state.Engine) {
-	if t.record.Engine == "" {
+func (c *carrierChooser) store(e state.Engine) {
+	if c.record.Engine == "" {
 		return // an earlier version has created the session
 	}
-	if err := t.record.Store.NoteEngine(t.record.Engine, e); err != nil {
-		t.log.Warn("remember the engine", "error", err)
+	if err := c.record.Store.NoteEngine(c.record.Engine, e); err != nil {
+		c.log.Warn("remember the engine", "error", err)
 	}
 }
