@@ -260,7 +260,7 @@ func (q *Queue) NotificationFailed(ids []string) {
 	}
 }
 
-// AddApprover registers a person who watches the questions, until the returned function is called.
+// AddApprover registers a client that shows a person new questions, until the returned function is called.
 func (q *Queue) AddApprover() (leave func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -211,7 +211,7 @@ func (x *exchange) authorizeUpdate(ctx context.Context, u gitpush.Update) (ended
 	return func(code int) {
 		w.close()
 		if err := w.note(inner.req, audit.Record{Kind: audit.Complete, Args: w.v.Args, Exit: code, Duration: time.Since(start)}); err != nil {
-			x.server.Log.Error("audit", "request", inner.req.ID, "error", err)
+			x.server.Log.Error("write the audit log", "request", inner.req.ID, "error", err)
 		}
 	}, nil
 }

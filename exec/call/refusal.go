@@ -289,7 +289,7 @@ const (
 	spaceHint = "docker hostexec doctor on the host shows more"
 )
 
-// Failed answers a request that hostexec itself could not serve.
+// Failed returns the answer to a request that hostexec itself could not serve.
 func Failed(why string) Failure { return Failure{Status: StatusFailed, Reason: why, Hint: logsHint} }
 
 // badRequest answers bytes that are not a request.
@@ -301,7 +301,7 @@ func badRequest(err error, version string) Failure {
 	return Failure{Status: StatusFailed, Reason: fmt.Sprintf("not a request: %v", err)}
 }
 
-// UsageError is the answer to words that hostexec does not understand.
+// UsageError returns the answer to words that hostexec does not understand.
 func UsageError(why string) Failure {
 	return Failure{Status: StatusFailed, Reason: why, Hint: "see hostexec --help"}
 }

@@ -40,7 +40,7 @@ func (x *exchange) run(ctx context.Context, streams executor.Streams, w *authori
 	}
 	defer func() {
 		if err := rec.Close(); err != nil {
-			x.server.Log.Error("recording", "request", x.req.ID, "error", err)
+			x.server.Log.Error("store the recording", "request", x.req.ID, "error", err)
 		}
 	}()
 	m := w.limitStreams(&streams, x.req, rec)

@@ -46,7 +46,7 @@ func (f *confinement) enter() error {
 	// ends with the last process of the command, or when Close closes m; Close waits for it.
 	h.supervised.Go(func() {
 		if err := m.Serve(); err != nil {
-			h.log.Debug("sandbox", "error", err)
+			h.log.Debug("serve a sandbox", "error", err)
 		}
 		m.Close()
 		h.mu.Lock()

@@ -111,13 +111,13 @@ const DefaultOutput = 64 << 20
 // and a command from the defaults.
 type Settings struct {
 	Stdin    *Stdin
-	TTY      *bool
-	Timeout  *time.Duration
-	Output   *int64
-	NewPrivs *bool
-	Leave    *bool
-	Keep     *bool
-	Record   *bool
+	TTY      *bool          // the command gets a terminal if its caller has one
+	Timeout  *time.Duration // of the run
+	Output   *int64         // maximum bytes of stdout and stderr together
+	NewPrivs *bool          // setuid programs work
+	Leave    *bool          // see Verdict.KeepProcesses
+	Keep     *bool          // see Verdict.Keep
+	Record   *bool          // the output is recorded
 	Env      *Env
 }
 
@@ -142,6 +142,7 @@ func or[T any](at **T, value *T) {
 	}
 }
 
+// Over returns e merged with base. Where both set a variable, e takes precedence.
 func (e *Env) Over(base *Env) *Env {
 	switch {
 	case e == nil:

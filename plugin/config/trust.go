@@ -49,7 +49,7 @@ func Trust(src Source, digest string) error {
 		return err
 	}
 	if now != digest {
-		return fmt.Errorf("%s has changed meanwhile", path)
+		return fmt.Errorf("%s has changed meanwhile: read it again", path)
 	}
 	if err := CheckAcceptable(src, path, content); err != nil {
 		return err

@@ -65,8 +65,8 @@ func RelayMount() mount.Mount {
 // TargetRequests is the directory where a container writes requests as files. It is writable.
 const TargetRequests = Target + "/proxy"
 
-// RequestsMount returns the mount of a session's directory for these files. It is below the share's mount,
-// which the engine mounts first.
+// RequestsMount returns the mount of dir, a session's directory of requests, at TargetRequests. It is below the share's
+// mount, which the engine mounts first.
 func RequestsMount(dir string) mount.Mount {
 	return mount.Mount{Type: mount.TypeBind, Source: dir, Target: TargetRequests}
 }

@@ -105,7 +105,7 @@ func OpenStore() (*state.Store, error) {
 	return store, nil
 }
 
-// EndWithoutKeeper ends the commands of sessions whose watcher and keeper were killed together.
+// EndWithoutKeeper is SweepLost without the sessions whose keeper may still run, and without errors.
 func EndWithoutKeeper(store *state.Store) {
 	dirs, _ := dirsOf(store)         // callers that list the sessions report the error
 	_ = watch.EndWithoutKeeper(dirs) // prune reports what cannot be ended

@@ -99,9 +99,9 @@ func (c *Calls) sandboxes(dirs *mount.Table) *sandboxes {
 	}
 }
 
-// AddSupplied removes the programs and variables that other containers of the service supply from the environment of
-// later calls. It saves the places that these containers can write.
-func (c *Calls) AddSupplied(fresh []mount.Point) {
+// AddWritable adds fresh to the places that containers of the session can write, also in the record. It removes from
+// the environment of later calls the programs and variables that are in these places.
+func (c *Calls) AddWritable(fresh []mount.Point) {
 	c.record.mu.Lock()
 	defer c.record.mu.Unlock()
 	old := c.Server.State()
@@ -122,7 +122,7 @@ func (c *Calls) AddSupplied(fresh []mount.Point) {
 func (c *Calls) cleanEnvironLocked(sc *call.SessionState) {
 	env, found := executor.Environ(c.config.Environ, sc.Dirs)
 	for _, f := range found {
-		c.log.Warn("environment of commands", "finding", f.String())
+		c.log.Warn("left out of the environment of commands", "finding", f.String())
 	}
 	path, _ := executor.Path(osenv.Get(c.config.Environ, "PATH"), sc.Dirs)
 	_ = os.Setenv("PATH", path) // the engine's client looks up ssh for each connection; the name is valid
@@ -176,6 +176,6 @@ func (c *Calls) Rename(name string) {
 	c.log.Info("the container was renamed", "from", c.record.ContainerName, "to", name)
 	c.record.ContainerName = name
 	if err := c.record.Save(); err != nil {
-		c.log.Error("rename", "error", err)
+		c.log.Error("record the new name of the container", "error", err)
 	}
 }

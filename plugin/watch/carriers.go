@@ -31,12 +31,12 @@ type Carriers struct {
 	http   *http.Listener // nil: HTTP was not asked for
 }
 
-// Choice is the path of calls to this host, and the reason why it was chosen. The choice is always proven. A
+// Choice is the carrier of the shims' calls, and the reason why it was chosen. The choice is always proven. A
 // connection that arrives at the session's socket shows that sockets work across the mount. A relay that is ready but
 // could not reach the socket shows that they do not.
 type Choice struct{ Carrier, Why string }
 
-// Choice returns the path of calls to this host. Each decision returns a new pointer.
+// Choice returns the carrier that is in use. Its pointer changes with each decision.
 func (c *Carriers) Choice() *Choice { return c.choice.Load() }
 
 // Open opens the listeners of the session's carriers.
@@ -113,18 +113,18 @@ func (l *firstConnListener) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// Decide stores the path of calls to this host, with the reason, for the shims and for status.
+// Decide stores the carrier of calls, with the reason, for the shims and for status.
 func (c *Carriers) Decide(name, why string) {
 	r := Choice{name, why}
 	old := c.choice.Swap(&r)
 	if old != nil && *old == r {
 		return
 	}
-	c.log.Info("carrier", "is", r.Carrier, "for", r.Why)
+	c.log.Info("chose a carrier", "carrier", r.Carrier, "reason", r.Why)
 	if !c.shared() || c.record.Carrier == carrier.ByFiles {
 		return // the copy in the container says relay from the start, or listenFiles creates the file
 	}
 	if err := carrier.Decide(state.ShareDir(c.record.Dir), r.Carrier); err != nil {
-		c.log.Error("carrier", "error", err)
+		c.log.Error("name the carrier in the share", "error", err)
 	}
 }

@@ -35,12 +35,12 @@ func (f *Configuration) Load() *config.Config {
 	if old := f.current.Swap(c); old != nil && old.Digest == c.Digest && fmt.Sprint(old.Err) == fmt.Sprint(c.Err) {
 		return c // a container that rewrites its proposal must not fill the log
 	}
-	f.log.Info("configuration", "digest", c.Digest)
+	f.log.Info("read the configuration", "digest", c.Digest)
 	for _, text := range c.Warnings {
-		f.log.Warn("configuration", "warning", text)
+		f.log.Warn("a part of the configuration is ignored", "warning", text)
 	}
 	if c.Err != nil {
-		f.log.Error("configuration", "error", c.Err)
+		f.log.Error("the configuration is broken, and every request is denied", "error", c.Err)
 	}
 	return c
 }

@@ -28,7 +28,7 @@ func (a controlAPI) Queue() *approval.Queue { return a.s.Calls.Questions.queue }
 // Stop implements control.Session. A session that a user stops stays stopped.
 func (a controlAPI) Stop(grace time.Duration) {
 	if err := a.s.Record.Store.NoteStopped(a.s.Record.ID, true); err != nil {
-		a.s.Log.Error("stop", "error", err)
+		a.s.Log.Error("record that a user has stopped the session", "error", err)
 	}
 	a.s.Life.stopWithin(grace)
 }

@@ -119,7 +119,7 @@ func (c *Carriers) OpenHTTP(text string) (address string, err error) {
 		return "", err
 	}
 	c.record.HTTP = &state.HTTP{Device: at.Device, Address: got}
-	c.log.Info("http", "address", got, "device", at.Device)
+	c.log.Info("listening for HTTP", "address", got, "device", at.Device)
 	return got, nil
 }
 
@@ -127,7 +127,7 @@ func (c *Carriers) OpenHTTP(text string) (address string, err error) {
 func (c *Carriers) portsAt(at Gateway) (ports []uint16, err error) {
 	all, err := c.record.Store.List()
 	if err != nil {
-		c.log.Warn("look for ports", "error", err)
+		c.log.Warn("find the ports of other sessions", "error", err)
 	}
 	holder := func(port uint16) int {
 		address := netip.AddrPortFrom(at.Addr, port).String()
@@ -158,7 +158,7 @@ func (c *Carriers) reopenHTTP() {
 		_, err = c.http.Open(c.record.HTTP.Device, at.Addr(), at.Port())
 	}
 	if err != nil {
-		c.log.Error("http", "error", err)
+		c.log.Error("listen for HTTP", "error", err)
 		c.Unreachable = "calls over HTTP are not answered: " + err.Error()
 	}
 }

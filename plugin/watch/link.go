@@ -46,7 +46,8 @@ import (
 // If the stream ends without done, abort or over, run was killed. The watcher of an agent closes the stream early if
 // it continues with kept jobs.
 
-// Link is run's end. Call its methods from one goroutine.
+// Link is the launcher's end of the connection to a watcher. The launcher is the process that starts the session, such
+// as run. Call its methods from one goroutine.
 type Link struct {
 	f        *os.File
 	r        *bufio.Reader

@@ -119,7 +119,7 @@ func (s *Session) endLost() {
 		return
 	}
 	if err := endProcesses(s.Record.Dir); err != nil {
-		s.Log.Error("resume", "error", err)
+		s.Log.Error("end what an earlier watcher has left running", "error", err)
 	}
 	answerLost(s.Record.Store, s.Record.Session)
 }

@@ -26,7 +26,7 @@ type Notify struct {
 	Bell    *bool    // nil: true
 }
 
-// Questions are the requests that wait for a person, and notifies people of them.
+// Questions holds the questions of the session, and notifies the user of them.
 type Questions struct {
 	Notifier notify.Notifier
 
@@ -148,7 +148,7 @@ func (q *Questions) notify(ctx context.Context, fresh []string, waiting int) {
 		return
 	}
 	if err := q.Notifier.Notify(ctx, waiting); err != nil {
-		q.log.Warn("notify", "error", err)
+		q.log.Warn("notify the user of a question", "error", err)
 		q.queue.NotificationFailed(fresh)
 	}
 }

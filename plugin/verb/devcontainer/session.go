@@ -39,8 +39,8 @@ func openStarter(ctx context.Context, dockerCLI command.Cli) (*starter, error) {
 		return nil, err
 	}
 	s := &starter{cli: dockerCLI, store: store, lock: state.NewLock(store.ServicesLock())}
-	if ok, err := s.lock.TryLockContext(ctx, retryInterval); err != nil || !ok {
-		return nil, errors.Join(errors.New("wait for another docker hostexec devcontainer"), err)
+	if _, err := s.lock.TryLockContext(ctx, retryInterval); err != nil {
+		return nil, fmt.Errorf("wait for another docker hostexec devcontainer: %w", err)
 	}
 	return s, nil
 }

@@ -131,6 +131,6 @@ func (k *killer) audit(id string, why error) {
 	}
 	entry := audit.Record{Kind: audit.Deny, Request: id[:min(len(id), 16)], Args: []string{"hostexec"}, Rule: rule, Reason: fmt.Sprintf("the container was ended: %v", why)}
 	if err := sc.Audit.Write(entry); err != nil {
-		k.log.Error("audit", "error", err)
+		k.log.Error("write the audit log", "error", err)
 	}
 }

@@ -53,7 +53,7 @@ func (c *carrierChooser) keepRelay(ctx context.Context, api watch.Engine, id str
 		}
 		if text := err.Error(); text != lastLogged && !notRunning(err) {
 			lastLogged = text
-			c.log.Info("relay", "error", err)
+			c.log.Info("the relay has ended, or was not started", "error", err)
 			c.forgetReplacedEngine(ctx, api)
 			word := carrier.Undecided
 			if errors.Is(err, ErrNoProcess) {
