@@ -13,8 +13,6 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-var errReplaced = errors.New("it was replaced meanwhile")
-
 // MountsFor returns the container's directories of the host as mounts for another container, which runs a command in
 // cwd. at is the path of cwd there. A Point without a Source means that another mount of this container, such as a
 // volume, covers a part of a directory. The other container must not see that part. Sources are paths, which may lead
@@ -93,7 +91,7 @@ func (t *Table) checkMount(root *dir.Dir, m Point, mounts []Point) error {
 		held = t.fallback
 	}
 	if held == nil || held.held == nil || !dir.Same(shown.FD(), held.held.FD()) {
-		return errReplaced
+		return dir.ErrReplaced
 	}
 	return nil
 }

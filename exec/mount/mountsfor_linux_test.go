@@ -117,8 +117,8 @@ func TestShareOfImage(t *testing.T) {
 	if err := errors.Join(os.Remove(at("w/in")), os.Rename(at("w/other"), at("w/in"))); err != nil {
 		t.Fatal(err)
 	}
-	if err := look(mounts[:3]...); !errors.Is(err, errReplaced) {
-		t.Errorf("another directory in its place: %v, want %v", err, errReplaced)
+	if err := look(mounts[:3]...); !errors.Is(err, dir.ErrReplaced) {
+		t.Errorf("another directory in its place: %v, want %v", err, dir.ErrReplaced)
 	}
 	table.Close()
 	if err := look(mounts[0]); err == nil {

@@ -45,7 +45,7 @@ type Calls struct {
 func (w *Watcher) openCalls(s *Session, host *executor.Host, log *audit.Log) (err error) {
 	c := s.Calls
 	c.audit = log
-	c.Questions = newQuestions(s.Record, Notify(s.Config.Current().Notify), s.Others, c.notifierRunner(host), s.Log)
+	c.Questions = newQuestions(s.Record, s.Config.Current().Notify, s.Others, c.notifierRunner(host), s.Log)
 	c.Containers = newCallContainers(s.Record, w.Engine, w.ConnectTo, host, s.Log)
 	c.Server = &call.Server{Version: w.Version, Verbs: verb.Verbs{}, Runner: host, Queue: c.Questions.queue, Log: s.Log, Environ: s.Config.Environ, Refresh: c.refresh}
 	c.Server.Shells = &shell.Pool{Runner: host, Dir: filepath.Join(s.Record.Dir, "shells"), Log: s.Log, Limits: &c.Server.Limits, Program: shellProgram(s.Record.Store.Home)}

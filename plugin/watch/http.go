@@ -43,17 +43,17 @@ func (l *Link) HTTP(at Gateway) (string, error) {
 	return l.awaitValue("listening")
 }
 
-// Listening returns the address of calls over HTTP.
+// Listening reports the address of calls over HTTP.
 func (l *LauncherLink) Listening(address string) { fmt.Fprintln(l.f, "listening", address) }
 
 // openOtherListeners opens the listeners for callers without a shim: the socket for tools of this host, and HTTP if it
 // was asked for.
 func (c *Carriers) openOtherListeners() (listeners []net.Listener, err error) {
-	token, err := http.LoadKey(state.TokenFile(c.record.Dir))
+	token, err := http.LoadSecret(state.TokenFile(c.record.Dir))
 	if err != nil {
 		return nil, err
 	}
-	secret, err := http.NewKey(state.ExecSecret(c.record.Dir))
+	secret, err := http.NewSecret(state.ExecSecret(c.record.Dir))
 	if err != nil {
 		return nil, err
 	}
@@ -61,8 +61,8 @@ func (c *Carriers) openOtherListeners() (listeners []net.Listener, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for tools: %w", err)
 	}
-	keys := http.Keys{Secret: secret, Token: token, Cwd: c.cwdOf}
-	listeners = append(listeners, &removedOnClose{http.ListenExecSocket(control.OwnUser(ln), c.record.Dir, keys), state.ExecSock(c.record.Dir)})
+	options := http.SocketOptions{Secret: secret, Token: token, Cwd: c.cwdOf}
+	listeners = append(listeners, &removedOnClose{http.ListenExecSocket(control.OwnUser(ln), c.record.Dir, options), state.ExecSock(c.record.Dir)})
 	if c.record.HTTP == nil {
 		return listeners, nil
 	}

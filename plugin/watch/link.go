@@ -162,8 +162,8 @@ func (l *Link) Close() error { return l.end("abort") }
 // Drain asks a session without a container to end when its calls have. It does not wait.
 func (l *Link) Drain() error { return l.send("drain") }
 
-// Ended returns when the watcher has exited. It discards the watcher's messages.
-func (l *Link) Ended() { io.Copy(io.Discard, l.r) }
+// WaitEnd returns when the watcher has exited. It discards the watcher's messages.
+func (l *Link) WaitEnd() { io.Copy(io.Discard, l.r) }
 
 func (l *Link) end(word string) error { return errors.Join(l.send("%s", word), l.f.Close()) }
 

@@ -105,10 +105,10 @@ func (s *suppliedFinder) settings(where, rule string, set policy.Settings) {
 	}
 }
 
-// WritableByRequesters returns the directories that callers of docker hostexec proxy may be able to write: those of
+// WritableByCallers returns the directories that callers of docker hostexec proxy may be able to write: those of
 // requests, and the one in which commands run. These may be mounted into a container. A home directory does not count,
 // because programs and settings come from there.
-func WritableByRequesters(rec state.Session) (list []mount.Point) {
+func WritableByCallers(rec state.Session) (list []mount.Point) {
 	if home, err := os.UserHomeDir(); err != nil || !names.Within(mount.Resolved(home), mount.Resolved(rec.InvokedIn)) {
 		list = append(list, mount.Point{Source: rec.InvokedIn})
 	}
