@@ -127,7 +127,7 @@ func (r Report) Object(spool func() (io.ReadWriteSeeker, error)) (*Object, error
 func Spool(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, "spool-*")
 	if err != nil {
-		return nil, fmt.Errorf("keep output: %w", err)
+		return nil, fmt.Errorf("store output: %w", err)
 	}
 	os.Remove(f.Name())
 	return f, nil

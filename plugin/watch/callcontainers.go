@@ -163,12 +163,12 @@ func (c *CallContainers) findExact(ctx context.Context, name string) (shell.Cont
 // removeTimeout is the time limit for an engine to remove leftovers, because the session's container waits.
 const removeTimeout = 5 * time.Second
 
-// RemoveLeft removes the call containers that an earlier watcher has left.
-func (c *CallContainers) RemoveLeft(ctx context.Context) {
+// RemoveLeftovers removes the call containers that an earlier watcher has left.
+func (c *CallContainers) RemoveLeftovers(ctx context.Context) {
 	own := func(session string) bool { return session == c.record.ID }
 	hosts, err := c.record.Store.CallEngines()
 	if err != nil {
-		c.log.Warn("look for leftovers", "error", err)
+		c.log.Warn("look for leftover call containers", "error", err)
 	}
 	for _, host := range append([]string{""}, hosts...) {
 		api, err := c.engine(host)
@@ -178,7 +178,7 @@ func (c *CallContainers) RemoveLeft(ctx context.Context) {
 			cancel()
 		}
 		if err != nil {
-			c.log.Warn("look for leftovers", "engine", host, "error", err)
+			c.log.Warn("look for leftover call containers", "engine", host, "error", err)
 		}
 	}
 }

@@ -31,9 +31,9 @@ type Carriers struct {
 	http   *http.Listener // nil: HTTP was not asked for
 }
 
-// Choice is the carrier of the shims' calls, and the reason why it was chosen. The choice is always proven. A
-// connection that arrives at the session's socket shows that sockets work across the mount. A relay that is ready but
-// could not reach the socket shows that they do not.
+// Choice is the carrier of the shims' calls, and the reason why it was chosen. Unless a user chose it, the choice is
+// proven. A connection that arrives at the session's socket shows that sockets work across the mount. A relay that is
+// ready but could not reach the socket shows that they do not.
 type Choice struct{ Carrier, Why string }
 
 // Choice returns the carrier that is in use. Its pointer changes with each decision.

@@ -21,7 +21,7 @@ const (
 	startTimeout = 10 * time.Second
 )
 
-var errSocketWorks = errors.New("the socket crosses into the container")
+var errSocketWorks = errors.New("the socket works in the container")
 
 // carrierChooser chooses the carrier of a container's calls, and keeps a relay running if it is needed.
 type carrierChooser struct {
@@ -65,7 +65,7 @@ func (c *carrierChooser) choose(ctx context.Context, api watch.Engine, id string
 	case c.carriers.Relay != nil:
 		c.keepRelay(ctx, api, id)
 	case c.forgetReplacedEngine(ctx, api):
-		c.carriers.Decide(carrier.BySocket, "it was proven, but with another engine at the same place: run again if calls fail")
+		c.carriers.Decide(carrier.BySocket, "it was proven, but with another engine at the same address: run again if calls fail")
 	}
 }
 
@@ -80,7 +80,7 @@ func (c *carrierChooser) forgetReplacedEngine(ctx context.Context, api watch.Eng
 	if err != nil || info.ID == known.ID {
 		return false
 	}
-	c.log.Warn("another engine is at the same place: run again if calls fail")
+	c.log.Warn("another engine is at the same address: run again if calls fail")
 	c.store(state.Engine{})
 	return true
 }

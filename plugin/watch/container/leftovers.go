@@ -31,7 +31,7 @@ func (l leftovers) removeContainers(ctx context.Context, api watch.Engine, timeo
 	for deadline := time.Now().Add(timeout); ; {
 		list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: own})
 		if err != nil {
-			l.log.Warn("look for leftovers", "error", err)
+			l.log.Warn("look for leftovers of a killed run", "error", err)
 		}
 		for _, c := range list {
 			l.remove(ctx, api, c.ID)

@@ -38,7 +38,7 @@ func (m *Mode) followService(ctx context.Context, link *watch.LauncherLink) erro
 		return err
 	}
 	if m.s.Record.Container != "" { // resumed
-		m.s.Calls.Containers.RemoveLeft(ctx)
+		m.s.Calls.Containers.RemoveLeftovers(ctx)
 	}
 	for {
 		c, err := m.nextContainer(ctx, api)
@@ -222,6 +222,6 @@ func (m *Mode) takeLease() bool {
 // noteArrival records that the expected container runs.
 func (m *Mode) noteArrival() {
 	if err := os.Chtimes(state.LeaseFile(m.s.Record.Dir), time.Time{}, time.Unix(0, 0)); err != nil {
-		m.s.Log.Warn("note that the container has come", "error", err)
+		m.s.Log.Warn("record that the container runs", "error", err)
 	}
 }
