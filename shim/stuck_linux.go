@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// stuckTimeout is how long a write may block after a deadly signal before the shim dies of that signal.
+// stuckTimeout is how long a write may block after a fatal signal before the shim dies of that signal.
 const stuckTimeout = time.Second
 
-// watchBlockedWrite handles a deadly signal that arrives while output cannot be written. The command has the
+// watchBlockedWrite handles a fatal signal that arrives while output cannot be written. The command has the
 // signal and may have died of it, but that message is queued behind the blocked output. A local process
 // would die in its write. If the write is still blocked after a while, the shim dies too, which ends the
 // command.

@@ -27,9 +27,9 @@ func dial() (int, error) {
 	return s, unix.Connect(s, &unix.SockaddrUnix{Name: "/run/hostexec/relay/socket"})
 }
 
-// send is a shim that lies: `send KINDS [half]` sends the bytes that stdin has in
-// hexadecimal, with descriptors of the given comma-separated kinds, or none for "-", and
-// prints all that comes back in hexadecimal. half closes its sending side then.
+// send is a shim that lies: `send KINDS [half]` sends the bytes that stdin has in hexadecimal. KINDS are the kinds of
+// the descriptors that it sends with them, separated by commas, or "-" for none. Then half closes the sending side. send
+// prints all that comes back, in hexadecimal.
 func send(args []string) error {
 	text, err := io.ReadAll(os.Stdin)
 	if err != nil {

@@ -58,9 +58,9 @@ var loadKinds = map[string]loadKind{
 	"asked":  {command: []string{"hask"}, args: []string{"exit", "7"}, code: 7},
 }
 
-// load has the arguments OUT STOP EVIDENCE PER-SECOND WORKERS KIND... Each of the workers makes calls of the kinds, one
-// after the other, or all of them together make as many calls a second as PER-SECOND says, if that is not 0. When the file
-// STOP exists and the last call has ended, load writes the line "ended" to OUT, and waits for its end.
+// load has the arguments OUT STOP EVIDENCE PER-SECOND WORKERS KIND... If PER-SECOND is 0, each worker makes calls of the
+// kinds, one after the other. Otherwise all workers together make PER-SECOND calls a second. When the file STOP exists
+// and the last call has ended, load writes the line "ended" to OUT, and waits for TERM.
 func load(args []string) error {
 	if len(args) < 6 {
 		return errors.New("wants OUT STOP EVIDENCE PER-SECOND WORKERS KIND, and more KINDs")

@@ -11,10 +11,9 @@ import (
 	"time"
 )
 
-// times runs commands, which are separated by --, in turn for that many rounds, and prints
-// how long each run of each took from its start until it was reaped, as lists of
-// nanoseconds. The commands get /dev/null on 0 and a pipe on 1 and 2, as a program gives
-// them that wants to read what they say.
+// times runs commands, which are separated by --, in turn. Its first argument is the number of rounds. It prints a list
+// for each command: the time of each run, from its start until it was reaped, in nanoseconds. The commands get /dev/null
+// on 0 and a pipe on 1 and 2, as from a program that reads their output.
 func times(args []string) error {
 	rounds, err := strconv.Atoi(args[0])
 	if err != nil {
@@ -59,8 +58,8 @@ func timed(argv []string, out *os.File) (time.Duration, error) {
 	return took, err
 }
 
-// through runs commands, which are separated by --, in turn for that many rounds, reads
-// all that each writes to its stdout, a pipe, and prints how long that took, as times does.
+// through runs commands as times does, and reads all that each writes to its stdout, a pipe. It prints how long the
+// reading took, as times does.
 func through(args []string) error {
 	rounds, err := strconv.Atoi(args[0])
 	if err != nil {

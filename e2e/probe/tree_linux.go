@@ -12,9 +12,9 @@ import (
 	"syscall"
 )
 
-// childKinds are the ways in which a processTree grows: by fork, by a fork of another thread than the
-// first, into a session of its own, by two forks the first of which ends, and by two into a
-// session of its own that ignores TERM.
+// childKinds are the ways in which a processTree grows: by fork, by a fork of another thread than the first, and by a
+// fork into a session of its own. Two forks, of which the first process ends, are another way. The last way is the same
+// in a session of its own that ignores TERM.
 var childKinds = []struct {
 	args   []string
 	setsid bool

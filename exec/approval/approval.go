@@ -159,7 +159,7 @@ type Answer struct {
 	Inputs  string // for Approved: the approval holds only if the inputs have this digest; empty: with any inputs
 }
 
-// DefaultReason is the reason of a denial without a reason.
+// DefaultReason is the reason of a denial for which the person gave none.
 const DefaultReason = "Denied by user"
 
 // defaultTimeout is the default time that a question waits for its answer.

@@ -83,7 +83,7 @@ func (q *Queue) LoadDenials(file, session string) (err error) {
 func (q *Queue) DenyAlways(id, digest, reason, by string) error {
 	return q.decide(id, digest, func(e *question) error {
 		if len(q.sessionDenials.list) >= maxDenials {
-			return fmt.Errorf("%d denials of this session hold already: revoke some", len(q.sessionDenials.list))
+			return fmt.Errorf("%d denials of this session hold already: revoke some with docker hostexec policy rm", len(q.sessionDenials.list))
 		}
 		reason = cmp.Or(reason, DefaultReason)
 		d := Denial{Grant{ID: names.RandomHex(8), Question: e.Question.identity(), User: by, Made: time.Now(), Left: Unlimited, digest: e.digest}, reason}

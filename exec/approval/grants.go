@@ -27,7 +27,7 @@ func (s *grants) add(g Grant, now time.Time) error {
 		return g.Unchanged != nil && old.Unchanged != nil && old.Unchanged.Call == g.Unchanged.Call
 	})
 	if len(list) >= maxGrants {
-		return fmt.Errorf("%d grants of this session hold already: revoke some", len(list))
+		return fmt.Errorf("%d grants of this session hold already: revoke some with docker hostexec policy rm", len(list))
 	}
 	return s.set(append(list, g))
 }

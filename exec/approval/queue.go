@@ -29,7 +29,7 @@ type Queue struct {
 	grants         grants
 	sessionDenials denials // until the session ends
 	earlier        counts
-	watchers       int
+	approvers      int
 	changed        chan struct{} // closed at the next change; nil if nobody waits for it
 }
 
@@ -137,7 +137,7 @@ var errNobody = refused("nobody is there to ask: run docker hostexec ui on the h
 // unattended reports whether questions must not wait, because nobody watches or can be notified. The
 // caller holds mu.
 func (q *Queue) unattended() bool {
-	return !q.Always && q.watchers == 0 && (q.CanNotify == nil || !q.CanNotify())
+	return !q.Always && q.approvers == 0 && (q.CanNotify == nil || !q.CanNotify())
 }
 
 // enqueue returns a waiter for ask: one without a caller, a new one of an existing question, or the
@@ -260,14 +260,14 @@ func (q *Queue) NotificationFailed(ids []string) {
 	}
 }
 
-// AddWatcher registers a person who watches the questions, until the returned function is called.
-func (q *Queue) AddWatcher() (leave func()) {
+// AddApprover registers a client that shows a person new questions, until the returned function is called.
+func (q *Queue) AddApprover() (leave func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.watchers++
+	q.approvers++
 	return sync.OnceFunc(func() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		q.watchers--
+		q.approvers--
 	})
 }

@@ -80,7 +80,7 @@ func TestRefusedUnasked(t *testing.T) {
 		if a := q.Ask(t.Context(), ask("1", "a"), nil); a.Outcome != Refused || !strings.Contains(a.Reason, "nobody is there") {
 			t.Errorf("with nobody there: %+v", a)
 		}
-		leave := q.AddWatcher()
+		leave := q.AddApprover()
 		ctx, cancel := context.WithCancel(t.Context())
 		var waits []<-chan Answer
 		for i := range maxQuestions {
@@ -117,7 +117,7 @@ func TestNotificationFails(t *testing.T) {
 		here = true
 		q.NotificationFailed([]string{"2"})
 		here = false
-		leave := q.AddWatcher()
+		leave := q.AddApprover()
 		q.NotificationFailed([]string{"2"})
 		leave()
 		if all := q.Pending(); len(all) != 1 || all[0].ID != "2" {

@@ -69,9 +69,9 @@ func openLog(path string) (*os.File, error) {
 func checkPermissions(info fs.FileInfo) error {
 	switch {
 	case !info.Mode().IsRegular():
-		return errors.New("not a file")
+		return errors.New("not a regular file")
 	case info.Mode().Perm()&0o022 != 0:
-		return errors.New("others may write it: chmod 600")
+		return errors.New("other users can write it: chmod 600")
 	}
 	return owned(info)
 }

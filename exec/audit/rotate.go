@@ -149,7 +149,7 @@ func openSource(path string) (source, error) {
 func (s *source) measure() error {
 	info, err := s.f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: not a file", s.name)
+		err = fmt.Errorf("%s: not a regular file", s.name)
 	}
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ func TestAskReasonIsShown(t *testing.T) {
 	sc := *s.State()
 	sc.Policy = &policy.Policy{Rules: map[string]policy.Ruleset{"mine": {Exec: "/bin/true", Rules: []policy.Rule{silent, wide}}}}
 	s.SetState(&sc)
-	defer s.Queue.AddWatcher()()
+	defer s.Queue.AddApprover()()
 	for _, tt := range []struct {
 		args []string
 		note string

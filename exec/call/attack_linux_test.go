@@ -118,7 +118,7 @@ func TestGrantIsForItsInput(t *testing.T) {
 	sc := *s.State()
 	sc.Policy, sc.PassEnv = p, []string{"TARGET", "OTHER"}
 	s.SetState(&sc)
-	defer s.Queue.AddWatcher()()
+	defer s.Queue.AddApprover()()
 	ask := func(env, stdin string, args ...string) approval.Question {
 		t.Helper()
 		changed := s.Queue.Changed()

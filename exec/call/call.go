@@ -39,7 +39,7 @@ type Runner interface {
 	Run(context.Context, executor.Command, executor.Streams) (executor.Status, error)
 }
 
-// SessionState holds the inputs of calls that may change while the session lives. The container gets its name
+// SessionState holds what calls use, and may change while the session lives. The container gets its name
 // after the watcher has started, and its mounts with each start. It has many fields because it is a record that
 // the session fills in and calls only read.
 type SessionState struct {
@@ -163,11 +163,11 @@ func (s *Server) Calls() int { return int(s.calls.Load()) }
 var (
 	errHungUp         = errors.New("the caller went away")
 	errTooLong        = errors.New("it took longer than the policy lets it")
-	errCallerDeadline = errors.New("it took longer than its caller has time")
+	errCallerDeadline = errors.New("it took longer than its caller waits")
 	errNoSession      = errors.New("no session is set up yet")
 
-	// ErrNoRequest is the error for a connection without a request. There may be any number of these.
-	ErrNoRequest = errors.New("no request was heard")
+	// ErrNoRequest is the error of a connection without a request. A container can make any number of such connections.
+	ErrNoRequest = errors.New("no request was received")
 )
 
 // Serve answers one call and closes conn. It returns when the command has ended. If the caller hangs up
@@ -259,7 +259,7 @@ func (x *exchange) runAndAnswer(ctx, within context.Context, w *authorizedCall) 
 	}
 	x.server.calls.Add(1)
 	w.reportVerdict(x.peer.conn)
-	x.req.applyProfile(&w.v)
+	x.req.restrictStreams(&w.v)
 	answered := x.answerInTime(within, w.v.Rule)
 	st, ran, err := x.run(within, x.peer.streams(x.req), w)
 	early := answered()
@@ -284,7 +284,7 @@ func (x *exchange) runAndAnswer(ctx, within context.Context, w *authorizedCall) 
 // noteComplete records the end of a command that began at start.
 func (x *exchange) noteComplete(w *authorizedCall, code int, signal string, start time.Time) {
 	if err := w.note(x.req, audit.Record{Kind: audit.Complete, Args: w.named(), Exit: code, Signal: signal, Duration: time.Since(start)}); err != nil {
-		x.server.Log.Error("audit", "request", x.req.ID, "error", err)
+		x.server.Log.Error("write the audit log", "request", x.req.ID, "error", err)
 	}
 }
 

@@ -230,7 +230,7 @@ func TestEndOfHangUp(t *testing.T) {
 // Attack 94.
 func TestTooLongToAsk(t *testing.T) {
 	s, _ := calltest.NewServer(t)
-	defer s.Queue.AddWatcher()()
+	defer s.Queue.AddApprover()()
 	c := calltest.Dial(t, s)
 	c.Exec(t, wire.FDNull, "git", strings.Repeat("x", call.MaxShown))
 	c.Read(t, wire.KindExit)

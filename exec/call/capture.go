@@ -23,11 +23,11 @@ const preview = 2 << 10
 // capture reads the caller's whole stdin before the command runs, if the verdict demands it. The command
 // then reads exactly these bytes.
 func (x *exchange) capture(ctx context.Context, w *authorizedCall) error {
-	if w.v.Profile.Whole || w.v.Profile.Stdin.Mode != policy.StdinCapture {
+	if w.v.Streams.Whole || w.v.Streams.Stdin.Mode != policy.StdinCapture {
 		return nil
 	}
 	if x.req.captured == nil {
-		b, err := x.peer.captured(ctx, x.req, w.v.Profile.Stdin.Limit)
+		b, err := x.peer.captured(ctx, x.req, w.v.Streams.Stdin.Limit)
 		if err != nil {
 			return err
 		}
@@ -36,7 +36,7 @@ func (x *exchange) capture(ctx context.Context, w *authorizedCall) error {
 			return errRedecide
 		}
 	}
-	if n, most := len(x.req.captured), w.v.Profile.Stdin.Limit; int64(n) > most {
+	if n, most := len(x.req.captured), w.v.Streams.Stdin.Limit; int64(n) > most {
 		return tooMuchInput(most)
 	}
 	sum := sha256.Sum256(x.req.captured)

@@ -42,7 +42,7 @@ func TestTimeout(t *testing.T) {
 		gone()
 	}
 	// Who waits for a person has no more time than that, either.
-	defer s.Queue.AddWatcher()()
+	defer s.Queue.AddApprover()()
 	c := calltest.Hostexec(t, s, "--timeout", "50ms", "git")
 	if c.Exit.Outcome != wire.TimedOut || c.Exit.Code != 124 || len(s.Queue.Pending()) > 0 {
 		t.Errorf("while it is asked: %+v", c.Exit)
@@ -94,7 +94,7 @@ func TestTimeoutOfDeaf(t *testing.T) {
 // A caller's patience with a person ends the question, and not what runs.
 func TestApprovalTimeout(t *testing.T) {
 	s, log := calltest.NewServer(t)
-	defer s.Queue.AddWatcher()()
+	defer s.Queue.AddApprover()()
 	c := calltest.Dial(t, s)
 	c.Env = []string{"HOSTEXEC_APPROVAL_TIMEOUT=50ms"}
 	c.Exec(t, wire.FDNull, "git")

@@ -93,7 +93,7 @@ func (x *exchange) background(ctx context.Context, w *authorizedCall, kept *job.
 		err = kept.End(how, st, reason)
 	}
 	if err != nil {
-		x.server.Log.Error("job", "request", x.req.ID, "error", err)
+		x.server.Log.Error("store the end of a job", "request", x.req.ID, "error", err)
 	}
 }
 

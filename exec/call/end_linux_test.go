@@ -79,7 +79,7 @@ func TestJSON(t *testing.T) {
 // A grant lets the same call run unasked, and the log says which grant it was.
 func TestGranted(t *testing.T) {
 	s, log := calltest.NewServer(t)
-	defer s.Queue.AddWatcher()()
+	defer s.Queue.AddApprover()()
 	changed := s.Queue.Changed()
 	c := calltest.Dial(t, s)
 	c.Exec(t, wire.FDNull, "git", "push")
@@ -124,7 +124,7 @@ func waiting(t *testing.T, s *call.Server) (c *calltest.Caller, leave func()) {
 func TestCallerReturns(t *testing.T) {
 	s, log := calltest.NewServer(t)
 	s.Queue.Durable = true
-	defer s.Queue.AddWatcher()()
+	defer s.Queue.AddApprover()()
 	_, leave := waiting(t, s)
 	leave()
 	all := s.Queue.Pending()
@@ -163,7 +163,7 @@ func TestCallerGone(t *testing.T) {
 	} {
 		s, log := calltest.NewServer(t)
 		s.Queue.Durable = true
-		defer s.Queue.AddWatcher()()
+		defer s.Queue.AddApprover()()
 		_, leave := waiting(t, s)
 		leave()
 		all := s.Queue.Pending()
@@ -183,7 +183,7 @@ func TestCallerGone(t *testing.T) {
 func TestCallersGone(t *testing.T) {
 	s, _ := calltest.NewServer(t)
 	s.Queue.Durable = true
-	defer s.Queue.AddWatcher()()
+	defer s.Queue.AddApprover()()
 	heap := func() int64 {
 		var m runtime.MemStats
 		runtime.GC()
@@ -218,7 +218,7 @@ func TestCallersGone(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	s, log := calltest.NewServer(t)
 	s.Queue.Durable = true
-	defer s.Queue.AddWatcher()()
+	defer s.Queue.AddApprover()()
 	c, leave := waiting(t, s)
 	c.Read(t, wire.KindNotice)
 	c.Send(t, wire.KindSignal, wire.AppendSignal(nil, "INT"))
@@ -252,7 +252,7 @@ func TestAskRaces(t *testing.T) {
 	const rounds = 2000
 	s, log := calltest.NewServer(t)
 	s.AdjustRefusals(1 << 20) // it is not about how many a person can be asked
-	defer s.Queue.AddWatcher()()
+	defer s.Queue.AddApprover()()
 	const window = 400 * time.Microsecond
 	s.Queue.Timeout = window * 3 / 4
 	for i := range rounds {

@@ -16,7 +16,7 @@ var ErrNotJob = errors.New("not a job: it gets signals from its caller only; kil
 // shell, or the leftover processes of one of these. It returns when they are gone.
 func (s *Server) endOfContainer(ctx context.Context, id string, sig executor.Signal) error {
 	if kept, err := s.job(id); err == nil {
-		_, err := s.endJob(ctx, kept, sig, errKilledByContainer, s.endLeftForContainer)
+		_, err := s.endJob(ctx, kept, sig, errKilledByContainer, s.endLeftoversForContainer)
 		return err
 	}
 	running := s.running.find(id)
@@ -24,7 +24,7 @@ func (s *Server) endOfContainer(ctx context.Context, id string, sig executor.Sig
 	case sig != "":
 		return ErrNotJob
 	case running == nil:
-		s.endLeftForContainer(id) // nothing, if it has just ended
+		s.endLeftoversForContainer(id) // nothing, if it has just ended
 		return nil
 	}
 	running.kill(errKilledByContainer)

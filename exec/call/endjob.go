@@ -21,11 +21,11 @@ func (s *Server) EndJob(ctx context.Context, ref string, sig executor.Signal) (i
 	if err != nil {
 		return "", err
 	}
-	return s.endJob(ctx, kept, sig, errKilled, s.EndLeft)
+	return s.endJob(ctx, kept, sig, errKilled, s.EndLeftovers)
 }
 
 // endJob is EndJob for a job that was found, with the cause for which it ends.
-func (s *Server) endJob(ctx context.Context, kept *job.Job, sig executor.Signal, cause error, endLeft func(id string) bool) (id string, err error) {
+func (s *Server) endJob(ctx context.Context, kept *job.Job, sig executor.Signal, cause error, endLeftovers func(id string) bool) (id string, err error) {
 	id = kept.Info().ID
 	if sig != "" {
 		if err := kept.Signal(sig); err != nil {
@@ -41,7 +41,7 @@ func (s *Server) endJob(ctx context.Context, kept *job.Job, sig executor.Signal,
 			return id, context.Cause(ctx)
 		}
 		if kept.Info().Status != job.Running {
-			if endLeft(id) {
+			if endLeftovers(id) {
 				return id, nil
 			}
 			return id, fmt.Errorf("job %s: %w", id, job.ErrEnded)

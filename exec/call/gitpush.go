@@ -113,7 +113,7 @@ func (x *exchange) decideGit(ctx context.Context) (*authorizedCall, error) {
 
 // prepareGit prepares w to run, and sets the notes for a person.
 func (w *authorizedCall) prepareGit(req *request) (err error) {
-	w.v.Place, w.v.Profile, w.v.Record = policy.Place{}, policy.Profile{Whole: true}, false
+	w.v.Place, w.v.Streams, w.v.Record = policy.Place{}, policy.Streams{Whole: true}, false
 	if err := w.state.findProgram(&w.v); err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (x *exchange) authorizeUpdate(ctx context.Context, u gitpush.Update) (ended
 	return func(code int) {
 		w.close()
 		if err := w.note(inner.req, audit.Record{Kind: audit.Complete, Args: w.v.Args, Exit: code, Duration: time.Since(start)}); err != nil {
-			x.server.Log.Error("audit", "request", inner.req.ID, "error", err)
+			x.server.Log.Error("write the audit log", "request", inner.req.ID, "error", err)
 		}
 	}, nil
 }

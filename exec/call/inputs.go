@@ -35,7 +35,7 @@ func (x asking) granted(ask *approval.Question) (approval.Grant, bool) {
 func (x asking) useGrant(ask approval.Question) (approval.Grant, bool) {
 	grant, ok, err := x.server.Queue.Granted(ask)
 	if err != nil {
-		x.server.Log.Error("grant", "request", x.req.ID, "error", err)
+		x.server.Log.Error("use a grant", "request", x.req.ID, "error", err)
 	}
 	return grant, ok
 }

@@ -23,7 +23,7 @@ func (i *interrupted) exit() wire.Exit {
 // fatalSignals are the numbers of the forwarded signals that end a program which does not handle them.
 var fatalSignals = map[executor.Signal]byte{"HUP": 1, "INT": 2, "QUIT": 3, "USR1": 10, "USR2": 12, "TERM": 15}
 
-// interruptible returns a context for a verb that waits. A deadly signal to the caller cancels it with an
+// interruptible returns a context for a verb that waits. A fatal signal to the caller cancels it with an
 // interrupted as its cause. ^Z stops only the caller. Call it after Started, because the shim handles
 // signals itself until then. stop returns when signals are no longer read.
 func (p *peer) interruptible(parent context.Context) (ctx context.Context, stop func()) {

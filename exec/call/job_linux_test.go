@@ -71,7 +71,7 @@ func TestJobAmbiguous(t *testing.T) {
 // Who is asked about a job sees that it is one, and it starts when the answer is yes.
 func TestJobAsked(t *testing.T) {
 	s, _ := calltest.NewServer(t)
-	defer s.Queue.AddWatcher()()
+	defer s.Queue.AddApprover()()
 	changed := s.Queue.Changed()
 	c := calltest.Dial(t, s)
 	c.Exec(t, wire.FDNull, "hostexec", "-d", "git", "push")

@@ -86,7 +86,7 @@ func TestJobMayBeKept(t *testing.T) {
 	if n := len(s.Jobs.All()); n != 0 {
 		t.Errorf("%d jobs", n)
 	}
-	defer s.Queue.AddWatcher()()
+	defer s.Queue.AddApprover()()
 	changed := s.Queue.Changed()
 	c = calltest.Dial(t, s)
 	c.Exec(t, wire.FDNull, "hostexec", "-d", "--keep", "git", "push")

@@ -40,7 +40,7 @@ func TestKillOfOthers(t *testing.T) {
 	s.SetState(&sc)
 	id := calltest.Background(t, s, "sh", "-c", leaves)
 	calltest.Hostexec(t, s, "wait", id)
-	if ps := calltest.Hostexec(t, s, "ps").Out.String(); strings.Contains(ps, verb.KindLeft) {
+	if ps := calltest.Hostexec(t, s, "ps").Out.String(); strings.Contains(ps, verb.KindLeftover) {
 		t.Errorf("ps says %q", ps)
 	}
 	for ref, want := range map[string]string{notifies: "no such job", notifies[:4]: "no such job", id: "it has ended"} {
@@ -49,7 +49,7 @@ func TestKillOfOthers(t *testing.T) {
 		}
 	}
 	for _, id := range []string{notifies, id} {
-		if !s.EndLeft(id) {
+		if !s.EndLeftovers(id) {
 			t.Errorf("what %s left was ended", id)
 		}
 	}

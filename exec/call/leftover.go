@@ -30,7 +30,7 @@ func (l *leftovers) add(id string, running func() []Running) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.ids) >= maxLeftovers {
-		l.forget(running(), proctree.AllLeft())
+		l.forget(running(), proctree.AllLeftovers())
 	}
 	if l.ids == nil {
 		l.ids = map[string]bool{}
@@ -41,7 +41,7 @@ func (l *leftovers) add(id string, running func() []Running) {
 }
 
 // forget removes the requests that neither run nor have left anything. The caller holds the lock.
-func (l *leftovers) forget(running []Running, left []proctree.Left) {
+func (l *leftovers) forget(running []Running, left []proctree.Leftover) {
 	before := l.ids
 	l.ids = map[string]bool{}
 	for _, r := range running {
@@ -60,17 +60,19 @@ func (l *leftovers) has(id string) bool {
 }
 
 // list returns the processes that commands of the container have left.
-func (l *leftovers) list() []proctree.Left {
-	return slices.DeleteFunc(proctree.AllLeft(), func(p proctree.Left) bool { return !l.has(p.ID) })
+func (l *leftovers) list() []proctree.Leftover {
+	return slices.DeleteFunc(proctree.AllLeftovers(), func(p proctree.Leftover) bool { return !l.has(p.ID) })
 }
 
-// endLeftForContainer is EndLeft for a caller in the container.
-func (s *Server) endLeftForContainer(id string) bool { return s.left.has(id) && s.EndLeft(id) }
+// endLeftoversForContainer is EndLeftovers for a caller in the container.
+func (s *Server) endLeftoversForContainer(id string) bool {
+	return s.left.has(id) && s.EndLeftovers(id)
+}
 
-// EndLeft ends the processes that the command of request id has left, and returns when they are gone. It
+// EndLeftovers ends the processes that the command of request id has left, and returns when they are gone. It
 // reports whether there were any.
-func (s *Server) EndLeft(id string) bool {
-	was, err := proctree.EndLeft(id, proctree.DefaultGrace)
+func (s *Server) EndLeftovers(id string) bool {
+	was, err := proctree.EndLeftovers(id, proctree.DefaultGrace)
 	if err != nil {
 		s.Log.Error("end what was left", "request", id, "error", err)
 	}

@@ -143,7 +143,7 @@ func TestOperandCopies(t *testing.T) {
 // question. A grant covers both, and a third call while they run. After a change of the file, a call asks again.
 func TestOperandOneQuestion(t *testing.T) {
 	s, work, _ := scripts(t, copied)
-	defer s.Queue.AddWatcher()()
+	defer s.Queue.AddApprover()()
 	gate, script := filepath.Join(work, "gate"), filepath.Join(work, "run.sh")
 	if err := errors.Join(calltest.MakeFIFO(gate), os.WriteFile(script, []byte("read line <gate; echo $0\n"), 0o600)); err != nil {
 		t.Fatal(err)

@@ -81,7 +81,7 @@ func TestPreview(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, work, log := previewed(t)
-			defer s.Queue.AddWatcher()()
+			defer s.Queue.AddApprover()()
 			put(t, work, tt.script)
 			c, q := askedAbout(t, s)
 			p := q.Preview
@@ -124,7 +124,7 @@ func TestPreviewOnce(t *testing.T) {
 		return
 	}
 	s, work, log := previewed(t)
-	leave := s.Queue.AddWatcher()
+	leave := s.Queue.AddApprover()
 	put(t, work, "date +%N")
 	c, q := askedAbout(t, s)
 	changed := s.Queue.Changed()
@@ -175,7 +175,7 @@ func TestPreviewEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, work, log := previewed(t)
-			defer s.Queue.AddWatcher()()
+			defer s.Queue.AddApprover()()
 			fifo := filepath.Join(work, "fifo")
 			if err := calltest.MakeFIFO(fifo); err != nil {
 				t.Fatal(err)
@@ -231,7 +231,7 @@ func TestNoPreview(t *testing.T) {
 			sc := *s.State()
 			tt.change(&sc)
 			s.SetState(&sc)
-			defer s.Queue.AddWatcher()()
+			defer s.Queue.AddApprover()()
 			c, q := askedAbout(t, s)
 			if q.Preview == nil || !strings.Contains(q.Preview.Problem, tt.want) || len(calltest.Audited(t, log, "preview=")) > 0 {
 				t.Errorf("preview %+v, want %q", q.Preview, tt.want)

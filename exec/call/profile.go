@@ -17,15 +17,16 @@ import (
 // what the rule opens. By default it has no terminal, because a pager on a terminal is a shell, no stdin,
 // and a limit for its output.
 
-// applyProfile removes from the request what v does not allow. It closes the passed descriptors concerned:
+// restrictStreams removes from the request what v does not allow. It closes the passed descriptors concerned:
 // the shim has its own.
-func (r *request) applyProfile(v *policy.Verdict) {
-	if !v.Profile.Whole {
-		r.applyInputProfile(v.Profile)
+func (r *request) restrictStreams(v *policy.Verdict) {
+	if !v.Streams.Whole {
+		r.restrictInput(v.Streams)
 	}
 	for i := range r.passed {
-		counted := i > 0 && (!v.Profile.Whole || v.Record)
-		// A confined program could connect a socket of the container to one of the host, and send descriptors through it.
+		counted := i > 0 && (!v.Streams.Whole || v.Record)
+		// A confined program could connect a socket of the container to one of the host, and send descriptors through
+		// it.
 		if counted || r.fds[i] == wire.FDSocket && v.Place.Sandboxed {
 			r.pump(i)
 		}
@@ -40,7 +41,7 @@ func (r *request) pump(i int) {
 	}
 }
 
-func (r *request) applyInputProfile(profile policy.Profile) {
+func (r *request) restrictInput(profile policy.Streams) {
 	tty := r.fds[0] == wire.FDTTY && !profile.TTY
 	if profile.Stdin.Mode != policy.StdinPipe && !(profile.TTY && r.fds[0] == wire.FDTTY) || tty {
 		r.stdinWithheld = r.fds[0] != wire.FDNull && r.fds[0] != wire.FDTTY

@@ -66,7 +66,7 @@ func (sc *SessionState) findProgram(v *policy.Verdict) error {
 	if err := sc.checkSandboxes(v, search); err != nil {
 		return err
 	}
-	if v.Profile.Whole && v.SHA256 == "" {
+	if v.Streams.Whole && v.SHA256 == "" {
 		return sc.checkOtherSessions(v.Command.Path, search)
 	}
 	real, err := filepath.EvalSymlinks(v.Command.Path)

@@ -139,7 +139,7 @@ func TestFindProgramOfSandbox(t *testing.T) {
 		{"in a sandbox", theirs, policy.Place{Sandboxed: true}, false},
 		{"elsewhere", write(filepath.Join(bin, "y"), "#!/bin/sh\n"), policy.Place{}, false},
 	} {
-		v := policy.Verdict{Command: policy.Command{Name: "x", Path: tt.path}, Place: tt.place, Profile: policy.Profile{Whole: true}}
+		v := policy.Verdict{Command: policy.Command{Name: "x", Path: tt.path}, Place: tt.place, Streams: policy.Streams{Whole: true}}
 		if err := s.State().findProgram(&v); (err != nil) != tt.refused || err != nil && !strings.Contains(err.Error(), "in a sandbox") {
 			t.Errorf("%s: %v", tt.name, err)
 		}

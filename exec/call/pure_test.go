@@ -46,19 +46,19 @@ func TestRefusedStdinIsReported(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		fd      wire.FD
-		profile policy.Profile
+		profile policy.Streams
 		want    bool
 	}{
-		{"a pipe", wire.FDPipe, policy.Profile{}, true},
-		{"a file", wire.FDFile, policy.Profile{}, true},
-		{"nothing", wire.FDNull, policy.Profile{}, false},
-		{"a terminal", wire.FDTTY, policy.Profile{}, false},
-		{"whole", wire.FDPipe, policy.Profile{Whole: true}, false},
-		{"opened", wire.FDPipe, policy.Profile{Stdin: policy.Stdin{Mode: policy.StdinPipe}}, false},
+		{"a pipe", wire.FDPipe, policy.Streams{}, true},
+		{"a file", wire.FDFile, policy.Streams{}, true},
+		{"nothing", wire.FDNull, policy.Streams{}, false},
+		{"a terminal", wire.FDTTY, policy.Streams{}, false},
+		{"whole", wire.FDPipe, policy.Streams{Whole: true}, false},
+		{"opened", wire.FDPipe, policy.Streams{Stdin: policy.Stdin{Mode: policy.StdinPipe}}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			req := &request{fds: [3]wire.FD{tt.fd}, passed: [3]int{-1, -1, -1}}
-			req.applyProfile(&policy.Verdict{Profile: tt.profile})
+			req.restrictStreams(&policy.Verdict{Streams: tt.profile})
 			e := req.explainMissingStdin(wire.Exit{Outcome: wire.Exited})
 			if got := e.Consumed >= wire.Withheld && e.Text != ""; got != tt.want {
 				t.Errorf("withheld = %v, want %v", got, tt.want)
@@ -69,7 +69,7 @@ func TestRefusedStdinIsReported(t *testing.T) {
 
 // TestPromptHint says why a prompt may have failed: the caller has a terminal, and the command none.
 func TestPromptHint(t *testing.T) {
-	whole := policy.Verdict{Profile: policy.Profile{Whole: true}}
+	whole := policy.Verdict{Streams: policy.Streams{Whole: true}}
 	piped := [3]wire.FD{wire.FDTTY, wire.FDPipe, wire.FDPipe}
 	for _, tt := range []struct {
 		name string

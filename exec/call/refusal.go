@@ -258,7 +258,7 @@ func callerDeadlineExceeded(req *request, rule string) Failure {
 // outputLimitExceeded ends a call whose command wrote more than the policy lets through.
 func outputLimitExceeded(req *request, v *policy.Verdict) Failure {
 	return Failure{Status: StatusFailed, Name: quoteWord(req.Args[0]), Rule: v.Rule, Request: req.ID,
-		Reason: fmt.Sprintf("the output was cut after %d bytes, the limit of %s", v.Profile.Output, v.Rule)}
+		Reason: fmt.Sprintf("the output was cut after %d bytes, the limit of %s", v.Streams.Output, v.Rule)}
 }
 
 // notRun answers a request whose command could not be started.
@@ -289,7 +289,7 @@ const (
 	spaceHint = "docker hostexec doctor on the host shows more"
 )
 
-// Failed answers a request that hostexec itself could not serve.
+// Failed returns the answer to a request that hostexec itself could not serve.
 func Failed(why string) Failure { return Failure{Status: StatusFailed, Reason: why, Hint: logsHint} }
 
 // badRequest answers bytes that are not a request.
@@ -301,7 +301,7 @@ func badRequest(err error, version string) Failure {
 	return Failure{Status: StatusFailed, Reason: fmt.Sprintf("not a request: %v", err)}
 }
 
-// UsageError is the answer to words that hostexec does not understand.
+// UsageError returns the answer to words that hostexec does not understand.
 func UsageError(why string) Failure {
 	return Failure{Status: StatusFailed, Reason: why, Hint: "see hostexec --help"}
 }
@@ -330,7 +330,7 @@ var promptFailed = []int{128, 255}
 // to have failed for that reason.
 func (r *request) explainMissingTerminal(e wire.Exit, v *policy.Verdict) wire.Exit {
 	half := slices.Contains(r.fds[:], wire.FDTTY) && !(r.fds[0] == wire.FDTTY && r.fds[1] == wire.FDTTY)
-	if half && !r.detached && v.Profile.Whole && slices.Contains(promptFailed, int(e.Code)) {
+	if half && !r.detached && v.Streams.Whole && slices.Contains(promptFailed, int(e.Code)) {
 		e.Text = Line("%s: hint: it had no terminal to ask on, because stdin and stdout are not both a terminal: call it without a pipe", quoteWord(r.Args[0]))
 	}
 	return e

@@ -101,7 +101,7 @@ func (f *refusals) sum(log *slog.Logger) {
 	r.Kind, r.Count, r.Since = audit.Refusals, f.count, f.since
 	r.Reason = fmt.Sprintf("limit of %d refusals with a record a second (limits.refusals)", f.bucket.Rate())
 	if err := f.log.Write(r); err != nil {
-		log.Error("audit", "refusals", f.count, "error", err)
+		log.Error("write the audit log", "refusals", f.count, "error", err)
 	}
 	f.count, f.last, f.log = 0, audit.Record{}, nil
 }

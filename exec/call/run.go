@@ -40,7 +40,7 @@ func (x *exchange) run(ctx context.Context, streams executor.Streams, w *authori
 	}
 	defer func() {
 		if err := rec.Close(); err != nil {
-			x.server.Log.Error("recording", "request", x.req.ID, "error", err)
+			x.server.Log.Error("store the recording", "request", x.req.ID, "error", err)
 		}
 	}()
 	m := w.limitStreams(&streams, x.req, rec)
@@ -78,8 +78,8 @@ func (x *exchange) noteStarted(w *authorizedCall, pid int, kill context.CancelCa
 // reports whether the output was cut; it is nil if output is not limited.
 func (w *authorizedCall) limitStreams(s *executor.Streams, req *request, rec *recording.Recording) (m *outputCounter) {
 	s.Out, s.Err = rec.Out(s.Out), rec.Err(s.Err)
-	if !w.v.Profile.Whole {
-		m = capOutput(s, w.v.Profile.Output)
+	if !w.v.Streams.Whole {
+		m = capOutput(s, w.v.Streams.Output)
 	}
 	if req.captured != nil {
 		s.In = capturedInput{bytes.NewReader(req.captured)}

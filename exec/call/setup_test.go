@@ -42,7 +42,7 @@ func TestSetup(t *testing.T) {
 		"time limit":    func(w *authorizedCall, _ *request) { w.v.Timeout = time.Minute },
 		"privileges":    func(w *authorizedCall, _ *request) { w.v.NewPrivs = true },
 		"session's":     func(w *authorizedCall, _ *request) { w.state.NewPrivs = true },
-		"stdin":         func(w *authorizedCall, _ *request) { w.v.Profile.Stdin.Mode = policy.StdinPipe },
+		"stdin":         func(w *authorizedCall, _ *request) { w.v.Streams.Stdin.Mode = policy.StdinPipe },
 		"set variables": func(w *authorizedCall, _ *request) { w.v.Env.Set = map[string]string{"A": "2", "B": "2"} },
 		"copies":        func(w *authorizedCall, _ *request) { w.v.Paths = []policy.PathCheck{{Index: 1}} },
 	} {

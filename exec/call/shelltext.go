@@ -139,8 +139,8 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 	}
 	defer v.Close()
 	streams := executor.Streams{Out: rec.Out(v.Out()), Err: rec.Err(v.Err())}
-	if !r.w.v.Profile.Whole {
-		capOutput(&streams, r.w.v.Profile.Output)
+	if !r.w.v.Streams.Whole {
+		capOutput(&streams, r.w.v.Streams.Output)
 	}
 	began := wire.Started{FDs: [3]wire.Disposition{wire.Null, wire.Pumped, wire.Pumped}, Request: r.x.req.ID}
 	r.x.peer.send(wire.KindStarted, began.Append(nil))

@@ -74,7 +74,7 @@ func TestUnchangedContent(t *testing.T) {
 	for name, element := range map[string]policy.Element{"opened": opened, "copied": copied} {
 		t.Run(name, func(t *testing.T) {
 			s, work, log := scripts(t, element)
-			leave := s.Queue.AddWatcher()
+			leave := s.Queue.AddApprover()
 			script := filepath.Join(work, "run.sh")
 			put := func(text string) {
 				if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
@@ -102,7 +102,7 @@ func TestUnchangedContent(t *testing.T) {
 			if r := callOnce(t, s, "sh", "run.sh"); r.Exit.Code != 126 || r.Out.Len() > 0 {
 				t.Errorf("changed: %+v, %q", r.Exit, r.Out.String())
 			}
-			defer s.Queue.AddWatcher()()
+			defer s.Queue.AddApprover()()
 			c, q = askedAbout(t, s)
 			if !strings.Contains(q.Diff, "+echo evil\n") || q.Inputs.Copied != (name == "copied") {
 				t.Errorf("the question shows %q, copied is %t", q.Diff, q.Inputs.Copied)
@@ -128,7 +128,7 @@ func TestUnchangedRace(t *testing.T) {
 			if err := errors.Join(os.WriteFile(script, []byte("echo mine\n"), 0o600), os.WriteFile(other, []byte("echo evil\n"), 0o600)); err != nil {
 				t.Fatal(err)
 			}
-			leave := s.Queue.AddWatcher()
+			leave := s.Queue.AddApprover()
 			c, q := askedAbout(t, s)
 			approveUnchanged(t, s, q)
 			c.Read(t, wire.KindExit)
@@ -164,7 +164,7 @@ func TestUnchangedRace(t *testing.T) {
 // Attack 280.
 func TestUnchangedMemory(t *testing.T) {
 	s, work, _ := scripts(t, opened)
-	defer s.Queue.AddWatcher()()
+	defer s.Queue.AddApprover()()
 	if err := os.WriteFile(filepath.Join(work, "run.sh"), []byte(strings.Repeat("#", 2<<20)), 0o600); err != nil {
 		t.Fatal(err)
 	}

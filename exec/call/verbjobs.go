@@ -27,8 +27,8 @@ func (c *Call) Running() []Running {
 	return slices.DeleteFunc(c.x.server.Running(), func(r Running) bool { return r.ByHost })
 }
 
-// Left returns the processes that ended commands of the container have left running.
-func (c *Call) Left() []proctree.Left { return c.x.server.left.list() }
+// Leftovers returns the processes that ended commands of the container have left running.
+func (c *Call) Leftovers() []proctree.Leftover { return c.x.server.left.list() }
 
 // End ends the job, call or text of a shell with this id, or the processes that one of these has left running.
 // It returns when they are gone. With a signal it only sends that signal to a job's command.

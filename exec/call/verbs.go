@@ -90,8 +90,8 @@ func (c *Call) Open() (stdout, stderr io.Writer, err error) {
 	return c.x.peer.writer(wire.KindStdout), c.x.peer.writer(wire.KindStderr), nil
 }
 
-// Interruptible returns a context that a deadly signal to the caller cancels; Interrupted then
-// returns the answer. Call it after Open. stop returns when signals are no longer read.
+// Interruptible returns a context that a fatal signal to the caller, such as INT, cancels; Interrupted
+// then returns the answer. Call it after Open. stop returns when signals are no longer read.
 func (c *Call) Interruptible(ctx context.Context) (within context.Context, stop func()) {
 	return c.x.peer.interruptible(ctx)
 }

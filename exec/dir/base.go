@@ -43,7 +43,7 @@ func ReopenBase(real, key string) (*Base, error) {
 	}
 	b := &Base{fd: fd, path: real, real: real}
 	if is, err := b.Key(); err != nil || is != key {
-		return nil, errors.Join(fmt.Errorf("hold directory %s: %w", strconv.QuoteToASCII(real), errReplaced), err, b.Close())
+		return nil, errors.Join(fmt.Errorf("hold directory %s: %w", strconv.QuoteToASCII(real), ErrReplaced), err, b.Close())
 	}
 	return b, nil
 }

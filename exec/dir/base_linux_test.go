@@ -47,8 +47,8 @@ func TestBaseReplaced(t *testing.T) {
 	if err := errors.Join(os.Remove(at), os.Mkdir(at, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReopenBase(b.Real(), key); !errors.Is(err, errReplaced) {
-		t.Errorf("HoldAgain of another directory: %v, want %v", err, errReplaced)
+	if _, err := ReopenBase(b.Real(), key); !errors.Is(err, ErrReplaced) {
+		t.Errorf("HoldAgain of another directory: %v, want %v", err, ErrReplaced)
 	}
 	other, err := b.Make("requests/git", ForOwner)
 	if err != nil {
@@ -160,7 +160,7 @@ func TestSetMode(t *testing.T) {
 		err = setMode(fd, 0o777)
 		closeFD(fd)
 		fi, serr := os.Stat(filepath.Join(at, name))
-		if serr != nil || fi.Mode().Perm() != want || errors.Is(err, errReplaced) != (want == 0o700) {
+		if serr != nil || fi.Mode().Perm() != want || errors.Is(err, ErrReplaced) != (want == 0o700) {
 			t.Errorf("%s: %v, has %v, %v, want mode %v", name, err, fi, serr, want)
 		}
 	}

@@ -92,7 +92,7 @@ func interruptClosing() {
 	}
 }
 
-// Close closes descriptors that a container has sent. The container cannot make it wait.
+// Close closes descriptors that a container has sent. The container cannot make Close wait.
 func Close(fds ...int) {
 	if len(fds) == 0 {
 		return

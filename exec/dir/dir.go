@@ -18,8 +18,8 @@ import (
 var (
 	// ErrDeleted means that a directory was deleted while it was held.
 	ErrDeleted = errors.New("it was deleted")
-
-	errReplaced = errors.New("it was replaced meanwhile")
+	// ErrReplaced means that another file or directory has the name of the expected one.
+	ErrReplaced = errors.New("it was replaced meanwhile")
 )
 
 // Dir is a directory of the host, held open.

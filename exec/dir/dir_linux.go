@@ -65,7 +65,7 @@ func covered(dir int, name string) error {
 	}
 	defer unix.Close(fd)
 	if mountID(fd) == mountID(above) {
-		return errReplaced
+		return ErrReplaced
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func setMode(fd int, mode uint32) error {
 	}
 	defer f.Close()
 	if _, err := f.Readdirnames(1); !errors.Is(err, io.EOF) {
-		return errors.Join(errReplaced, err)
+		return errors.Join(ErrReplaced, err)
 	}
 	return f.Chmod(fs.FileMode(mode))
 }

@@ -22,9 +22,9 @@ const (
 // replace the program at path. It checks the program, the interpreters of scripts, the loader of a
 // binary, and its library directories. For env(1) as interpreter, it checks the program that env
 // finds in search, a PATH. It reports false for a program that it cannot read.
-func WritableDependency(path, search string, owner ContainerAccess) (at string, ok bool) {
+func WritableDependency(path, search string, access ContainerAccess) (at string, ok bool) {
 	for range maxInterpreters + 1 {
-		if owner.Writable(path) {
+		if access.Writable(path) {
 			return path, true
 		}
 		real, err := filepath.EvalSymlinks(path)
@@ -33,23 +33,23 @@ func WritableDependency(path, search string, owner ContainerAccess) (at string, 
 		}
 		words := interpreter(real)
 		if len(words) == 0 {
-			return writableInBinary(real, owner)
+			return writableInBinary(real, access)
 		}
 		if path = words[0]; !filepath.IsAbs(path) {
 			return path, true // relative to the directory of the call
 		}
-		if at, ok := WritablePath(strings.Join(words[1:], " "), owner); ok { // #!/bin/sh /work/script
+		if at, ok := WritablePath(strings.Join(words[1:], " "), access); ok { // #!/bin/sh /work/script
 			return at, true
 		}
 		if i := slices.IndexFunc(words[1:], relativeToCall); i >= 0 { // #!/bin/sh ./script
 			return words[1+i], true
 		}
 		for isEnv(path) { // at least one argument is consumed per iteration
-			if owner.Writable(path) {
+			if access.Writable(path) {
 				return path, true
 			}
 			call := parseEnv(words[1:], search)
-			found, chosen := call.find(search, owner)
+			found, chosen := call.find(search, access)
 			if found == "" {
 				return chosen, chosen != ""
 			}
@@ -81,7 +81,7 @@ func interpreter(path string) []string {
 
 // writableInBinary returns the loader of a binary, or a file or directory in the header that the loader uses,
 // if the container can write it.
-func writableInBinary(path string, owner ContainerAccess) (at string, ok bool) {
+func writableInBinary(path string, access ContainerAccess) (at string, ok bool) {
 	f, err := elf.Open(path)
 	if err != nil {
 		return "", false
@@ -93,7 +93,7 @@ func writableInBinary(path string, owner ContainerAccess) (at string, ok bool) {
 		}
 		b := make([]byte, p.Filesz)
 		if _, err := p.ReadAt(b, 0); err == nil {
-			if at = strings.TrimRight(string(b), "\x00"); !filepath.IsAbs(at) || owner.Writable(at) {
+			if at = strings.TrimRight(string(b), "\x00"); !filepath.IsAbs(at) || access.Writable(at) {
 				return at, true
 			}
 		}
@@ -104,7 +104,7 @@ func writableInBinary(path string, owner ContainerAccess) (at string, ok bool) {
 			continue
 		}
 		for _, v := range values {
-			if at, ok := writableInSearch(v, path, tag == elf.DT_NEEDED, owner); ok {
+			if at, ok := writableInSearch(v, path, tag == elf.DT_NEEDED, access); ok {
 				return at, true
 			}
 		}
@@ -115,13 +115,13 @@ func writableInBinary(path string, owner ContainerAccess) (at string, ok bool) {
 // writableInSearch returns the part of value that the container can write. The loader uses value to find
 // libraries of the binary path. needed means that value is the name of a library, which may have no
 // slash.
-func writableInSearch(value, path string, needed bool, owner ContainerAccess) (at string, ok bool) {
+func writableInSearch(value, path string, needed bool, access ContainerAccess) (at string, ok bool) {
 	if value == "" || needed && !strings.Contains(value, "/") {
 		return "", false
 	}
 	origin := strings.NewReplacer("${ORIGIN}", filepath.Dir(path), "$ORIGIN", filepath.Dir(path))
 	for at := range strings.SplitSeq(origin.Replace(value), ":") {
-		if !filepath.IsAbs(at) || owner.ControlsFilesIn(at) {
+		if !filepath.IsAbs(at) || access.ControlsFilesIn(at) {
 			return at, true
 		}
 	}

@@ -60,11 +60,11 @@ func TestCode(t *testing.T) {
 	elfFile(t, filepath.Join(bin, "elfCwd"), "/lib/ld.so", elf.DT_RPATH, "/usr/lib:")
 	elfFile(t, filepath.Join(bin, "elfNeeds"), "/lib/ld.so", elf.DT_NEEDED, work+"/lib/x.so")
 	elfFile(t, filepath.Join(bin, "elfPlain"), "/lib/ld.so", elf.DT_NEEDED, "libc.so.6")
-	owner, err := mount.NewTable([]mount.Point{{Target: "/w", Source: work, Bind: true}}, mount.Default{})
+	access, err := mount.NewTable([]mount.Point{{Target: "/w", Source: work, Bind: true}}, mount.Default{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer owner.Close()
+	defer access.Close()
 	for name, want := range map[string]bool{
 		"plain": false, "venv": true, "spaced": true, "chain": true, "relative": true, "argument": true, "env": true, "envS": true,
 		"envPath": true, "envOurs": false, "envNone": false, "missing": true, "text": false, "empty": false, "link": true, "loop1": false,
@@ -73,7 +73,7 @@ func TestCode(t *testing.T) {
 		"self": false, "elf": false, "elfLoader": true, "elfRun": true,
 		"elfPath": true, "elfCwd": true, "elfNeeds": true, "elfPlain": false, "none": false,
 	} {
-		if at, got := WritableDependency(filepath.Join(bin, name), bin, owner); got != want {
+		if at, got := WritableDependency(filepath.Join(bin, name), bin, access); got != want {
 			t.Errorf("Code(%s) = %q, %v, want %v", name, at, got, want)
 		}
 	}

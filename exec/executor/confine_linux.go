@@ -13,8 +13,8 @@ import (
 type confinement struct {
 	host     *Host
 	sandbox  *sandbox.Sandbox
-	files    [3]int            // the command's
-	metadata *sandbox.Metadata // set by enter
+	files    [3]int                  // the command's
+	metadata *sandbox.MetadataServer // set by enter
 }
 
 // confine prepares the start s of a command that runs in a sandbox, or returns nil.
@@ -46,7 +46,7 @@ func (f *confinement) enter() error {
 	// ends with the last process of the command, or when Close closes m; Close waits for it.
 	h.supervised.Go(func() {
 		if err := m.Serve(); err != nil {
-			h.log.Debug("sandbox", "error", err)
+			h.log.Debug("serve a sandbox", "error", err)
 		}
 		m.Close()
 		h.mu.Lock()

@@ -61,9 +61,9 @@ func (c *confined) sandbox(t testing.TB, n sandbox.Net) *sandbox.Sandbox {
 		t.Fatal(err)
 	}
 	s, err := sandbox.Prepare(sandbox.Spec{
-		Grants: []sandbox.Grant{{FD: work, Access: sandbox.Write}},
-		Paths:  append(slices.Clone(sandbox.System), sandbox.Path{Name: self, Access: sandbox.Execute}),
-		Net:    n,
+		Files: []sandbox.File{{FD: work, Access: sandbox.Write}},
+		Paths: append(slices.Clone(sandbox.System), sandbox.Path{Name: self, Access: sandbox.Execute}),
+		Net:   n,
 	})
 	if err != nil {
 		t.Fatal(err)

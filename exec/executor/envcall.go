@@ -66,10 +66,10 @@ func isEnv(path string) bool {
 }
 
 // find returns the path of the program, or the text by which the container selects the program.
-func (c envCall) find(before string, owner ContainerAccess) (path, chosen string) {
+func (c envCall) find(before string, access ContainerAccess) (path, chosen string) {
 	if c.search != before {
 		for _, entry := range filepath.SplitList(c.search) {
-			if !filepath.IsAbs(entry) || owner.ControlsFilesIn(entry) {
+			if !filepath.IsAbs(entry) || access.ControlsFilesIn(entry) {
 				return "", "PATH=" + c.search
 			}
 		}

@@ -16,22 +16,22 @@ var homeSettings = strings.Fields(`.ssh .gitconfig .config .local .bashrc .bash_
 
 // WritableSettings returns the settings in the user's home directory that the container can write. If the
 // container can write all of home, WritableSettings returns none, because Environ reports it.
-func WritableSettings(home string, owner ContainerAccess) (found []Finding) {
-	if home == "" || owner.Writable(home) {
+func WritableSettings(home string, access ContainerAccess) (found []Finding) {
+	if home == "" || access.Writable(home) {
 		return nil
 	}
 	real, err := filepath.EvalSymlinks(home)
 	if err != nil {
 		return nil
 	}
-	sources := owner.Sources()
+	sources := access.Sources()
 	for _, name := range homeSettings {
 		p := filepath.Join(home, name)
 		below := slices.ContainsFunc(sources, func(s string) bool {
 			return strings.HasPrefix(s, filepath.Join(real, name)+string(filepath.Separator))
 		})
-		if below || owner.Writable(p) {
-			found = append(found, Finding{"HOME", p, writableBy(owner, p), settingsConsequence})
+		if below || access.Writable(p) {
+			found = append(found, Finding{"HOME", p, writableBy(access, p), settingsConsequence})
 		}
 	}
 	return found

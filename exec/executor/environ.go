@@ -39,7 +39,7 @@ const (
 // Environ returns env without the entries and variables through which a command would run code that
 // the container can write. It also returns the removed parts. Variables that do not name code are
 // kept.
-func Environ(env []string, owner ContainerAccess) (kept []string, found []Finding) {
+func Environ(env []string, access ContainerAccess) (kept []string, found []Finding) {
 	kept = make([]string, 0, len(env))
 	counted := false
 	for _, kv := range env {
@@ -49,7 +49,7 @@ func Environ(env []string, owner ContainerAccess) (kept []string, found []Findin
 			kept = append(kept, kv)
 			continue
 		}
-		value, keep, some := k.clean(name, value, owner)
+		value, keep, some := k.clean(name, value, access)
 		found = append(found, some...)
 		if keep {
 			kept = append(kept, name+"="+value)
@@ -64,23 +64,23 @@ func Environ(env []string, owner ContainerAccess) (kept []string, found []Findin
 
 // Path returns path, a PATH, without the entries that the container controls. An empty PATH would
 // mean the current directory, so Path returns the system's PATH instead.
-func Path(path string, owner ContainerAccess) (kept string, found []Finding) {
-	kept, _, found = search.clean("PATH", path, owner)
+func Path(path string, access ContainerAccess) (kept string, found []Finding) {
+	kept, _, found = search.clean("PATH", path, access)
 	return kept, found
 }
 
 // writableBy returns the reason of a Finding: the containers that can write path.
-func writableBy(owner ContainerAccess, path string) string {
-	return "which " + owner.Writer(path) + " can write"
+func writableBy(access ContainerAccess, path string) string {
+	return "which " + access.Writer(path) + " can write"
 }
 
 const systemPath = "/usr/local/bin:/usr/bin:/bin"
 
 // clean returns the safe part of a variable's value, and whether to keep the variable.
-func (k kind) clean(name, value string, owner ContainerAccess) (kept string, keep bool, found []Finding) {
+func (k kind) clean(name, value string, access ContainerAccess) (kept string, keep bool, found []Finding) {
 	switch k {
 	case search, list, defaulted, patterns, libraries:
-		kept, found = k.entries(name, value, owner)
+		kept, found = k.entries(name, value, access)
 		switch {
 		case k == search && kept == "":
 			return systemPath, true, found
@@ -89,7 +89,7 @@ func (k kind) clean(name, value string, owner ContainerAccess) (kept string, kee
 		}
 		return kept, kept != "", found
 	}
-	at, why := unsafePart(name, value, owner)
+	at, why := unsafePart(name, value, access)
 	if why == "" {
 		return value, true, nil
 	}
@@ -107,7 +107,7 @@ func (k kind) clean(name, value string, owner ContainerAccess) (kept string, kee
 }
 
 // entries returns the entries of a list that the container does not control.
-func (k kind) entries(name, value string, owner ContainerAccess) (kept string, found []Finding) {
+func (k kind) entries(name, value string, access ContainerAccess) (kept string, found []Finding) {
 	sep := string(os.PathListSeparator)
 	separates := sep
 	switch k {
@@ -123,8 +123,8 @@ func (k kind) entries(name, value string, owner ContainerAccess) (kept string, f
 		case ofProcess(entry), !filepath.IsAbs(entry) && k.relative(entry):
 			why = relativeReason
 		case filepath.IsAbs(entry):
-			if owner.ControlsFilesIn(entry) {
-				why = writableBy(owner, entry)
+			if access.ControlsFilesIn(entry) {
+				why = writableBy(access, entry)
 			}
 		}
 		if why == "" {

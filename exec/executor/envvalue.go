@@ -10,9 +10,9 @@ import (
 
 // unsafePart returns the part of a value that the container can write, or that depends on the
 // directory of the call. It also returns the reason, or "".
-func unsafePart(name, value string, owner ContainerAccess) (at, why string) {
-	if path, ok := WritablePath(value, owner); ok {
-		return path, writableBy(owner, path)
+func unsafePart(name, value string, access ContainerAccess) (at, why string) {
+	if path, ok := WritablePath(value, access); ok {
+		return path, writableBy(access, path)
 	}
 	for i, word := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" \t\n'\"", r) }) {
 		program := i == 0 && strings.Contains(word, "/") && !filepath.IsAbs(word) && !strings.ContainsAny(word, ":=@") && word[0] != '-' && word[0] != '~'
@@ -63,7 +63,7 @@ const (
 
 // WritablePath returns an absolute path in value that the container can write. The path may be the value,
 // follow an option's = or letter, be in a list, or be in quotes.
-func WritablePath(value string, owner ContainerAccess) (path string, ok bool) {
+func WritablePath(value string, access ContainerAccess) (path string, ok bool) {
 	checked := 0
 	for i := range len(value) {
 		if value[i] != '/' || !beginsPath(value, i) {
@@ -77,11 +77,11 @@ func WritablePath(value string, owner ContainerAccess) (path string, ok bool) {
 			if checked++; checked > maxNames {
 				return value, true // too complex to check
 			}
-			if path = filepath.Clean(value[i:end]); owner.Writable(path) {
+			if path = filepath.Clean(value[i:end]); access.Writable(path) {
 				return path, true
 			}
 		}
-		if path = filepath.Clean(value[i:]); owner.Writable(path) {
+		if path = filepath.Clean(value[i:]); access.Writable(path) {
 			return path, true
 		}
 	}

@@ -31,7 +31,7 @@ type host struct {
 
 	mu            sync.Mutex // guards the fields below
 	activeCopiers map[*outputCopier]bool
-	metadata      map[*sandbox.Metadata]bool // of confined commands that have processes
+	metadata      map[*sandbox.MetadataServer]bool // of confined commands that have processes
 }
 
 func (h *Host) open() error {
@@ -46,7 +46,7 @@ func (h *Host) open() error {
 	if err != nil {
 		return errors.Join(os.NewSyscallError("open "+os.DevNull, err), parent.Close())
 	}
-	h.host = host{parent: parent, null: null, activeCopiers: map[*outputCopier]bool{}, metadata: map[*sandbox.Metadata]bool{}}
+	h.host = host{parent: parent, null: null, activeCopiers: map[*outputCopier]bool{}, metadata: map[*sandbox.MetadataServer]bool{}}
 	return nil
 }
 

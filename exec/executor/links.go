@@ -12,11 +12,11 @@ import (
 
 // Links returns the links in the directories of path, a PATH, whose targets the container can
 // write. The directories stay in PATH, because they contain other programs.
-func Links(path string, owner ContainerAccess) (found []Finding) {
-	if len(owner.Sources()) == 0 {
+func Links(path string, access ContainerAccess) (found []Finding) {
+	if len(access.Sources()) == 0 {
 		return nil
 	}
-	l := lookup{owner: owner, dirs: map[string]bool{}}
+	l := lookup{access: access, dirs: map[string]bool{}}
 	seen := map[string]bool{}
 	for dir := range osenv.Dirs(path) {
 		if seen[dir] {
@@ -37,8 +37,8 @@ func Links(path string, owner ContainerAccess) (found []Finding) {
 // maxLinks is the maximum number of links that the kernel follows (path_resolution(7)).
 const maxLinks = 40
 
-// Chain returns path and its successive link targets. The last one is missing or is not a link.
-func Chain(path string) (all []string) {
+// LinkChain returns path and its successive link targets. The last one is missing or is not a link.
+func LinkChain(path string) (all []string) {
 	for range maxLinks {
 		all = append(all, path)
 		to, err := os.Readlink(path)
@@ -61,18 +61,18 @@ func Chain(path string) (all []string) {
 
 // lookup caches results by directory: a PATH contains thousands of links to few directories.
 type lookup struct {
-	owner ContainerAccess
-	dirs  map[string]bool
+	access ContainerAccess
+	dirs   map[string]bool
 }
 
 // targetWritable reports whether the container can write a target of the link, directly or through other
 // links.
 func (l *lookup) targetWritable(link string) bool {
-	return slices.ContainsFunc(Chain(link)[1:], func(to string) bool {
+	return slices.ContainsFunc(LinkChain(link)[1:], func(to string) bool {
 		dir := filepath.Dir(to)
 		w, known := l.dirs[dir]
 		if !known {
-			w = l.owner.ControlsFilesIn(dir)
+			w = l.access.ControlsFilesIn(dir)
 			l.dirs[dir] = w
 		}
 		return w

@@ -11,9 +11,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/mount"
 )
 
-// ownerOf creates a tree with the directories and links. It returns an owner that can write the
-// directory work, and the path of the tree.
-func ownerOf(t *testing.T, dirs []string, links map[string]string) (*mount.Table, string) {
+// newTree creates a tree with the directories and links. It returns the access of a container that
+// can write the directory work, and the path of the tree.
+func newTree(t *testing.T, dirs []string, links map[string]string) (*mount.Table, string) {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -29,23 +29,23 @@ func ownerOf(t *testing.T, dirs []string, links map[string]string) (*mount.Table
 			t.Fatal(err)
 		}
 	}
-	owner, err := mount.NewTable([]mount.Point{{Target: "/w", Source: filepath.Join(base, "work"), Bind: true}}, mount.Default{})
+	access, err := mount.NewTable([]mount.Point{{Target: "/w", Source: filepath.Join(base, "work"), Bind: true}}, mount.Default{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { owner.Close() })
-	return owner, base
+	t.Cleanup(func() { access.Close() })
+	return access, base
 }
 
 // TestLinks checks a directory of PATH with links that lead into the container's mount, directly or
 // through links.
 func TestLinks(t *testing.T) {
-	owner, base := ownerOf(t, []string{"bin", "alternatives", "usr", "work/out"}, map[string]string{
+	access, base := newTree(t, []string{"bin", "alternatives", "usr", "work/out"}, map[string]string{
 		"bin/direct": "../work/python3", "bin/chain": "../alternatives/chain", "alternatives/chain": "../work/none", "bin/beside": "direct",
 		"bin/through": "../work/out/link", "work/out/link": "../../usr/x", "bin/ours": "../usr/x", "bin/loop": "loop", "dirs": "work", "bin/dirs": "../dirs/tool",
 	})
 	var got []string
-	for _, f := range Links("relative:"+filepath.Join(base, "bin")+":"+filepath.Join(base, "bin")+":/not/there", owner) {
+	for _, f := range Links("relative:"+filepath.Join(base, "bin")+":"+filepath.Join(base, "bin")+":/not/there", access) {
 		got = append(got, filepath.Base(f.Value))
 	}
 	slices.Sort(got)
@@ -57,27 +57,27 @@ func TestLinks(t *testing.T) {
 // TestLinksBelowLink checks a directory of PATH that is a link. A .. in a link there is relative to
 // the real directory. Resolving it by name gave another path, and the link was not reported.
 func TestLinksBelowLink(t *testing.T) {
-	owner, base := ownerOf(t, []string{"deep/nested"}, map[string]string{"short": "deep/nested", "deep/nested/python3": "../../work/python3"})
+	access, base := newTree(t, []string{"deep/nested"}, map[string]string{"short": "deep/nested", "deep/nested/python3": "../../work/python3"})
 	want := filepath.Join(base, "short", "python3")
-	if found := Links(filepath.Join(base, "short"), owner); len(found) != 1 || found[0].Value != want {
+	if found := Links(filepath.Join(base, "short"), access); len(found) != 1 || found[0].Value != want {
 		t.Errorf("Links = %v, want %s", found, want)
 	}
 }
 
 // TestSettings checks mounts of parts of HOME, and of all of it.
 func TestSettings(t *testing.T) {
-	owner, base := ownerOf(t, []string{"home/.config", "work/home"}, map[string]string{"home/.ssh": "../work/ssh", "home/.bashrc": ".config/bashrc", "link": "home"})
-	owner.AddWritable([]mount.Point{{Source: filepath.Join(base, "home/.config/gh")}})
+	access, base := newTree(t, []string{"home/.config", "work/home"}, map[string]string{"home/.ssh": "../work/ssh", "home/.bashrc": ".config/bashrc", "link": "home"})
+	access.AddWritable([]mount.Point{{Source: filepath.Join(base, "home/.config/gh")}})
 	for home, want := range map[string][]string{"home": {".ssh", ".config"}, "link": {".ssh", ".config"}, "work/home": nil, "none": nil} {
 		var got []string
-		for _, f := range WritableSettings(filepath.Join(base, home), owner) {
+		for _, f := range WritableSettings(filepath.Join(base, home), access) {
 			got = append(got, filepath.Base(f.Value))
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("Settings(%s) = %q, want %q", home, got, want)
 		}
 	}
-	if _, found := Environ([]string{"HOME=" + filepath.Join(base, "work/home")}, owner); len(found) != 1 {
+	if _, found := Environ([]string{"HOME=" + filepath.Join(base, "work/home")}, access); len(found) != 1 {
 		t.Errorf("HOME in the mount: %v", found)
 	}
 }

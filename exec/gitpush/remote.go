@@ -79,7 +79,7 @@ func checkURL(text string) (protocol string, err error) {
 // host, or do not protect data in transit.
 func proposable(protocol string) bool { return protocol == "ssh" || protocol == "https" }
 
-// Remotes returns the remotes that the host knows, by name.
+// Remotes maps the names of the remotes that the host knows to their URLs.
 type Remotes map[string]string
 
 // UnknownError is the error for a remote that the host does not know. If Proposed has a name, a person can add it.

@@ -30,7 +30,7 @@ type Command struct {
 type kind struct {
 	find    func(*reader) error
 	build   bool     // they run code of many other files, too
-	unbound []string // what the files do not bind
+	unbound []string // what the programs use besides these files
 	env     []string // variables that name further files
 }
 

@@ -43,11 +43,11 @@ type File struct {
 	Content []byte `json:"content,omitempty"` // nil: not kept
 }
 
-// Set is all inputs of one command. The zero value and nil have none, and bind nothing.
+// Set is all inputs of one command. The zero value and nil have none.
 type Set struct {
 	Call    string   `json:"call"` // identifies the call, whatever the files contain
 	Files   []File   `json:"files"`
-	Unbound []string `json:"unbound,omitempty"` // what the command also uses, and the files do not bind
+	Unbound []string `json:"unbound,omitempty"` // what the command uses besides the files: no approval is bound to it
 	Copied  bool     `json:"copied,omitempty"`  // the command gets copies: nobody can change them after the check
 }
 

@@ -29,7 +29,7 @@ var (
 	// ErrUnknown means that no job of the session has this ID.
 	ErrUnknown = errors.New("no such job")
 	// ErrFull means that the maximum number of jobs is running.
-	ErrFull = fmt.Errorf("%d jobs are running, and more may not", MaxRunning)
+	ErrFull = fmt.Errorf("%d jobs are running, which is the limit: end one with hostexec kill", MaxRunning)
 )
 
 // Ambiguous is the error for an ID prefix that matches several jobs. Its value is their number.

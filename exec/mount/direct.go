@@ -40,7 +40,7 @@ func (t *Table) Direct(writes bool) (list []Opened, err error) {
 			return list, fmt.Errorf("%s is another mount, or a read-only one, in a directory of the host, and a sandbox cannot keep a program from a part of a directory",
 				strconv.QuoteToASCII(m.target))
 		}
-		if !m.shared() {
+		if !m.isHostDir() {
 			continue
 		}
 		d, err := m.held.HoldBelow(".")
@@ -58,10 +58,10 @@ func (t *Table) sameBelow(m *mount, writes bool) bool {
 	for i := range t.mounts {
 		outer := &t.mounts[i]
 		rest, below := names.CutDir(m.target, outer.target)
-		if !below || outer == m || !outer.shared() {
+		if !below || outer == m || !outer.isHostDir() {
 			continue
 		}
-		if !m.shared() || writes && m.readOnly != outer.readOnly || m.real != path.Join(outer.real, rest) {
+		if !m.isHostDir() || writes && m.readOnly != outer.readOnly || m.real != path.Join(outer.real, rest) {
 			return false
 		}
 	}

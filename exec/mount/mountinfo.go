@@ -42,24 +42,24 @@ func ReadFile(path string) (text string, err error) {
 	return string(b), err
 }
 
-// Place identifies a file or directory by its path in its file system, which is the same through every mount. The zero
+// FSPath identifies a file or directory by its path in its file system, which is the same through every mount. The zero
 // value identifies nothing.
-type Place struct{ Dev, Root string }
+type FSPath struct{ Dev, Root string }
 
 // In reports whether p is q or lies below it.
-func (p Place) In(q Place) bool {
+func (p FSPath) In(q FSPath) bool {
 	_, below := names.CutDir(p.Root, q.Root)
 	return below && p.Dev != "" && p.Dev == q.Dev
 }
 
-// Place returns the directory that is mounted.
-func (m Info) Place() Place { return Place{m.Dev, m.Root} }
+// FSPath returns the directory that is mounted.
+func (m Info) FSPath() FSPath { return FSPath{m.Dev, m.Root} }
 
 // below returns the place of the absolute path p, which lies on m.
-func (m Info) below(p string) Place {
+func (m Info) below(p string) FSPath {
 	rest, ok := names.CutDir(p, m.At)
 	if !ok {
-		return Place{}
+		return FSPath{}
 	}
-	return Place{m.Dev, path.Join(m.Root, rest)}
+	return FSPath{m.Dev, path.Join(m.Root, rest)}
 }

@@ -21,7 +21,7 @@ func (t *Table) ContainerPath(host string) (cwd string, ok bool) {
 	for i := range t.mounts {
 		m := &t.mounts[i]
 		rest, below := names.CutDir(host, m.real)
-		if !below || !m.shared() || len(m.real) <= best {
+		if !below || !m.isHostDir() || len(m.real) <= best {
 			continue
 		}
 		at := path.Join(m.target, rest)

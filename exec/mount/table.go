@@ -31,7 +31,7 @@ type Point struct {
 
 	ReadOnly     bool // for the container
 	NonRecursive bool // the bind is not recursive: mounts of this host below the source are not visible
-	File         bool // a single file is mounted there; set by Share only
+	File         bool // a single file is mounted there; set by MountsFor only
 }
 
 // Table maps a container's directories to the host's. Several goroutines may call its methods. It has more methods than

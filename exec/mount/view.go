@@ -37,9 +37,9 @@ func ReadView() (*View, error) {
 
 // Location is a file or directory of the host, with everything that identifies it.
 type Location struct {
-	Path  string // without links, as far as it exists
-	Place Place
-	info  os.FileInfo // nil: it does not exist
+	Path   string // without links, as far as it exists
+	FSPath FSPath
+	info   os.FileInfo // nil: it does not exist
 }
 
 // Locate identifies the file to which the absolute path p leads.
@@ -50,7 +50,7 @@ func (v *View) Locate(p string) Location {
 
 // at identifies p, which has no links.
 func (v *View) at(p string) Location {
-	l := Location{Path: p, Place: v.place(p)}
+	l := Location{Path: p, FSPath: v.fsPath(p)}
 	if fi, err := os.Stat(p); err == nil {
 		l.info = fi
 	}
@@ -59,7 +59,7 @@ func (v *View) at(p string) Location {
 
 // place returns the place of a path without links. It is on the mount that the kernel reports for the path, or else on
 // the mount with the longest path.
-func (v *View) place(p string) Place {
+func (v *View) fsPath(p string) FSPath {
 	id, name := mountOf(p)
 	var near *Info
 	for i := range v.mounts {
@@ -72,7 +72,7 @@ func (v *View) place(p string) Place {
 		}
 	}
 	if near == nil {
-		return Place{}
+		return FSPath{}
 	}
 	return near.below(p)
 }
@@ -113,7 +113,7 @@ func (v *View) Route(p string) (r Route) {
 // that can write all of l can then change to which file the path leads.
 func (r Route) Through(l Location) bool {
 	for _, at := range r {
-		if at.is(l) || at.Place.In(l.Place) {
+		if at.is(l) || at.FSPath.In(l.FSPath) {
 			return true
 		}
 	}
@@ -126,9 +126,9 @@ func (v *View) Overlap(a, b string) bool {
 }
 
 // In reports whether a part of the route is the place p, or lies below it.
-func (r Route) In(p Place) bool {
+func (r Route) In(p FSPath) bool {
 	for _, at := range r {
-		if at.Place.In(p) {
+		if at.FSPath.In(p) {
 			return true
 		}
 	}

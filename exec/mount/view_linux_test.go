@@ -73,7 +73,7 @@ func TestRoute(t *testing.T) {
 		t.Fatal(err)
 	}
 	below := v.MountsBelow(in("deep"))
-	if len(below) != 1 || !below[0].Place().In(v.Locate(in(state)).Place) {
+	if len(below) != 1 || !below[0].FSPath().In(v.Locate(in(state)).FSPath) {
 		t.Errorf("MountsBelow(deep) = %+v, want the state", below)
 	}
 }
@@ -97,7 +97,7 @@ func TestPlace(t *testing.T) {
 		{"/none/homes", "254:0", "/none/homes"},
 		{"/none/home/me/x\ty/z", "8:1", `/a b/me/c\d/z`},
 	} {
-		if got, want := v.Locate(tt.path).Place, (Place{tt.dev, tt.root}); got != want {
+		if got, want := v.Locate(tt.path).FSPath, (FSPath{tt.dev, tt.root}); got != want {
 			t.Errorf("the place of %q is %q, want %q", tt.path, got, want)
 		}
 	}

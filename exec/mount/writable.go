@@ -188,7 +188,7 @@ func (w *writableSet) overlaps(p string) bool {
 // changeable reports whether the container can change the file to which route leads.
 func (w *writableSet) changeable(route Route) bool {
 	return slices.ContainsFunc(w.sources, route.Through) ||
-		slices.ContainsFunc(w.below, func(m Info) bool { return route.In(m.Place()) })
+		slices.ContainsFunc(w.below, func(m Info) bool { return route.In(m.FSPath()) })
 }
 
 // identify locates the writable sources. The container also sees mounts below a source, and many engines make only the

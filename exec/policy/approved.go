@@ -40,16 +40,16 @@ func (d *decision) answers(r *Rule) bool { return !r.Always && (!r.Confined || d
 // MoreThanArgs reports whether a question about v shows more than its arguments. This can be the content of files,
 // stdin, the output of a preview, or the state of a shell.
 func (v *Verdict) MoreThanArgs() bool {
-	return len(v.Paths)+len(v.Preview) > 0 || !v.Profile.Whole && v.Profile.Stdin.Mode != StdinNone || v.Command.Name == Shell
+	return len(v.Paths)+len(v.Preview) > 0 || !v.Streams.Whole && v.Streams.Stdin.Mode != StdinNone || v.Command.Name == Shell
 }
 
 // withoutInput restricts v to the streams of a command that a rule allows, without its terminal and stdin.
 func (v *Verdict) withoutInput() {
-	output := v.Profile.Output
-	if v.Profile.Whole {
+	output := v.Streams.Output
+	if v.Streams.Whole {
 		output = DefaultOutput
 	}
-	v.Profile = Profile{Output: output}
+	v.Streams = Streams{Output: output}
 	set := maps.Clone(nonInteractiveEnv)
 	maps.Copy(set, v.Env.Set)
 	v.Env.Set = set

@@ -13,7 +13,7 @@ import (
 type RuleResult struct {
 	Name    string // the rule, the pattern, or --proxy X
 	Where   string // file:line; empty if it is not from a file
-	Action  Action // the action if this trial decides
+	Action  Action // the action if this result decides
 	Matched bool
 	Decides bool
 	Why     string // why it did not match or did not decide

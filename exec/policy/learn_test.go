@@ -222,8 +222,8 @@ func TestLearnProperty(t *testing.T) {
 			if before.Action != Ask || after.Action != Allow || denied.has(args) || !exactly && (denied.Unknown || !stated(p, args, approved)) {
 				t.Fatalf("seed %d: %q: %v became %v by %s; denied %v; approved %v", seed, args, before.Action, after.Action, after.Rule, denied, approved)
 			}
-			if after.Profile.Whole || after.Profile.TTY || after.Profile.Stdin.Mode != StdinNone {
-				t.Fatalf("seed %d: %q gets input: %+v", seed, args, after.Profile)
+			if after.Streams.Whole || after.Streams.TTY || after.Streams.Stdin.Mode != StdinNone {
+				t.Fatalf("seed %d: %q gets input: %+v", seed, args, after.Streams)
 			}
 			if v := q.Decide(Request{Args: args, GitDir: true, MoreThanArgs: true}); v.Action != Ask {
 				t.Fatalf("seed %d: %q with variables: %v, want ask", seed, args, v.Action)

@@ -9,8 +9,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// Forms are the arguments of a command, grouped by action, in the notation of Rule.callShape.
-type Forms struct {
+// CallForms are the arguments of a command, grouped by action, in the notation of Rule.callShape.
+type CallForms struct {
 	Allowed, Asked, Denied []string
 }
 
@@ -19,10 +19,10 @@ const (
 	NoArguments  = "(no arguments)" // the form of a command without arguments
 )
 
-// Forms returns the forms of calls of the command called name. A rule that allows, but would ask because the command may
-// run code of the container, is among those that ask. Patterns of the two lists are not included.
-func (p *Policy) Forms(name string) Forms {
-	f := Forms{[]string{}, []string{}, []string{}}
+// CallForms returns the forms of calls of the command called name. A rule that allows, but would ask because the
+// command may run code of the container, is among those that ask. Patterns of the two lists are not included.
+func (p *Policy) CallForms(name string) CallForms {
+	f := CallForms{[]string{}, []string{}, []string{}}
 	if p.Broken != "" {
 		f.add(Deny, AnyArguments)
 		return f
@@ -53,7 +53,7 @@ func (p *Policy) Forms(name string) Forms {
 }
 
 // addGitPush adds the operations of GitPush that need no rule.
-func (d *decision) addGitPush(f *Forms) {
+func (d *decision) addGitPush(f *CallForms) {
 	for _, o := range []struct{ name, operands string }{{"fetch", "REMOTE"}, {"push", "REMOTE BRANCH"}, {"remote", "REMOTE URL"}} {
 		action := min(d.c.Action, gitPushActions[o.name])
 		if o.name == "push" && d.explicit() {
@@ -63,7 +63,7 @@ func (d *decision) addGitPush(f *Forms) {
 	}
 }
 
-func (f *Forms) add(a Action, shape string) {
+func (f *CallForms) add(a Action, shape string) {
 	into := map[Action]*[]string{Allow: &f.Allowed, Ask: &f.Asked, Deny: &f.Denied}[a]
 	if !slices.Contains(*into, shape) {
 		*into = append(*into, shape)
@@ -106,8 +106,9 @@ const (
 )
 
 // Nearest returns the form of the rules whose beginning req has in common with most arguments, for a request that no
-// rule matches. If there is none, the first argument may have a typing error. asked reports that a person is asked about
-// such calls. Nearest returns "" if more than maxNearestTied forms are equally near. The form is one of Forms.
+// rule matches. If there is none, the first argument may have a typing error. asked reports that a person is asked
+// about such calls. Nearest returns "" if more than maxNearestTied forms are equally near. The form is one of
+// CallForms.
 func (p *Policy) Nearest(req Request) (form string, asked bool) {
 	if p.Broken != "" || len(req.Args) < 2 || !ValidName(req.Args[0]) || req.Args[0] == Shell || req.Args[0] == GitPush {
 		return "", false

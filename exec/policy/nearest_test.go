@@ -9,7 +9,7 @@ import (
 )
 
 // TestNearest checks which form a refusal names, and that it names none where that would mislead. Each form that it
-// names is one that Forms shows.
+// names is one that CallForms shows.
 func TestNearest(t *testing.T) {
 	push := rule("push", Allow, w("push"), w("origin"), insert("--no-recurse-submodules"), re("agent/[a-z]+"))
 	view := rule("view", Ask, w("pr"), w("view"), several("[0-9]+", 1, 1))
@@ -43,7 +43,7 @@ func TestNearest(t *testing.T) {
 		if got != tt.want || asked != tt.asked {
 			t.Errorf("%s: Nearest(%q) = %q, asked %v, want %q, %v", tt.name, tt.line, got, asked, tt.want, tt.asked)
 		}
-		f := p.Forms("x")
+		f := p.CallForms("x")
 		for form := range strings.SplitSeq(got, ", or ") {
 			if got != "" && !slices.Contains(append(f.Allowed, f.Asked...), strings.TrimPrefix(form, "x ")) {
 				t.Errorf("%s: %q is not one of %q", tt.name, form, f)
@@ -75,24 +75,24 @@ func TestForms(t *testing.T) {
 		name string
 		p    *Policy
 		of   string
-		want Forms
+		want CallForms
 	}{
-		{"rules", &Policy{Rules: all}, "x", Forms{[]string{"run a"}, []string{"run [-n]"}, []string{AnyArguments}}},
-		{"the host's arguments", &Policy{Rules: rules(fixed)}, "x", Forms{[]string{AnyArguments}, nil, nil}},
-		{"plain", &Policy{Commands: []Command{{Name: "x", Action: Allow}}}, "x", Forms{[]string{AnyArguments}, nil, nil}},
-		{"=ask", &Policy{Commands: []Command{{Name: "x", Action: Ask, Explicit: true}}, Rules: all}, "x", Forms{nil, []string{AnyArguments}, []string{AnyArguments}}},
-		{"code", &Policy{Rules: map[string]Ruleset{"make": {Rules: []Rule{makeTest}}}}, "make", Forms{nil, []string{"test"}, nil}},
-		{"code in a sandbox", &Policy{Rules: map[string]Ruleset{"make": {Rules: []Rule{makeTest}, Place: Place{Sandboxed: true}}}}, "make", Forms{[]string{"test"}, nil, nil}},
-		{"git-push", &Policy{Commands: []Command{{Name: GitPush, Action: Allow}}}, GitPush, Forms{[]string{"fetch REMOTE"}, []string{"push REMOTE BRANCH", "remote REMOTE URL"}, nil}},
-		{"git-push=allow", &Policy{Commands: []Command{{Name: GitPush, Action: Allow, Explicit: true}}}, GitPush, Forms{[]string{"fetch REMOTE", "push REMOTE BRANCH"}, []string{"remote REMOTE URL"}, nil}},
-		{"git-push=ask", &Policy{Commands: []Command{{Name: GitPush, Action: Ask}}}, GitPush, Forms{nil, []string{"fetch REMOTE", "push REMOTE BRANCH", "remote REMOTE URL"}, nil}},
-		{"git-push=deny", &Policy{Commands: []Command{{Name: GitPush}}}, GitPush, Forms{nil, nil, []string{AnyArguments}}},
-		{"broken", &Policy{Broken: "x", Rules: all}, "x", Forms{nil, nil, []string{AnyArguments}}},
-		{"unknown", &Policy{Rules: all}, "y", Forms{}},
+		{"rules", &Policy{Rules: all}, "x", CallForms{[]string{"run a"}, []string{"run [-n]"}, []string{AnyArguments}}},
+		{"the host's arguments", &Policy{Rules: rules(fixed)}, "x", CallForms{[]string{AnyArguments}, nil, nil}},
+		{"plain", &Policy{Commands: []Command{{Name: "x", Action: Allow}}}, "x", CallForms{[]string{AnyArguments}, nil, nil}},
+		{"=ask", &Policy{Commands: []Command{{Name: "x", Action: Ask, Explicit: true}}, Rules: all}, "x", CallForms{nil, []string{AnyArguments}, []string{AnyArguments}}},
+		{"code", &Policy{Rules: map[string]Ruleset{"make": {Rules: []Rule{makeTest}}}}, "make", CallForms{nil, []string{"test"}, nil}},
+		{"code in a sandbox", &Policy{Rules: map[string]Ruleset{"make": {Rules: []Rule{makeTest}, Place: Place{Sandboxed: true}}}}, "make", CallForms{[]string{"test"}, nil, nil}},
+		{"git-push", &Policy{Commands: []Command{{Name: GitPush, Action: Allow}}}, GitPush, CallForms{[]string{"fetch REMOTE"}, []string{"push REMOTE BRANCH", "remote REMOTE URL"}, nil}},
+		{"git-push=allow", &Policy{Commands: []Command{{Name: GitPush, Action: Allow, Explicit: true}}}, GitPush, CallForms{[]string{"fetch REMOTE", "push REMOTE BRANCH"}, []string{"remote REMOTE URL"}, nil}},
+		{"git-push=ask", &Policy{Commands: []Command{{Name: GitPush, Action: Ask}}}, GitPush, CallForms{nil, []string{"fetch REMOTE", "push REMOTE BRANCH", "remote REMOTE URL"}, nil}},
+		{"git-push=deny", &Policy{Commands: []Command{{Name: GitPush}}}, GitPush, CallForms{nil, nil, []string{AnyArguments}}},
+		{"broken", &Policy{Broken: "x", Rules: all}, "x", CallForms{nil, nil, []string{AnyArguments}}},
+		{"unknown", &Policy{Rules: all}, "y", CallForms{}},
 	} {
-		got := tt.p.Forms(tt.of)
+		got := tt.p.CallForms(tt.of)
 		if !slices.Equal(got.Allowed, tt.want.Allowed) || !slices.Equal(got.Asked, tt.want.Asked) || !slices.Equal(got.Denied, tt.want.Denied) {
-			t.Errorf("%s: Forms = %+v, want %+v", tt.name, got, tt.want)
+			t.Errorf("%s: CallForms = %+v, want %+v", tt.name, got, tt.want)
 		}
 		if got.Allowed == nil || got.Asked == nil || got.Denied == nil {
 			t.Errorf("%s: %+v has a list that is null in JSON", tt.name, got)

@@ -136,11 +136,11 @@ func (e *Element) check() error {
 	switch e.Kind {
 	case Word:
 		if len(e.Words) != 1 {
-			return errors.New("one word wanted")
+			return errors.New("a word element has exactly one word")
 		}
 	case Any:
 		if len(e.Words) == 0 {
-			return errors.New("any: nothing to choose from")
+			return errors.New("any: the list of words is empty")
 		}
 	case Re:
 		e.Min, e.Max = 1, 1
@@ -157,7 +157,7 @@ func (e *Element) check() error {
 
 func (e *Element) checkRange() error {
 	if e.Min < 0 || e.Max == 0 || e.Max > 0 && e.Min > e.Max {
-		return fmt.Errorf("min %d, max %d: no such number of arguments", e.Min, e.Max)
+		return fmt.Errorf("min %d, max %d: max must be at least 1, and not below min", e.Min, e.Max)
 	}
 	return nil
 }

@@ -150,9 +150,9 @@ func TestOrder(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			v := decide(tt.p, strings.Split(tt.args, " ")...)
-			if v.Action != tt.want || v.Rule != tt.rule || v.Profile.Whole != tt.whole || v.Known() != tt.known {
+			if v.Action != tt.want || v.Rule != tt.rule || v.Streams.Whole != tt.whole || v.Known() != tt.known {
 				t.Errorf("Decide(%q) = %v by %q, whole %v, known %v, want %v by %q, %v, %v",
-					tt.args, v.Action, v.Rule, v.Profile.Whole, v.Known(), tt.want, tt.rule, tt.whole, tt.known)
+					tt.args, v.Action, v.Rule, v.Streams.Whole, v.Known(), tt.want, tt.rule, tt.whole, tt.known)
 			}
 			if v.Action == Deny && v.Reason == "" {
 				t.Error("denied without a reason")
@@ -196,8 +196,8 @@ func TestRuns(t *testing.T) {
 	if v.Command.Path != "/usr/bin/x" || v.SHA256 != "ab" || !v.Env.Clean || !slices.Equal(v.Env.Pass, []string{"A"}) || v.Env.Set["PAGER"] != "cat" {
 		t.Errorf("runs %+v", v)
 	}
-	if v.Profile != (Profile{Output: DefaultOutput}) {
-		t.Errorf("profile %+v, want nothing but a cap", v.Profile)
+	if v.Streams != (Streams{Output: DefaultOutput}) {
+		t.Errorf("profile %+v, want nothing but a cap", v.Streams)
 	}
 	for _, c := range []Command{{Action: Allow}, {Action: Allow, Explicit: true}, {Action: Ask}} {
 		c.Name, c.Path = "pinned", "/opt/other"
@@ -213,7 +213,7 @@ func TestRuns(t *testing.T) {
 		t.Errorf("fixed whatever comes: %v %q", v.Action, v.Args)
 	}
 	v = decide(p, "x", "open")
-	if !v.Profile.TTY || v.Profile.Stdin.Mode != StdinPipe || v.Profile.Output != 0 || v.Timeout != minute || v.Env.Set["PAGER"] != "less" || len(v.Env.Pass) != 2 {
+	if !v.Streams.TTY || v.Streams.Stdin.Mode != StdinPipe || v.Streams.Output != 0 || v.Timeout != minute || v.Env.Set["PAGER"] != "less" || len(v.Env.Pass) != 2 {
 		t.Errorf("opened: %+v", v)
 	}
 }

@@ -28,7 +28,7 @@ var (
 	errVaryCommand = errors.New("its arguments are a program, or choose what runs")
 	errVaryVerb    = errors.New("it may choose what the program does")
 	errVaryValue   = errors.New("it may be the value of an option that names code or configuration")
-	errVaryDashes  = errors.New("after -- may come a command")
+	errVaryDashes  = errors.New("after --, an argument may be a command")
 )
 
 // Variable returns the forms in which argument n of v may vary in a grant. There are none if other values of the argument

@@ -26,7 +26,7 @@ type Verdict struct {
 	SHA256        string      // of the program, in hex; empty: any
 	Effects       []string    // stated by the rule: read, write, network, code
 	Grade         Grade       // probability that the command runs code that the container can write
-	Profile       Profile
+	Streams       Streams
 	Timeout       time.Duration // of the run; 0: none
 	Env           Env
 	NewPrivs      bool // the command may gain privileges
@@ -40,8 +40,8 @@ type Verdict struct {
 // Known reports whether the request named a command that the policy knows.
 func (v *Verdict) Known() bool { return v.Command.Name != "" }
 
-// Profile states which streams of the caller a command gets.
-type Profile struct {
+// Streams states which streams of the caller a command gets.
+type Streams struct {
 	Whole  bool // all of them, as if it were local; the fields below do not apply
 	TTY    bool
 	Stdin  Stdin
@@ -111,13 +111,13 @@ const DefaultOutput = 64 << 20
 // and a command from the defaults.
 type Settings struct {
 	Stdin    *Stdin
-	TTY      *bool
-	Timeout  *time.Duration
-	Output   *int64
-	NewPrivs *bool
-	Leave    *bool
-	Keep     *bool
-	Record   *bool
+	TTY      *bool          // the command gets a terminal if its caller has one
+	Timeout  *time.Duration // of the run
+	Output   *int64         // maximum bytes of stdout and stderr together
+	NewPrivs *bool          // setuid programs work
+	Leave    *bool          // see Verdict.KeepProcesses
+	Keep     *bool          // see Verdict.Keep
+	Record   *bool          // the output is recorded
 	Env      *Env
 }
 
@@ -142,6 +142,7 @@ func or[T any](at **T, value *T) {
 	}
 }
 
+// Over returns e merged with base. Where both set a variable, e takes precedence.
 func (e *Env) Over(base *Env) *Env {
 	switch {
 	case e == nil:
@@ -166,18 +167,18 @@ var nonInteractiveEnv = map[string]string{
 // apply copies the settings to v. A whole command behaves like a local one, except for its timeout,
 // its environment and its lifetime.
 func (s Settings) apply(v *Verdict, whole bool) {
-	v.Profile = Profile{Whole: whole}
+	v.Streams = Streams{Whole: whole}
 	if !whole {
-		v.Profile.Output = DefaultOutput
-		v.Profile.TTY = value(s.TTY)
-		v.Profile.Stdin = value(s.Stdin)
+		v.Streams.Output = DefaultOutput
+		v.Streams.TTY = value(s.TTY)
+		v.Streams.Stdin = value(s.Stdin)
 		if s.Output != nil {
-			v.Profile.Output = *s.Output
+			v.Streams.Output = *s.Output
 		}
 	}
 	env := value(s.Env)
 	v.Env = Env{Clean: env.Clean, Pass: env.Pass, Set: map[string]string{}}
-	if !whole && !v.Profile.TTY {
+	if !whole && !v.Streams.TTY {
 		maps.Copy(v.Env.Set, nonInteractiveEnv)
 	}
 	maps.Copy(v.Env.Set, env.Set)

@@ -70,10 +70,10 @@ func (c *Child) await() {
 	}
 }
 
-// Done is closed when the process is dead. No other process gets its pid before Reap.
+// Done returns a channel that is closed when the process is dead. No other process gets its pid before Reap.
 func (c *Child) Done() <-chan struct{} { return c.done }
 
-// Stopped receives when the process was stopped by a signal.
+// Stopped returns a channel that receives a value when the process was stopped by a signal.
 func (c *Child) Stopped() <-chan struct{} { return c.stopped }
 
 func (c *Child) noteStop() {

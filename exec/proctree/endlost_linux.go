@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var errOwnSession = errors.New("this process is one of them")
+var errOwnSession = errors.New("this process is a command of the session itself")
 
 func endLost(session string, grace time.Duration) (was bool, err error) {
 	if os.Getenv(SessionMarker) == session {

@@ -4,8 +4,8 @@ package proctree
 
 import "time"
 
-// Left describes the processes that an ended command has left running.
-type Left struct {
+// Leftover describes the processes that an ended command has left running.
+type Leftover struct {
 	ID    string    // of the request
 	PID   int       // of the oldest process
 	Args  []string  // its
@@ -13,13 +13,13 @@ type Left struct {
 	Count int       // of processes
 }
 
-// AllLeft returns the processes that reaped commands have left running. They are recognised by Marker, so a
+// AllLeftovers returns the processes that reaped commands have left running. They are recognised by Marker, so a
 // process that has cleared its environment is not found.
-func AllLeft() []Left { return allLeft() }
+func AllLeftovers() []Leftover { return allLeftovers() }
 
-// EndLeft ends the processes that the reaped command of request id has left: TERM, and KILL after grace. It
+// EndLeftovers ends the processes that the reaped command of request id has left: TERM, and KILL after grace. It
 // returns when none is left, and reports whether there was any.
-func EndLeft(id string, grace time.Duration) (bool, error) { return endLeft(id, grace) }
+func EndLeftovers(id string, grace time.Duration) (bool, error) { return endLeftovers(id, grace) }
 
 // EndLost ends the processes of a session whose watcher and keeper were killed together: TERM, and KILL after
 // grace. It returns when none is left, and reports whether there was any. Processes are recognised by

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func allLeft() []Left {
+func allLeftovers() []Leftover {
 	k := newChildLister()
 	own := k.own()
 	settleOrphans(own)
@@ -36,19 +36,19 @@ func allLeft() []Left {
 		k.walk([]int{pid}, &s)
 		found[id] = append(found[id], s.alive...)
 	}
-	var all []Left
+	var all []Leftover
 	for id, members := range found {
 		if len(members) > 0 {
 			oldest := slices.MinFunc(members, func(a, b proc) int {
 				return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.pid, b.pid))
 			})
-			all = append(all, Left{ID: id, PID: oldest.pid, Args: commandLine(oldest.pid), Since: oldest.since(), Count: len(members)})
+			all = append(all, Leftover{ID: id, PID: oldest.pid, Args: commandLine(oldest.pid), Since: oldest.since(), Count: len(members)})
 		}
 	}
 	return all
 }
 
-func endLeft(id string, grace time.Duration) (was bool, err error) {
+func endLeftovers(id string, grace time.Duration) (was bool, err error) {
 	e := treeEnding{find: func() snapshot {
 		s := newChildLister().snapshot(func(pid int, c *Child) bool { return c == nil && hasMarker(pid, id) })
 		was = was || len(s.alive) > 0

@@ -12,11 +12,11 @@ import (
 )
 
 // leftOf returns the processes that the call id has left.
-func leftOf(id string) (l Left, ok bool) {
-	all := AllLeft()
-	i := slices.IndexFunc(all, func(l Left) bool { return l.ID == id })
+func leftOf(id string) (l Leftover, ok bool) {
+	all := AllLeftovers()
+	i := slices.IndexFunc(all, func(l Leftover) bool { return l.ID == id })
 	if i < 0 {
-		return Left{}, false
+		return Leftover{}, false
 	}
 	return all[i], true
 }
@@ -41,12 +41,12 @@ func TestLeftover(t *testing.T) {
 	if l, ok := leftOf("other"); ok {
 		t.Errorf("of what runs is left: %+v", l)
 	}
-	if was, err := EndLeft("one", 50*time.Millisecond); !was || err != nil {
-		t.Errorf("EndLeft = %v, %v", was, err)
+	if was, err := EndLeftovers("one", 50*time.Millisecond); !was || err != nil {
+		t.Errorf("EndLeftovers = %v, %v", was, err)
 	}
 	a.gone(t)
-	if was, err := EndLeft("one", 0); was || err != nil {
-		t.Errorf("EndLeft again = %v, %v", was, err)
+	if was, err := EndLeftovers("one", 0); was || err != nil {
+		t.Errorf("EndLeftovers again = %v, %v", was, err)
 	}
 	if !exectest.ProcessExists(b.Pid) {
 		t.Error("the other one has ended")
@@ -68,7 +68,7 @@ func TestEndLost(t *testing.T) {
 	a, b := start(t, p, one), start(t, p, other)
 	a.ready(t)
 	b.ready(t)
-	if found := FindSurvivors(); !found.MayHave("lost") || !found.MayHave("lost2") || found.MayHave("los") || found.Kept("lost", "lost") {
+	if found := FindSurvivors(); !found.MayHaveProcesses("lost") || !found.MayHaveProcesses("lost2") || found.MayHaveProcesses("los") || found.MayHaveKeeper("lost", "lost") {
 		t.Errorf("FindSurvivors = %+v", found)
 	}
 	if was, err := EndLost("lost", 50*time.Millisecond); !was || err != nil {
@@ -76,7 +76,7 @@ func TestEndLost(t *testing.T) {
 	}
 	a.Reap()
 	a.gone(t)
-	if found := FindSurvivors(); found.MayHave("lost") || !found.MayHave("lost2") {
+	if found := FindSurvivors(); found.MayHaveProcesses("lost") || !found.MayHaveProcesses("lost2") {
 		t.Errorf("FindSurvivors after EndLost = %+v", found)
 	}
 	if was, err := EndLost("lost", 0); was || err != nil {

@@ -19,12 +19,12 @@ func runAs([]string) int                               { return refuse() }
 func becomeSubreaper() error                           { return errSystem }
 func defaultSignals()                                  {}
 func treeOf(string) []int                              { return nil }
-func allLeft() []Left                                  { return nil }
+func allLeftovers() []Leftover                         { return nil }
 func sizes() []Size                                    { return nil }
 func endNow(string) error                              { return errSystem }
 func hasLeftovers(string) bool                         { return false }
 func findSurvivors() *Survivors                        { return &Survivors{} }
-func endLeft(string, time.Duration) (bool, error)      { return false, errSystem }
+func endLeftovers(string, time.Duration) (bool, error) { return false, errSystem }
 func endLost(string, time.Duration) (bool, error)      { return false, nil } // no session was ever served
 
 func refuse() int {

@@ -62,7 +62,7 @@ func promptProgram(name string) bool {
 }
 
 // errSlow is the error of a program that may wait, or about which nothing is known.
-var errSlow = errors.New("an exec of it may wait")
+var errSlow = errors.New("its exec may block")
 
 // inspect returns the interpreter of a program, if it has one. It opens no file of a file server: a child that
 // is forked at the same time would have to close it, which may block.

@@ -46,8 +46,8 @@ func TestAdopt(t *testing.T) {
 		if _, ok := leftOf(supervised + t.Name()); ok {
 			t.Error("the supervisor is listed as what a call left")
 		}
-		if was, err := EndLeft(t.Name(), short); !was || err != nil {
-			t.Errorf("EndLeft = %v, %v", was, err)
+		if was, err := EndLeftovers(t.Name(), short); !was || err != nil {
+			t.Errorf("EndLeftovers = %v, %v", was, err)
 		}
 		tr.gone(t)
 	})

@@ -5,7 +5,7 @@ package proctree
 import "slices"
 
 // Survivors are the keepers, and the sessions with processes, that one scan of the host has found. If there are many
-// sessions, one scan takes less time than one for each. The nil Survivors have found nothing out.
+// sessions, one scan takes less time than one for each. With nil Survivors, every process may run.
 type Survivors struct {
 	sessions map[string]bool // by SessionMarker
 	keepers  []keeper
@@ -17,7 +17,7 @@ type keeper struct {
 	sessions []string // that the process itself belongs to
 }
 
-// FindSurvivors scans the processes of the host. It returns nil if processes end all the time.
+// FindSurvivors scans the processes of the host. It returns nil if other processes end during each of its tries.
 func FindSurvivors() *Survivors { return findSurvivors() }
 
 // add records a process with the arguments args that has a marker of each session of ids.
@@ -30,12 +30,12 @@ func (s *Survivors) add(args, ids []string) {
 	}
 }
 
-// MayHave reports whether processes of a session may run. EndLost finds no others.
-func (s *Survivors) MayHave(session string) bool { return s == nil || s.sessions[session] }
+// MayHaveProcesses reports whether processes of a session may run. EndLost finds no others.
+func (s *Survivors) MayHaveProcesses(session string) bool { return s == nil || s.sessions[session] }
 
-// Kept reports whether the keeper of the session with this directory may run. The keeper then ends the processes that
+// MayHaveKeeper reports whether the keeper of the session with directory dir may run. Then it ends the processes that
 // the watcher has left. A command of the session can have the same arguments, but it has the session's marker.
-func (s *Survivors) Kept(dir, session string) bool {
+func (s *Survivors) MayHaveKeeper(dir, session string) bool {
 	return s == nil || slices.ContainsFunc(s.keepers, func(k keeper) bool {
 		return k.dir == dir && !slices.Contains(k.sessions, session)
 	})

@@ -10,7 +10,8 @@ import "golang.org/x/sys/unix"
 type parser func(c *caller, a [6]uint64) (change, error)
 
 // parsers has, by number, the system calls that change the mode, owner or times of a file, or watch it. Landlock has no
-// access right for them, so Metadata makes these calls for the program. An architecture can have older calls as well.
+// access right for them, so MetadataServer makes these calls for the program. An architecture can have older calls as
+// well.
 var parsers = map[uint32]parser{
 	unix.SYS_FCHMOD:    func(c *caller, a [6]uint64) (change, error) { return descriptor(a[0], chmod(a[1])), nil },
 	unix.SYS_FCHMODAT:  func(c *caller, a [6]uint64) (change, error) { return c.at(a[0], a[1], 0, chmod(a[2])) },

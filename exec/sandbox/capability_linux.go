@@ -11,7 +11,7 @@ import (
 )
 
 // keptCapabilities are the capabilities that root's programs keep, so that root can build in a directory of another
-// user. Landlock and Metadata limit them to the granted directories.
+// user. Landlock and MetadataServer limit them to the granted directories.
 const keptCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID
 
 // dropCapabilities removes all other capabilities from the calling thread and from what it forks

@@ -15,21 +15,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Metadata changes the modes, owners and times of files, and watches files, for confined programs. Landlock does not
-// prevent a program from doing this with any file of its user. Metadata opens the file once, and uses the open file. It
-// checks that the file is below a directory that the program may write, or may read if it watches the file.
-type Metadata struct {
+// MetadataServer changes the modes, owners and times of files, and watches files, for confined programs. Landlock does
+// not prevent a program from doing this with any file of its user. MetadataServer opens the file once, and uses the
+// open file. It checks that the file is below a directory that the program may write, or may read if it watches the
+// file.
+type MetadataServer struct {
 	calls    *os.File // the kernel's reports (seccomp_unotify(2))
 	roots    []int    // the directories that may be written, opened with O_PATH
 	readable []string // paths that may only be read; the container can replace none of them
 }
 
-func newMetadata(fd int, roots []int, readable []string) (*Metadata, error) {
+func newMetadataServer(fd int, roots []int, readable []string) (*MetadataServer, error) {
 	if err := unix.SetNonblock(fd, true); err != nil { // so that os.NewFile polls it
 		unix.Close(fd)
 		return nil, os.NewSyscallError("fcntl", err)
 	}
-	m := &Metadata{calls: os.NewFile(uintptr(fd), "seccomp listener"), readable: readable}
+	m := &MetadataServer{calls: os.NewFile(uintptr(fd), "seccomp listener"), readable: readable}
 	for _, r := range roots {
 		root, err := unix.FcntlInt(uintptr(r), unix.F_DUPFD_CLOEXEC, 0)
 		if err != nil {
@@ -43,10 +44,10 @@ func newMetadata(fd int, roots []int, readable []string) (*Metadata, error) {
 }
 
 // Close ends Serve. Calls that still arrive then fail with ENOSYS. A call that is being answered is answered first.
-func (m *Metadata) Close() error { return m.calls.Close() }
+func (m *MetadataServer) Close() error { return m.calls.Close() }
 
 // Ended reports whether no confined process is left, and Serve has ended or will end.
-func (m *Metadata) Ended() bool {
+func (m *MetadataServer) Ended() bool {
 	conn, err := m.calls.SyscallConn()
 	if err != nil {
 		return true
@@ -61,7 +62,7 @@ func (m *Metadata) Ended() bool {
 }
 
 // closeRoots closes the granted directories. While a call is answered, their numbers must not be reused.
-func (m *Metadata) closeRoots() {
+func (m *MetadataServer) closeRoots() {
 	for _, fd := range m.roots {
 		unix.Close(fd)
 	}
@@ -69,7 +70,7 @@ func (m *Metadata) closeRoots() {
 }
 
 // Serve answers calls until the last confined process has ended, or until Close. Call it once.
-func (m *Metadata) Serve() error {
+func (m *MetadataServer) Serve() error {
 	defer m.closeRoots()
 	conn, err := m.calls.SyscallConn()
 	if err != nil {
@@ -146,7 +147,7 @@ func ioctl(fd int, command uintptr, arg unsafe.Pointer) error {
 }
 
 // answer makes one call and reports its result. An error of ioctl means that the caller is gone.
-func (m *Metadata) answer(n *notification) {
+func (m *MetadataServer) answer(n *notification) {
 	r := response{id: n.id}
 	val, err := m.perform(n)
 	if r.val = val; err != nil {
@@ -157,7 +158,7 @@ func (m *Metadata) answer(n *notification) {
 	m.control(ioctlSend, unsafe.Pointer(&r))
 }
 
-func (m *Metadata) control(command uintptr, arg unsafe.Pointer) error {
+func (m *MetadataServer) control(command uintptr, arg unsafe.Pointer) error {
 	conn, err := m.calls.SyscallConn()
 	if err != nil {
 		return err
@@ -168,7 +169,7 @@ func (m *Metadata) control(command uintptr, arg unsafe.Pointer) error {
 }
 
 // perform makes the call of n for its caller.
-func (m *Metadata) perform(n *notification) (int64, error) {
+func (m *MetadataServer) perform(n *notification) (int64, error) {
 	call, ok := parsers[uint32(n.nr)]
 	if !ok {
 		return 0, unix.ENOSYS
@@ -197,7 +198,7 @@ func (m *Metadata) perform(n *notification) (int64, error) {
 // permits reports whether file is a directory that the program may write, or is below one. The program cannot move a
 // file from elsewhere into such a directory: that requires write access to the file's own directory. With reads, a
 // directory that may be read is sufficient.
-func (m *Metadata) permits(file int, reads bool) bool {
+func (m *MetadataServer) permits(file int, reads bool) bool {
 	path, err := pathOf(file)
 	if err != nil {
 		return false

@@ -24,8 +24,8 @@ func openPath(t *testing.T, path string) int {
 	return fd
 }
 
-// TestMetadataClose closes a Metadata while a call is compared with the granted directories. Their numbers stay in use
-// until Serve returns: otherwise the call would be compared with whatever is opened next. A pipe stands for the
+// TestMetadataClose closes a MetadataServer while a call is compared with the granted directories. Their numbers stay
+// in use until Serve returns: otherwise the call would be compared with whatever is opened next. A pipe stands for the
 // listener, because both wait in poll(2) until Close.
 func TestMetadataClose(t *testing.T) {
 	granted, other := t.TempDir(), t.TempDir()
@@ -39,7 +39,7 @@ func TestMetadataClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(p[1])
-	m, err := newMetadata(p[0], []int{openPath(t, granted)}, nil)
+	m, err := newMetadataServer(p[0], []int{openPath(t, granted)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,14 +62,14 @@ func TestMetadataClose(t *testing.T) {
 	}
 }
 
-// TestMetadataCloseEndsServe closes a Metadata while Serve waits for a call.
+// TestMetadataCloseEndsServe closes a MetadataServer while Serve waits for a call.
 func TestMetadataCloseEndsServe(t *testing.T) {
 	var p [2]int
 	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
 		t.Fatal(err)
 	}
 	defer unix.Close(p[1])
-	m, err := newMetadata(p[0], nil, nil)
+	m, err := newMetadataServer(p[0], nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,9 +26,9 @@ const (
 	Device                    // read and write a device, with its ioctls
 )
 
-// A Grant permits Access to the directory or file that FD refers to, and to what is below it. It applies to the open
+// File permits Access to the directory or file that FD refers to, and to what is below it. It applies to the open
 // file, not to a path, so that nobody can substitute another file.
-type Grant struct {
+type File struct {
 	FD     int // opened with O_PATH or for reading; the caller closes it
 	Access Access
 }
@@ -44,7 +44,7 @@ func (n Net) None() bool { return !n.All && len(n.Ports) == 0 }
 
 // Spec lists the permissions of a confined program. The zero value permits no file and no network.
 type Spec struct {
-	Grants []Grant
-	Paths  []Path // opened by Prepare; a path that does not exist is skipped
-	Net    Net
+	Files []File
+	Paths []Path // opened by Prepare; a path that does not exist is skipped
+	Net   Net
 }

@@ -31,7 +31,7 @@ func supported() error {
 	return nil
 }
 
-// Prepare builds the Sandbox of spec. The caller closes it, and may close the descriptors of the Grants at
+// Prepare builds the Sandbox of spec. The caller closes it, and may close the descriptors of its Files at
 // once.
 func Prepare(spec Spec) (*Sandbox, error) {
 	if err := Supported(); err != nil {
@@ -54,7 +54,7 @@ func Prepare(spec Spec) (*Sandbox, error) {
 
 // permit adds the files of spec to the ruleset.
 func (s *Sandbox) permit(spec Spec) error {
-	for _, g := range spec.Grants {
+	for _, g := range spec.Files {
 		if err := s.permitFile(g.FD, g.Access); err != nil {
 			return err
 		}
@@ -119,12 +119,12 @@ func (s *Sandbox) Close() error {
 
 // Confine permanently confines the calling thread and the processes that it forks. It sets NO_NEW_PRIVS. The goroutine
 // must be locked to its thread, and must never be unlocked. The thread must not be the process's first thread. The
-// caller serves the returned Metadata.
+// caller serves the returned MetadataServer.
 //
-// While the thread exists, Landlock permits the program to trace it, because both have the same domain. So Confine makes
-// this process not dumpable (prctl(2)): from then on, no other process of the user can read its memory, environment and
-// descriptors.
-func (s *Sandbox) Confine() (*Metadata, error) {
+// While the thread exists, Landlock permits the program to trace it, because both have the same domain. So Confine
+// makes this process not dumpable (prctl(2)): from then on, no other process of the user can read its memory,
+// environment and descriptors.
+func (s *Sandbox) Confine() (*MetadataServer, error) {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return nil, os.NewSyscallError("prctl", err)
 	}
@@ -145,5 +145,5 @@ func (s *Sandbox) Confine() (*Metadata, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newMetadata(fd, s.roots, s.readable)
+	return newMetadataServer(fd, s.roots, s.readable)
 }

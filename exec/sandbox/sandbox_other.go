@@ -24,19 +24,19 @@ func Prepare(Spec) (*Sandbox, error) { return nil, Supported() }
 func (s *Sandbox) Close() error { return nil }
 
 // Confine fails.
-func (s *Sandbox) Confine() (*Metadata, error) { return nil, Supported() }
+func (s *Sandbox) Confine() (*MetadataServer, error) { return nil, Supported() }
 
 // PermitTerminal fails.
 func (s *Sandbox) PermitTerminal(int) error { return Supported() }
 
-// Metadata has nothing to do on this system.
-type Metadata struct{}
+// MetadataServer has nothing to do on this system.
+type MetadataServer struct{}
 
 // Serve fails.
-func (m *Metadata) Serve() error { return Supported() }
+func (m *MetadataServer) Serve() error { return Supported() }
 
 // Ended reports true.
-func (m *Metadata) Ended() bool { return true }
+func (m *MetadataServer) Ended() bool { return true }
 
 // Close does nothing.
-func (m *Metadata) Close() error { return nil }
+func (m *MetadataServer) Close() error { return nil }

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watched returns the change that adds a watch to the inotify instance fd of the caller. Without Metadata, a program
-// could watch directories that it cannot read, and would learn which files are used there.
+// watched returns the change that adds a watch to the inotify instance fd of the caller. Without MetadataServer, a
+// program could watch directories that it cannot read, and would learn which files are used there.
 func (c *caller) watched(fd, path uint64, mask uint32) (ch change, err error) {
 	flags := uint64(0)
 	if mask&unix.IN_DONT_FOLLOW != 0 {

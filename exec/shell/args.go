@@ -17,7 +17,7 @@ const (
 	flagDir     = "--cwd"
 )
 
-// Args returns c, for a shell that was created with o, as words.
+// Args returns c, for a shell that was created with o, as words that a policy matches and a person reads.
 func (o Options) Args(c Command) []string {
 	var words []string
 	if o.In != nil {

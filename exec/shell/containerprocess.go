@@ -24,9 +24,9 @@ type Container interface {
 	// Program opens the program for the container's architecture, whose main function calls Serve, and
 	// returns its size.
 	Program(ctx context.Context) (io.ReadCloser, int64, error)
-	// Start starts args there, without a terminal: as the container's own user, or as root. Read is of its
-	// stdout, Write to its stdin, Close hangs up and ends both. Once Read has returned EOF, exit returns its
-	// exit code.
+	// Start starts args there, without a terminal: as the container's own user, or as root. Read reads
+	// its stdout, Write writes to its stdin, and Close closes both. After Read has returned EOF, exit returns
+	// its exit code.
 	Start(ctx context.Context, args []string, root bool) (stdio io.ReadWriteCloser, exit func(context.Context) (int, error), err error)
 }
 
@@ -183,7 +183,7 @@ func (p *containerProcess) read(in io.Reader) {
 	p.mu.Unlock()
 	close(p.gone)
 	if errors.Is(err, errInvalid) {
-		p.pool.Log.Warn("a shell's program", "place", p.at.place(), "error", err)
+		p.pool.Log.Warn("the program of a shell sent invalid data", "place", p.at.place(), "error", err)
 	}
 	p.at.end(p.id, p.over, p.unresponsive.Load(), p.pool.grace())
 }

@@ -40,6 +40,6 @@ func testGraceOfCause(t *testing.T, r *fixture) {
 		}
 	}
 	r.text(t, s, `sh -c 'trap "" INT TERM HUP; : >up; while :; do sleep 1; done' & until [ -e up ]; do sleep .02; done`)
-	r.Within(shortGrace)
+	r.SetGrace(shortGrace)
 	check(t, r.Pool.Close())
 }

@@ -141,7 +141,7 @@ func (p *hostProcess) wait()              { <-p.dead }
 func (p *hostProcess) hasLeftovers() bool { return proctree.HasLeftovers(p.id) }
 
 func (p *hostProcess) removeLeftovers() {
-	if _, err := proctree.EndLeft(p.id, p.pool.grace()); err != nil {
+	if _, err := proctree.EndLeftovers(p.id, p.pool.grace()); err != nil {
 		p.pool.Log.Error("end what a shell has left", "error", err)
 	}
 }

@@ -15,20 +15,20 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// Report is the JSON that describes a command.
+// Report describes a command in JSON, as Events or as an Object.
 type Report struct {
 	To      io.Writer
 	Command string
 	Since   time.Time
 }
 
-// Events are a line of JSON for everything that happens: start, stdout and stderr, complete.
+// Events writes a line of JSON for each event: start, stdout, stderr and complete.
 type Events struct {
 	Report
 	to *json.Encoder
 }
 
-// Events returns r as one line for each event.
+// Events returns r in the form of one line for each event.
 func (r Report) Events() *Events { return &Events{r, encoder(r.To)} }
 
 // encoder does not escape < and &, because the reader is no browser.
@@ -66,7 +66,7 @@ func (e *Events) Ended(code int, why string) {
 	e.to.Encode(event{Type: "complete", ExitCode: &code, Error: why, Duration: &took, Timestamp: &at})
 }
 
-// Fallback returns the beginning of a last event for a reader that loses the writer. The reader completes it.
+// Fallback returns the beginning of the last event. A reader whose connection breaks before that event completes it.
 func (e *Events) Fallback() []byte { return []byte(`{"type":"complete"`) }
 
 // Close implements io.Closer: there is nothing to release.
@@ -102,13 +102,13 @@ func wholeRunes(b []byte) int {
 	return len(b)
 }
 
-// Object is one JSON object, at the end. Output is stored in files until then, which Close removes.
+// Object writes one JSON object at the end of the command. Output is stored in files until then, which Close removes.
 type Object struct {
 	Report
 	spools [2]io.ReadWriteSeeker
 }
 
-// Object returns r as one object at the end. Spool creates the files, which are closed if they can be.
+// Object returns r in the form of one object at the end. spool creates the files for the output; Close closes them.
 func (r Report) Object(spool func() (io.ReadWriteSeeker, error)) (*Object, error) {
 	o := &Object{Report: r}
 	for i := range o.spools {
@@ -127,7 +127,7 @@ func (r Report) Object(spool func() (io.ReadWriteSeeker, error)) (*Object, error
 func Spool(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, "spool-*")
 	if err != nil {
-		return nil, fmt.Errorf("keep output: %w", err)
+		return nil, fmt.Errorf("store output: %w", err)
 	}
 	os.Remove(f.Name())
 	return f, nil

@@ -175,7 +175,7 @@ func (s *server) serve(in io.Reader) (ended bool) {
 			err = s.run(f.command, f.payload)
 		case err != nil:
 		case f.kind == frameEnd:
-			s.pool.Within(time.Duration(n) * time.Millisecond)
+			s.pool.SetGrace(time.Duration(n) * time.Millisecond)
 			return true
 		case c == nil: // it has just ended
 		case f.kind == frameCredit:

@@ -11,10 +11,10 @@
 //
 //	Exec --frames over docker exec, or pipes--> hostexec-shell: Exec --> bash
 //
-// Its invariant: a shell is ready for the next command, whatever the last one was. A text is never part of a script
-// that it could leave incomplete, it gets none of our descriptors, and only exit ends the shell. A text writes to
-// files. So its output is complete when it has ended, and no child that it leaves can delay the answer. The package
-// does not decide which commands may run.
+// Its invariant: a shell is ready for the next command, whatever the last one was. A command is called a text here. A
+// text is never part of a script that it could leave incomplete, it gets no descriptor of this process, and only exit
+// ends the shell. A text writes to files. So its output is complete when it has ended, and no child that it leaves can
+// delay the answer. The package does not decide which commands may run.
 package shell
 
 import (
@@ -57,7 +57,7 @@ type Pool struct {
 	Program func() (string, error)
 	Limits  *limit.Session // counts the disk space of all shells; nil: each counts for itself
 
-	within atomic.Pointer[time.Duration] // Within; nil before
+	within atomic.Pointer[time.Duration] // what SetGrace has set; nil before
 
 	wg    sync.WaitGroup // of the shells' processes
 	spare spareFiles
@@ -81,7 +81,7 @@ type Options struct {
 	// DefaultDir means that Dir is the working directory of the container, and so the choice of the person who
 	// started the container.
 	DefaultDir bool
-	// DirInArgs means that Dir is one of the words: the caller may use it only if the policy allows it.
+	// DirInArgs means that Dir is one of the words of Args: the caller may use it only if the policy allows it.
 	DirInArgs bool
 }
 
@@ -92,7 +92,7 @@ const maxShells = 256
 var (
 	ErrExists   = errors.New("there is a shell of that name")
 	ErrNotReady = errors.New("the shell is not ready")
-	ErrName     = errors.New("a shell is named by up to 64 letters, digits and . _ -, and begins with a letter or digit")
+	ErrName     = errors.New("the name of a shell has at most 64 letters, digits and . _ -, and begins with a letter or digit")
 	errTooMany  = fmt.Errorf("a session has at most %d shells", maxShells)
 	errClosed   = errors.New("the session ends")
 )
@@ -244,8 +244,8 @@ func (p *Pool) limits() *limit.Session {
 
 func (p *Pool) replyTimeout() time.Duration { return cmp.Or(p.ReplyTimeout, 10*time.Second) }
 
-// Within replaces Grace from now on, as for the end of all shells.
-func (p *Pool) Within(grace time.Duration) { p.within.Store(&grace) }
+// SetGrace replaces Grace from now on, as for the end of all shells.
+func (p *Pool) SetGrace(grace time.Duration) { p.within.Store(&grace) }
 
 func (p *Pool) grace() time.Duration {
 	if d := p.within.Load(); d != nil {

@@ -84,7 +84,7 @@ type command struct {
 	Call   string `json:"call"` // the text to type, whether the container has a program of that name or not
 
 	Sandboxed bool     `json:"sandboxed"`
-	Allowed   []string `json:"allowed"` // forms of arguments, as in policy.Forms
+	Allowed   []string `json:"allowed"` // forms of arguments, as in policy.CallForms
 	Asked     []string `json:"asked"`
 	Denied    []string `json:"denied"`
 }
@@ -119,7 +119,7 @@ func commands(p *policy.Policy) []command {
 		}
 	}
 	for i := range list {
-		forms := p.Forms(list[i].Name)
+		forms := p.CallForms(list[i].Name)
 		list[i].Sandboxed = p.Place(list[i].Name).Sandboxed
 		list[i].Allowed, list[i].Asked, list[i].Denied = forms.Allowed, forms.Asked, forms.Denied
 	}

@@ -56,7 +56,7 @@ func rows(c *call.Call) []row {
 			list = append(list, row{ID: r.Request, Kind: "call", Status: job.Running, Args: listed(r.Args), PID: r.PID, Started: r.Since, Seconds: now.Sub(r.Since).Seconds()})
 		}
 	}
-	for _, l := range c.Left() {
+	for _, l := range c.Leftovers() {
 		r := leftRow(l)
 		r.Seconds = now.Sub(r.Started).Seconds()
 		list = append(list, r)
@@ -65,12 +65,12 @@ func rows(c *call.Call) []row {
 	return list
 }
 
-// KindLeft is the kind of the row for processes that an ended command has left.
-const KindLeft = "left"
+// KindLeftover is the kind of the row for processes that an ended command has left.
+const KindLeftover = "left"
 
 // leftRow returns the row for processes that a call or a job has left.
-func leftRow(l proctree.Left) row {
-	return row{ID: l.ID, Kind: KindLeft, Status: job.Running, Args: listed(l.Args), PID: l.PID, Started: l.Since}
+func leftRow(l proctree.Leftover) row {
+	return row{ID: l.ID, Kind: KindLeftover, Status: job.Running, Args: listed(l.Args), PID: l.PID, Started: l.Since}
 }
 
 // listed returns the beginning of args, for a list.

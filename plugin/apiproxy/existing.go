@@ -198,10 +198,10 @@ func stricterCommand(c, now state.Command) (stricter state.Command, allowed bool
 // narrowerPlace returns the narrower of two places for a command: old, where the command ran, and now, where it may
 // run. The host is the widest place and contains all others. A nil place means: the configuration decides. allowed is
 // false if neither place contains the other, or if the command would move from the host into a container.
-func narrowerPlace(old, now *state.ContainerSpec) (place *state.ContainerSpec, allowed bool) {
-	onHost := func(p *state.ContainerSpec) bool { return p == nil || *p == state.ContainerSpec{} }
+func narrowerPlace(old, now *state.Place) (place *state.Place, allowed bool) {
+	onHost := func(p *state.Place) bool { return p == nil || *p == state.Place{} }
 	switch {
-	case onHost(old) && (now == nil || *now == state.ContainerSpec{Sandboxed: true}):
+	case onHost(old) && (now == nil || *now == state.Place{Sandboxed: true}):
 		return now, true
 	case onHost(now):
 		return old, true

@@ -58,8 +58,8 @@ func TestNarrowed(t *testing.T) {
 //
 // Attack 255.
 func TestNarrowedPlace(t *testing.T) {
-	host, sandbox, box := &state.ContainerSpec{}, &state.ContainerSpec{Sandboxed: true}, &state.ContainerSpec{Image: "box"}
-	at := func(path string, found bool, where *state.ContainerSpec, in ...string) *state.Command {
+	host, sandbox, box := &state.Place{}, &state.Place{Sandboxed: true}, &state.Place{Image: "box"}
+	at := func(path string, found bool, where *state.Place, in ...string) *state.Command {
 		return &state.Command{Name: "x", Action: "allow", Path: path, Found: found, Where: where, In: in}
 	}
 	for _, tt := range []struct {

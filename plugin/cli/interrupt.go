@@ -20,8 +20,8 @@ type Interrupted struct{ sig syscall.Signal }
 
 func (i *Interrupted) Error() string { return "interrupted by " + i.sig.String() }
 
-// Caller returns why a command ended together with its caller.
-func (i *Interrupted) Caller() string { return "its caller got SIG" + signalNames[i.sig] }
+// Reason returns why a command ended together with its caller.
+func (i *Interrupted) Reason() string { return "its caller got SIG" + signalNames[i.sig] }
 
 var signalNames = map[syscall.Signal]string{syscall.SIGHUP: "HUP", syscall.SIGINT: "INT", syscall.SIGQUIT: "QUIT", syscall.SIGTERM: "TERM"}
 

@@ -119,8 +119,8 @@ func TestSignalCancels(t *testing.T) {
 		stop()
 		checkInterrupted(t, ctx, 128+int(sig))
 		var interrupted *Interrupted
-		if errors.As(context.Cause(ctx), &interrupted) && interrupted.Caller() != why {
-			t.Errorf("the reason is %q, want %q", interrupted.Caller(), why)
+		if errors.As(context.Cause(ctx), &interrupted) && interrupted.Reason() != why {
+			t.Errorf("the reason is %q, want %q", interrupted.Reason(), why)
 		}
 	}
 }

@@ -132,10 +132,12 @@ type Jobs struct {
 	Disk   int64 // of all jobs together, on disk
 }
 
-// Notify configures how the user is notified of a waiting request.
+// Notify configures how the user is notified of a waiting request. The zero value beeps on the terminal that the session
+// was started on, and notifies on the desktop, if there is one.
 type Notify struct {
-	Command       []string
-	Desktop, Bell *bool // nil: the program's default
+	Command []string // a program and its arguments, run without a shell; nil: none
+	Desktop *bool    // nil: if there is a desktop
+	Bell    *bool    // nil: true
 }
 
 // Load reads the configuration. It returns no error: if a file cannot be used, the configuration denies

@@ -126,7 +126,7 @@ func TestLoad(t *testing.T) {
 		}
 	}
 	v := decide(c, "gh", "pr", "list")
-	if v.Command.Path != "/usr/bin/gh" || !v.Env.Clean || v.Env.Set["N"] != "1" || v.Timeout != time.Minute || v.Profile.Output != policy.DefaultOutput {
+	if v.Command.Path != "/usr/bin/gh" || !v.Env.Clean || v.Env.Set["N"] != "1" || v.Timeout != time.Minute || v.Streams.Output != policy.DefaultOutput {
 		t.Errorf("gh pr list runs as %+v", v)
 	}
 	if v := decide(c, "gh", "auth", "token"); v.Reason != "not that" {

@@ -128,7 +128,7 @@ func TestInstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	git = git.For(func(name string) (string, bool) { return "/opt/bin/" + name, true })
+	git = git.WithProgram(func(name string) (string, bool) { return "/opt/bin/" + name, true })
 	if err := git.Install(src.GlobalFile()); err != nil {
 		t.Fatal(err)
 	}

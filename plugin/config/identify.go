@@ -23,7 +23,7 @@ func (c *Config) resolvePrograms(p *policy.Policy) {
 			path, _ = osenv.LookPath(name, os.Getenv("PATH"))
 		}
 		if path != "" && name != policy.Shell && !p.Place(name).Contained() {
-			for _, at := range executor.Chain(path) {
+			for _, at := range executor.LinkChain(path) {
 				p.Programs[name] = append(p.Programs[name], filepath.Base(at))
 			}
 		}

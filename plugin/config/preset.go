@@ -58,9 +58,9 @@ func FindPreset(name string) (Preset, error) {
 
 var execLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^    exec: (.*)$`) })
 
-// For returns the preset with the program path that find returns. If find returns none, the preset is
+// WithProgram returns the preset with the program path that find returns. If find returns none, the preset is
 // unchanged.
-func (p Preset) For(find func(name string) (path string, ok bool)) Preset {
+func (p Preset) WithProgram(find func(name string) (path string, ok bool)) Preset {
 	p.Text = execLine().ReplaceAllStringFunc(p.Text, func(line string) string {
 		if path, ok := find(p.Name); ok {
 			return "    exec: " + path

@@ -54,7 +54,7 @@ func ParseProxy(value string) (state.Command, error) {
 	if name == policy.GitPush {
 		c.Shim = policy.GitHelper
 	}
-	if c.Where != nil && c.Where.Image == "" && *c.Where != (state.ContainerSpec{Sandboxed: c.Where.Sandboxed}) {
+	if c.Where != nil && c.Where.Image == "" && *c.Where != (state.Place{Sandboxed: c.Where.Sandboxed}) {
 		return c, errors.New("docker_host, network and limits need where=container:IMAGE")
 	}
 	return c, nil
@@ -106,16 +106,16 @@ func longValue(c *state.Command, option string) error {
 	}
 	p := policy.Place(*place(c))
 	if known, err := setLimit(&p, key, value); known {
-		*c.Where = state.ContainerSpec(p)
+		*c.Where = state.Place(p)
 		return err
 	}
 	return fmt.Errorf("unknown option %s (for a second command give --proxy again)", names.Quoted(key))
 }
 
 // place returns c.Where, and allocates it if it is nil.
-func place(c *state.Command) *state.ContainerSpec {
+func place(c *state.Command) *state.Place {
 	if c.Where == nil {
-		c.Where = &state.ContainerSpec{}
+		c.Where = &state.Place{}
 	}
 	return c.Where
 }

@@ -49,9 +49,9 @@ func Trust(src Source, digest string) error {
 		return err
 	}
 	if now != digest {
-		return fmt.Errorf("%s has changed meanwhile", path)
+		return fmt.Errorf("%s has changed meanwhile: read it again", path)
 	}
-	if err := Acceptable(src, path, content); err != nil {
+	if err := CheckAcceptable(src, path, content); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(src.trustDir(), 0o700); err != nil {
@@ -66,9 +66,9 @@ func Trust(src Source, digest string) error {
 	return nil
 }
 
-// Acceptable returns an error if a proposal cannot be trusted. Then it cannot be parsed completely, or it would change
-// values of the host, which breaks the configuration.
-func Acceptable(src Source, path string, content []byte) error {
+// CheckAcceptable returns an error if a proposal cannot be trusted. Then it cannot be parsed completely, or it would
+// change values of the host, which breaks the configuration.
+func CheckAcceptable(src Source, path string, content []byte) error {
 	d := parse(path, content, workspace)
 	for _, p := range d.warnings {
 		if p.Fatal {

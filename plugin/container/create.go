@@ -177,7 +177,7 @@ func (r *Containers) retryRemove(api Engine, id string) {
 // Sweep removes the leftover containers of home's sessions. A container is left over if dead reports that
 // its session has no watcher.
 func Sweep(ctx context.Context, api Engine, home string, dead func(session string) bool) error {
-	ids, err := Leftover(ctx, api, home, dead)
+	ids, err := Leftovers(ctx, api, home, dead)
 	errs := []error{err}
 	for _, id := range ids {
 		if err := Remove(ctx, api, id); err != nil {
@@ -187,8 +187,8 @@ func Sweep(ctx context.Context, api Engine, home string, dead func(session strin
 	return errors.Join(errs...)
 }
 
-// Leftover returns the ids of the containers that Sweep would remove.
-func Leftover(ctx context.Context, api Engine, home string, dead func(session string) bool) (ids []string, err error) {
+// Leftovers returns the ids of the containers that Sweep would remove.
+func Leftovers(ctx context.Context, api Engine, home string, dead func(session string) bool) (ids []string, err error) {
 	list, err := api.ContainerList(ctx, container.ListOptions{
 		All: true, Filters: filters.NewArgs(filters.Arg("label", LabelHome+"="+home)),
 	})

@@ -29,7 +29,7 @@
 //	POST /jobs/{id}/signal  end a job, or send it a signal
 //	POST /stop           end the watcher and every command that it runs
 //
-// A requester can never approve its own request. Containers use another socket, with other code and other
+// A caller can never approve its own request. Containers use another socket, with other code and other
 // verbs. This socket answers only processes of the user who started the session.
 package control
 

@@ -42,9 +42,9 @@ func (s *session) Record() state.Session {
 func (s *session) AuditLog() string   { return "/nonexistent" }
 func (s *session) AgentRules() string { return "# Rules\n" }
 
-func (s *session) Kill(id string) bool { return id != "" && id == s.runs }
-func (s *session) Left() []Leftover    { return nil }
-func (s *session) EndLeft(string) bool { return false }
+func (s *session) Kill(id string) bool      { return id != "" && id == s.runs }
+func (s *session) Leftovers() []Leftover    { return nil }
+func (s *session) EndLeftovers(string) bool { return false }
 
 func (s *session) Queue() *approval.Queue { return &s.queue }
 

@@ -114,7 +114,7 @@ const eventWriteTimeout = 5 * time.Second
 // events sends the waiting questions, now and after each change, until the client disconnects (server-sent
 // events, WHATWG HTML section 9.2). The client counts as an approver during that time.
 func events(w http.ResponseWriter, r *http.Request, q *approval.Queue) {
-	defer q.AddWatcher()()
+	defer q.AddApprover()()
 	conn := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
 	if conn.SetReadDeadline(time.Time{}) != nil { // the client sends nothing more

@@ -14,7 +14,7 @@ import (
 // TestDenials checks that a denial until the session ends is listed in printable form, and can be revoked once.
 func TestDenials(t *testing.T) {
 	s, c := serve(t)
-	defer s.queue.AddWatcher()()
+	defer s.queue.AddApprover()()
 	ctx := t.Context()
 	if all, err := c.Answers(ctx, EffectDenial); err != nil || all == nil || len(all) != 0 {
 		t.Errorf("Denials of none = %v, %v, want an empty list", all, err)

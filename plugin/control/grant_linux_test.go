@@ -19,7 +19,7 @@ import (
 
 func TestGrants(t *testing.T) {
 	s, c := serve(t)
-	defer s.queue.AddWatcher()()
+	defer s.queue.AddApprover()()
 	ctx := t.Context()
 	if all, err := c.Answers(ctx, EffectGrant); err != nil || all == nil || len(all) != 0 {
 		t.Errorf("Grants of none = %v, %v, want an empty list", all, err)
@@ -78,7 +78,7 @@ func TestStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, c := serve(t)
-	defer s.queue.AddWatcher()()
+	defer s.queue.AddApprover()()
 	if err := errors.Join(s.queue.Load(state.GrantsFile(dir), "s"), s.queue.LoadDenials(state.DenialsFile(dir), "s")); err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestStored(t *testing.T) {
 
 func TestBadTerms(t *testing.T) {
 	s, c := serve(t)
-	defer s.queue.AddWatcher()()
+	defer s.queue.AddApprover()()
 	answer := put(t, s, "01", "make")
 	all, err := c.Pending(t.Context())
 	if err != nil || len(all) != 1 {

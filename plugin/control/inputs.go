@@ -12,11 +12,11 @@ import (
 // Inputs are the files on whose content an approval can depend.
 type Inputs struct {
 	Files   []InputFile `json:"files"`
-	Unbound []string    `json:"unbound,omitempty"` // what the command also uses, and the files do not bind
+	Unbound []string    `json:"unbound,omitempty"` // what the command uses besides the files: no approval is bound to it
 	Copied  bool        `json:"copied,omitempty"`  // the command gets a copy, which nobody can change
 }
 
-// InputFile is one of these files.
+// InputFile is one file of Inputs.
 type InputFile struct {
 	Path   string `json:"path"`             // relative to the directory of the call
 	Absent bool   `json:"absent,omitempty"` // it would be read if it existed
@@ -35,7 +35,7 @@ func shownInputs(s *inputs.Set) *Inputs {
 	return all
 }
 
-// String lists the files, and what they do not bind.
+// String lists the files, and Unbound.
 func (i *Inputs) String() string {
 	if i == nil {
 		return ""

@@ -9,7 +9,7 @@ func kill(w http.ResponseWriter, id string, s Session) {
 	if !extendDeadlines(w) {
 		return
 	}
-	if !s.Kill(id) && !s.EndLeft(id) {
+	if !s.Kill(id) && !s.EndLeftovers(id) {
 		Reply(w, http.StatusNotFound, problem{ErrNotRunning.Error()})
 		return
 	}

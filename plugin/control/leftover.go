@@ -23,7 +23,7 @@ type Leftover struct {
 func serveLeft(mux *http.ServeMux, s Session) {
 	mux.HandleFunc("GET /left", func(w http.ResponseWriter, r *http.Request) {
 		all := []Leftover{} // [] in JSON, not null
-		for _, l := range s.Left() {
+		for _, l := range s.Leftovers() {
 			l = l.listed()
 			l.Args = names.PrintableArgs(l.Args)
 			all = append(all, l)

@@ -173,7 +173,7 @@ func serveComplete(mux *http.ServeMux, s Session) {
 		replyOne(w, s.Jobs(), func(i job.Info) bool { return i.ID == r.PathValue("id") }, func(i job.Info) any { return shownJob(i) }, job.ErrUnknown)
 	})
 	mux.HandleFunc("GET /left/{id}", func(w http.ResponseWriter, r *http.Request) {
-		replyOne(w, s.Left(), func(l Leftover) bool { return l.Request == r.PathValue("id") }, func(l Leftover) any {
+		replyOne(w, s.Leftovers(), func(l Leftover) bool { return l.Request == r.PathValue("id") }, func(l Leftover) any {
 			l.Args = names.PrintableArgs(l.Args)
 			return l
 		}, ErrNotRunning)

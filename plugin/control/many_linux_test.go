@@ -56,7 +56,7 @@ func (s *largeSession) Jobs() (all []job.Info) {
 	return all
 }
 
-func (s *largeSession) Left() (all []Leftover) {
+func (s *largeSession) Leftovers() (all []Leftover) {
 	for i := range s.n {
 		all = append(all, Leftover{Request: requestID(i), Args: s.text})
 	}
@@ -132,7 +132,7 @@ func TestManyCalls(t *testing.T) {
 			}
 			left, err := c.Leftovers(ctx)
 			if err != nil || len(left) != tt.n || *left[tt.n-1].Cut != want {
-				t.Errorf("Left: %d, %v", len(left), err)
+				t.Errorf("Leftovers: %d, %v", len(left), err)
 			}
 			whole, err := c.Call(ctx, last.Request)
 			if err != nil || whole.Cut != nil || !slices.Equal(whole.Args, names.PrintableArgs(tt.text)) || whole.Dir != names.Printable(tt.text[1]) {
@@ -162,7 +162,7 @@ func TestListsAreBounded(t *testing.T) {
 	s := &largeSession{n: 50, text: []string{"hsh", long}, log: filepath.Join(t.TempDir(), "audit.log")}
 	write(t, s.log, long)
 	c := start(t, s)
-	defer s.queue.AddWatcher()()
+	defer s.queue.AddApprover()()
 	q := approval.Question{
 		ID: "01", Args: []string{"hsh", long}, Cwd: long, Dir: long, Path: long, Rule: long, Session: "s", Container: long, Project: long,
 		Branch: long, Agent: long, Effects: []string{long}, Notes: []string{long, long},
@@ -232,7 +232,7 @@ func ask(t *testing.T, s *largeSession, q approval.Question) <-chan approval.Ans
 // Attack 94.
 func TestCutQuestion(t *testing.T) {
 	s, c := serve(t)
-	defer s.queue.AddWatcher()()
+	defer s.queue.AddApprover()()
 	long := strings.Repeat("all is well ", 4000) + "; rm -rf /"
 	answer := put(t, s, "01", "hsh", "-c", long)
 	all, err := c.Pending(t.Context())

@@ -51,7 +51,7 @@ func peerUser(r *http.Request) string {
 func StartedByCall() bool { return startedByCall(os.Getpid()) }
 
 // rejectCalledProcess rejects requests from processes that a call from a container has started, in any session. A
-// requester can never approve its own request.
+// caller can never approve its own request.
 func rejectCalledProcess(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if p, ok := r.Context().Value(peerKey{}).(peer); !ok || startedByCall(p.pid) {

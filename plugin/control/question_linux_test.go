@@ -50,7 +50,7 @@ func put(t *testing.T, s *session, id string, args ...string) <-chan approval.An
 
 func TestQuestions(t *testing.T) {
 	s, c := serve(t)
-	defer s.queue.AddWatcher()()
+	defer s.queue.AddApprover()()
 	ctx := t.Context()
 	if all, err := c.Pending(ctx); err != nil || all == nil || len(all) != 0 {
 		t.Errorf("Pending of nothing = %v, %v, want an empty list", all, err)

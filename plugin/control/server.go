@@ -18,14 +18,14 @@ import (
 type Session interface {
 	Status() Status
 	Record() state.Session
-	AuditLog() string         // path of the audit log
-	AgentRules() string       // what an agent should know about the policy; "": no caller is known yet
-	Stop(grace time.Duration) // asks the watcher to end; does not wait. grace: from TERM to KILL; negative: the default
-	Kill(id string) bool      // ends the command of a request, if it runs; does not wait
-	Left() []Leftover         // leftover processes of ended commands
-	EndLeft(id string) bool   // ends the leftover processes of a request's command, and waits; false: there are none
-	Queue() *approval.Queue   // the requests that wait for approval
-	Jobs() []job.Info         // oldest first
+	AuditLog() string            // path of the audit log
+	AgentRules() string          // what an agent should know about the policy; "": no caller is known yet
+	Stop(grace time.Duration)    // asks the watcher to end; does not wait. grace: from TERM to KILL; negative: the default
+	Kill(id string) bool         // ends the command of a request, if it runs; does not wait
+	Leftovers() []Leftover       // leftover processes of ended commands
+	EndLeftovers(id string) bool // ends the leftover processes of a request's command, and waits; false: there are none
+	Queue() *approval.Queue      // the requests that wait for approval
+	Jobs() []job.Info            // oldest first
 	// EndJob ends a job and waits until it has ended, or sends it a signal. The error wraps job.ErrUnknown
 	// or job.ErrEnded.
 	EndJob(ctx context.Context, id, signal string) error

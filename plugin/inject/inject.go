@@ -44,9 +44,9 @@ const (
 	LabelCommands = "io.hostexec.commands"
 )
 
-// Mount returns the mount of a session's share. It is a Mount and not a Bind: for a Bind, the engine
+// ShareMount returns the mount of a session's share. It is a Mount and not a Bind: for a Bind, the engine
 // creates a missing source as root when the container restarts.
-func Mount(share string) mount.Mount {
+func ShareMount(share string) mount.Mount {
 	return mount.Mount{Type: mount.TypeBind, Source: share, Target: Target, ReadOnly: true}
 }
 
@@ -65,9 +65,9 @@ func RelayMount() mount.Mount {
 // TargetRequests is the directory where a container writes requests as files. It is writable.
 const TargetRequests = Target + "/proxy"
 
-// Requests returns the mount of a session's directory for these files. It is below the share's mount,
-// which the engine mounts first.
-func Requests(dir string) mount.Mount {
+// RequestsMount returns the mount of dir, a session's directory of requests, at TargetRequests. It is below the share's
+// mount, which the engine mounts first.
+func RequestsMount(dir string) mount.Mount {
 	return mount.Mount{Type: mount.TypeBind, Source: dir, Target: TargetRequests}
 }
 

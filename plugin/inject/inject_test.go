@@ -76,7 +76,7 @@ func TestLabels(t *testing.T) {
 }
 
 func TestMount(t *testing.T) {
-	m := Mount("/s/share")
+	m := ShareMount("/s/share")
 	if m.Type != mount.TypeBind || !m.ReadOnly || m.Target != "/run/hostexec" || m.Source != "/s/share" {
 		t.Errorf("Mount = %+v, want a read-only bind of /s/share at /run/hostexec", m)
 	}

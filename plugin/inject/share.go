@@ -110,8 +110,8 @@ func fillShare(home, session, goarch string, z packed, names []string) error {
 	return linkNames(share, programs, Shim, names)
 }
 
-// Empty removes the files of FillShare, FillFiles and FillRules, so that they can be called again.
-func Empty(session string) error {
+// EmptyShare removes the files of FillShare, FillFiles and FillRules, so that they can be called again.
+func EmptyShare(session string) error {
 	share, err := os.OpenRoot(state.ShareDir(session))
 	if err != nil {
 		return err

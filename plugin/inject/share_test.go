@@ -174,7 +174,7 @@ func TestFillStaysInShare(t *testing.T) {
 		if (err == nil) != (link != "bin") {
 			t.Errorf("fill with a link at %s: %v", link, err)
 		}
-		if err := Empty(dir); err != nil {
+		if err := EmptyShare(dir); err != nil {
 			t.Errorf("empty with a link at %s: %v", link, err)
 		}
 		entries, err := os.ReadDir(outside)

@@ -33,7 +33,7 @@ func (l *Launch) additions(want Creation, path string) Additions {
 		addr, _, _ := net.SplitHostPort(l.http.Address)
 		a.ExtraHosts = []string{l.http.Guardian + ":" + addr}
 	}
-	share := inject.Mount(state.ShareDir(l.Dir))
+	share := inject.ShareMount(state.ShareDir(l.Dir))
 	if l.volume != "" {
 		share = inject.VolumeMount(l.volume, true)
 	}

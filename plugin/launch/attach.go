@@ -227,7 +227,7 @@ func probeRemoteFiles(ctx context.Context, api client.APIClient, home, image str
 	}
 	defer os.Remove(dir)
 	probe := Creation{Config: &container.Config{Image: image, Cmd: []string{inject.Shim}}, Host: &container.HostConfig{}}
-	probe.Host.Mounts = append(probe.Host.Mounts, inject.Mount(dir))
+	probe.Host.Mounts = append(probe.Host.Mounts, inject.ShareMount(dir))
 	resp, err := probe.send(ctx, api)
 	if sourceMissing(err, dir) {
 		return true, nil

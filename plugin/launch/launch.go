@@ -107,7 +107,7 @@ func Begin(ctx context.Context, dockerCLI command.Cli, p *Plan, stdio ...*os.Fil
 	// ends when the page has started or is not needed; Finish waits for it.
 	l.Background.Go(func() { StartPage(store, rec, p.Config) })
 	// ends when the commands that killed watchers left have ended; Finish waits for it.
-	l.Background.Go(func() { sessions.EndUnkept(store) })
+	l.Background.Go(func() { sessions.EndWithoutKeeper(store) })
 	return l, nil
 }
 
@@ -329,7 +329,7 @@ func (l *Launch) EndAgent() error {
 	l.Background.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), WatcherEndTimeout)
 	defer cancel()
-	_ = l.Link.Over(ctx) // fails if the watcher has ended
+	_ = l.Link.EndSession(ctx) // fails if the watcher has ended
 	return watch.EndLost(l.Dir)
 }
 

@@ -225,7 +225,7 @@ func CheckEnv(variables []string) error {
 		case strings.HasPrefix(name, "HOSTEXEC_"):
 			err = errors.New("this variable is hostexec's own")
 		case name == "PATH":
-			err = errors.New("commands, and the programs that they call, are found by the host's own")
+			err = errors.New("commands, and the programs that they call, are found in the host's own PATH")
 		}
 		if err != nil {
 			return fmt.Errorf("--pass-env %s: %w", names.Quoted(name), err)

@@ -42,7 +42,7 @@ func parseShellValue(value string) (c state.Command, err error) {
 		case named:
 			c.In = append(c.In, name)
 		case word == "where=sandbox":
-			c.Where = &state.ContainerSpec{Sandboxed: true}
+			c.Where = &state.Place{Sandboxed: true}
 		case i > 0 || err != nil:
 			return c, errors.New("must be allow, ask, deny, where=sandbox or in=CONTAINER")
 		default:

@@ -57,12 +57,12 @@ func ContainersWrite(store *state.Store, dir string) (bool, error) {
 
 // WritableSettings returns the findings for the environment and the configuration. None of them is fatal.
 func WritableSettings(store *state.Store, src config.Source) ([]policy.Problem, error) {
-	owner, err := containerAccess(store, src.Workspace)
+	access, err := containerAccess(store, src.Workspace)
 	if err != nil {
 		return nil, err
 	}
-	all := watch.Supplied(config.Load(src).Policy(nil), os.Environ(), owner)
-	for _, f := range executor.Links(os.Getenv("PATH"), owner) {
+	all := watch.Supplied(config.Load(src).Policy(nil), os.Environ(), access)
+	for _, f := range executor.Links(os.Getenv("PATH"), access) {
 		all = append(all, policy.Problem{Text: f.String()})
 	}
 	return all, nil

@@ -39,7 +39,7 @@ func (a Address) save(s *state.Store) error {
 		err = atomicwriter.WriteFile(addressFile(s), append(b, '\n'), 0o600)
 	}
 	if err != nil {
-		return fmt.Errorf("write where the page is: %w", err)
+		return fmt.Errorf("write the address of the page: %w", err)
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func (p *Page) File() (link string, err error) {
 	}
 	err = redirection().Execute(f, p.address.link(code))
 	if err = errors.Join(err, f.Close()); err == nil && !p.keys.setFile(code, f.Name()) {
-		err = errors.New("too many of them were asked for")
+		err = errors.New("too many such files were requested at once: try again")
 	}
 	if err != nil {
 		os.Remove(f.Name())

@@ -67,8 +67,8 @@ func (w *watcher) Status() control.Status {
 	return control.Status{API: control.API, State: control.StateRunning, Carrier: "socket", CarrierWhy: "a connection of the container's has arrived", Calls: 3, Running: append([]control.Running{}, w.runs...)}
 }
 
-func (w *watcher) Left() []control.Leftover { return nil }
-func (w *watcher) EndLeft(string) bool      { return false }
+func (w *watcher) Leftovers() []control.Leftover { return nil }
+func (w *watcher) EndLeftovers(string) bool      { return false }
 
 func (w *watcher) Kill(id string) bool {
 	w.mu.Lock()

@@ -101,14 +101,14 @@ func OpenStore() (*state.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	EndUnkept(store)
+	EndWithoutKeeper(store)
 	return store, nil
 }
 
-// EndUnkept ends the commands of sessions whose watcher and keeper were killed together.
-func EndUnkept(store *state.Store) {
-	dirs, _ := dirsOf(store)  // callers that list the sessions report the error
-	_ = watch.EndUnkept(dirs) // prune reports what cannot be ended
+// EndWithoutKeeper is SweepLost without the sessions whose keeper may still run, and without errors.
+func EndWithoutKeeper(store *state.Store) {
+	dirs, _ := dirsOf(store)         // callers that list the sessions report the error
+	_ = watch.EndWithoutKeeper(dirs) // prune reports what cannot be ended
 }
 
 func sweepAgent(ctx context.Context, dockerCLI command.Cli, s Session) error {

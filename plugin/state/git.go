@@ -49,7 +49,7 @@ func (s *Store) AddGitRemote(project, name, url string) error {
 	all := gitRemotes{Project: project, Remotes: map[string]string{name: url}}
 	for n, u := range s.GitRemotes(project) {
 		if n == name && u != url {
-			return fmt.Errorf("the remote %s is another one: %w", n, fs.ErrExist)
+			return fmt.Errorf("the remote %s has another URL: %w", n, fs.ErrExist)
 		}
 		all.Remotes[n] = u
 	}

@@ -38,11 +38,11 @@ type Command struct {
 
 	In []string `json:"in,omitempty"` // for shells with state: the containers where they may run
 
-	Where *ContainerSpec `json:"where,omitempty"` // nil: the configuration decides; the default is the host
+	Where *Place `json:"where,omitempty"` // nil: the configuration decides; the default is the host
 }
 
-// ContainerSpec is the place where a command runs, like policy.Place. Without an image, the place is the host.
-type ContainerSpec struct {
+// Place is the place where a command runs, like policy.Place. Without an image, the place is the host.
+type Place struct {
 	Sandboxed bool   `json:"sandbox,omitempty"`
 	Image     string `json:"image,omitempty"`
 	Host      string `json:"docker_host,omitempty"`

@@ -26,9 +26,9 @@ func newAgentEnd(life context.Context) *AgentEnd {
 	return e
 }
 
-// Within asks the agent to end, and kills it after grace. If it is called several times, the earliest kill
+// EndWithin asks the agent to end, and kills it after grace. If it is called several times, the earliest kill
 // counts.
-func (e *AgentEnd) Within(grace time.Duration) {
+func (e *AgentEnd) EndWithin(grace time.Duration) {
 	e.ask()
 	if grace <= 0 {
 		e.kill()

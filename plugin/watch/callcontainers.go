@@ -82,14 +82,14 @@ func (c *CallContainers) engine(host string) (container.Engine, error) {
 // inContainer implements call.SessionState.InContainer. Call containers get the directories of the session's container.
 func (c *CallContainers) inContainer(dirs *mount.Table) func(policy.Place, string, string) (call.Runner, string, error) {
 	return func(p policy.Place, cwd, copies string) (call.Runner, string, error) {
-		mounts, at := dirs.Share(cwd)
+		mounts, at := dirs.MountsFor(cwd)
 		mounts, err := commandMounts(mounts, at, copies, c.record.Store.Home, c.record.OwnWorkspace(), c.socketsOf(p.Host))
 		if err != nil {
 			return nil, "", err
 		}
 		place := container.Spec{
 			Image: p.Image, Host: p.Host, Network: p.Network, Memory: p.Memory, CPUs: p.CPUs, Pids: p.Pids, Cwd: at,
-			CheckMounts: func(root int) error { return dirs.CheckShared(root, mounts) },
+			CheckMounts: func(root int) error { return dirs.CheckMounts(root, mounts) },
 		}
 		for _, m := range mounts {
 			place.Mounts = append(place.Mounts, container.Mount{Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly, File: m.File})
@@ -163,12 +163,12 @@ func (c *CallContainers) findExact(ctx context.Context, name string) (shell.Cont
 // removeTimeout is the time limit for an engine to remove leftovers, because the session's container waits.
 const removeTimeout = 5 * time.Second
 
-// RemoveLeft removes the call containers that an earlier watcher has left.
-func (c *CallContainers) RemoveLeft(ctx context.Context) {
+// RemoveLeftovers removes the call containers that an earlier watcher has left.
+func (c *CallContainers) RemoveLeftovers(ctx context.Context) {
 	own := func(session string) bool { return session == c.record.ID }
 	hosts, err := c.record.Store.CallEngines()
 	if err != nil {
-		c.log.Warn("look for leftovers", "error", err)
+		c.log.Warn("look for leftover call containers", "error", err)
 	}
 	for _, host := range append([]string{""}, hosts...) {
 		api, err := c.engine(host)
@@ -178,7 +178,7 @@ func (c *CallContainers) RemoveLeft(ctx context.Context) {
 			cancel()
 		}
 		if err != nil {
-			c.log.Warn("look for leftovers", "engine", host, "error", err)
+			c.log.Warn("look for leftover call containers", "engine", host, "error", err)
 		}
 	}
 }

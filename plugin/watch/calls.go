@@ -45,7 +45,7 @@ type Calls struct {
 func (w *Watcher) openCalls(s *Session, host *executor.Host, log *audit.Log) (err error) {
 	c := s.Calls
 	c.audit = log
-	c.Questions = newQuestions(s.Record, Notify(s.Config.Current().Notify), s.Others, c.notifierRunner(host), s.Log)
+	c.Questions = newQuestions(s.Record, s.Config.Current().Notify, s.Others, c.notifierRunner(host), s.Log)
 	c.Containers = newCallContainers(s.Record, w.Engine, w.ConnectTo, host, s.Log)
 	c.Server = &call.Server{Version: w.Version, Verbs: verb.Verbs{}, Runner: host, Queue: c.Questions.queue, Log: s.Log, Environ: s.Config.Environ, Refresh: c.refresh}
 	c.Server.Shells = &shell.Pool{Runner: host, Dir: filepath.Join(s.Record.Dir, "shells"), Log: s.Log, Limits: &c.Server.Limits, Program: shellProgram(s.Record.Store.Home)}
@@ -99,9 +99,9 @@ func (c *Calls) sandboxes(dirs *mount.Table) *sandboxes {
 	}
 }
 
-// AddSupplied removes the programs and variables that other containers of the service supply from the environment of
-// later calls. It saves the places that these containers can write.
-func (c *Calls) AddSupplied(fresh []mount.Point) {
+// AddWritable adds fresh to the places that containers of the session can write, also in the record. It removes from
+// the environment of later calls the programs and variables that are in these places.
+func (c *Calls) AddWritable(fresh []mount.Point) {
 	c.record.mu.Lock()
 	defer c.record.mu.Unlock()
 	old := c.Server.State()
@@ -122,7 +122,7 @@ func (c *Calls) AddSupplied(fresh []mount.Point) {
 func (c *Calls) cleanEnvironLocked(sc *call.SessionState) {
 	env, found := executor.Environ(c.config.Environ, sc.Dirs)
 	for _, f := range found {
-		c.log.Warn("environment of commands", "finding", f.String())
+		c.log.Warn("left out of the environment of commands", "finding", f.String())
 	}
 	path, _ := executor.Path(osenv.Get(c.config.Environ, "PATH"), sc.Dirs)
 	_ = os.Setenv("PATH", path) // the engine's client looks up ssh for each connection; the name is valid
@@ -176,6 +176,6 @@ func (c *Calls) Rename(name string) {
 	c.log.Info("the container was renamed", "from", c.record.ContainerName, "to", name)
 	c.record.ContainerName = name
 	if err := c.record.Save(); err != nil {
-		c.log.Error("rename", "error", err)
+		c.log.Error("record the new name of the container", "error", err)
 	}
 }

@@ -23,21 +23,21 @@ type Carriers struct {
 	Connected   chan struct{}   // closed after the socket's first connection
 	Unreachable string          // the reason why no calls arrive over HTTP, or ""
 
-	record    *Record
-	calls     *Calls
-	life      *Lifetime
-	log       *slog.Logger
-	transport atomic.Pointer[Transport]
-	http      *http.Listener // nil: HTTP was not asked for
+	record *Record
+	calls  *Calls
+	life   *Lifetime
+	log    *slog.Logger
+	choice atomic.Pointer[Choice]
+	http   *http.Listener // nil: HTTP was not asked for
 }
 
-// Transport is the path of calls to this host, and the reason why it was chosen. The choice is always proven. A
-// connection that arrives at the session's socket shows that sockets work across the mount. A relay that is ready but
-// could not reach the socket shows that they do not.
-type Transport struct{ Carrier, Why string }
+// Choice is the carrier of the shims' calls, and the reason why it was chosen. Unless a user chose it, the choice is
+// proven. A connection that arrives at the session's socket shows that sockets work across the mount. A relay that is
+// ready but could not reach the socket shows that they do not.
+type Choice struct{ Carrier, Why string }
 
-// Transport returns the path of calls to this host. Each decision returns a new pointer.
-func (c *Carriers) Transport() *Transport { return c.transport.Load() }
+// Choice returns the carrier that is in use. Its pointer changes with each decision.
+func (c *Carriers) Choice() *Choice { return c.choice.Load() }
 
 // Open opens the listeners of the session's carriers.
 func (c *Carriers) Open() ([]net.Listener, error) {
@@ -64,14 +64,14 @@ func (c *Carriers) openShimListeners() (listeners []net.Listener, err error) {
 	}
 	share := state.ShareDir(c.record.Dir)
 	known := c.record.Store.Engine(c.record.Engine)
-	initial := Transport{carrier.Undecided, "nothing has come from the container yet"}
+	initial := Choice{carrier.Undecided, "nothing has come from the container yet"}
 	switch {
 	case c.record.Carrier == carrier.BySocket:
-		initial = Transport{carrier.BySocket, "it was asked for"}
+		initial = Choice{carrier.BySocket, "it was asked for"}
 	case c.record.Carrier == carrier.ByRelay:
 		initial.Why = "a relay was asked for, and is not up yet"
 	case known.Carrier == carrier.BySocket && !c.record.RemoteFiles:
-		initial = Transport{carrier.BySocket, "it was proven with this engine before"}
+		initial = Choice{carrier.BySocket, "it was proven with this engine before"}
 	}
 	var nonce string
 	if c.shared() {
@@ -113,18 +113,18 @@ func (l *firstConnListener) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// Decide stores the path of calls to this host, with the reason, for the shims and for status.
+// Decide stores the carrier of calls, with the reason, for the shims and for status.
 func (c *Carriers) Decide(name, why string) {
-	r := Transport{name, why}
-	old := c.transport.Swap(&r)
+	r := Choice{name, why}
+	old := c.choice.Swap(&r)
 	if old != nil && *old == r {
 		return
 	}
-	c.log.Info("carrier", "is", r.Carrier, "for", r.Why)
+	c.log.Info("chose a carrier", "carrier", r.Carrier, "reason", r.Why)
 	if !c.shared() || c.record.Carrier == carrier.ByFiles {
 		return // the copy in the container says relay from the start, or listenFiles creates the file
 	}
 	if err := carrier.Decide(state.ShareDir(c.record.Dir), r.Carrier); err != nil {
-		c.log.Error("carrier", "error", err)
+		c.log.Error("name the carrier in the share", "error", err)
 	}
 }

@@ -35,12 +35,12 @@ func (f *Configuration) Load() *config.Config {
 	if old := f.current.Swap(c); old != nil && old.Digest == c.Digest && fmt.Sprint(old.Err) == fmt.Sprint(c.Err) {
 		return c // a container that rewrites its proposal must not fill the log
 	}
-	f.log.Info("configuration", "digest", c.Digest)
+	f.log.Info("read the configuration", "digest", c.Digest)
 	for _, text := range c.Warnings {
-		f.log.Warn("configuration", "warning", text)
+		f.log.Warn("a part of the configuration is ignored", "warning", text)
 	}
 	if c.Err != nil {
-		f.log.Error("configuration", "error", c.Err)
+		f.log.Error("the configuration is broken, and every request is denied", "error", c.Err)
 	}
 	return c
 }
@@ -48,14 +48,14 @@ func (f *Configuration) Load() *config.Config {
 // Current returns the configuration as it was last read, or nil.
 func (f *Configuration) Current() *config.Config { return f.current.Load() }
 
-// Supplied returns warnings about PATH, variables, and the configuration's commands that containers with owner's
-// mounts can change.
-func (f *Configuration) Supplied(owner *mount.Table) (notes []string) {
+// Supplied returns warnings about PATH, variables, and the configuration's commands that a container
+// with access can change.
+func (f *Configuration) Supplied(access *mount.Table) (notes []string) {
 	c := f.Current()
 	if c == nil {
 		c = f.Load()
 	}
-	for _, p := range Supplied(c.Policy(nil), f.Environ, owner) {
+	for _, p := range Supplied(c.Policy(nil), f.Environ, access) {
 		text := p.Text
 		if p.Rule != "" {
 			text = p.Rule + ": " + text

@@ -28,7 +28,7 @@ func (a controlAPI) Queue() *approval.Queue { return a.s.Calls.Questions.queue }
 // Stop implements control.Session. A session that a user stops stays stopped.
 func (a controlAPI) Stop(grace time.Duration) {
 	if err := a.s.Record.Store.NoteStopped(a.s.Record.ID, true); err != nil {
-		a.s.Log.Error("stop", "error", err)
+		a.s.Log.Error("record that a user has stopped the session", "error", err)
 	}
 	a.s.Life.stopWithin(grace)
 }
@@ -36,17 +36,17 @@ func (a controlAPI) Stop(grace time.Duration) {
 // Kill implements control.Session.
 func (a controlAPI) Kill(id string) bool { return a.s.Calls.Server.Kill(id) }
 
-// Left implements control.Session.
-func (a controlAPI) Left() []control.Leftover {
+// Leftovers implements control.Session.
+func (a controlAPI) Leftovers() []control.Leftover {
 	var all []control.Leftover
-	for _, l := range proctree.AllLeft() {
+	for _, l := range proctree.AllLeftovers() {
 		all = append(all, control.Leftover{Request: l.ID, Args: l.Args, PID: l.PID, Since: l.Since, Count: l.Count})
 	}
 	return all
 }
 
-// EndLeft implements control.Session.
-func (a controlAPI) EndLeft(id string) bool { return a.s.Calls.Server.EndLeft(id) }
+// EndLeftovers implements control.Session.
+func (a controlAPI) EndLeftovers(id string) bool { return a.s.Calls.Server.EndLeftovers(id) }
 
 // Jobs implements control.Session.
 func (a controlAPI) Jobs() []job.Info {
@@ -89,7 +89,7 @@ func (a controlAPI) Status() control.Status {
 		API: control.API, Version: a.version, State: control.StateRunning,
 		Since: a.since, Calls: a.s.Calls.Server.Calls(), Running: []control.Running{}, PID: os.Getpid(),
 	}
-	if r := a.s.Carriers.Transport(); r != nil {
+	if r := a.s.Carriers.Choice(); r != nil {
 		st.Carrier, st.CarrierWhy = r.Carrier, r.Why
 	}
 	switch {

@@ -43,17 +43,17 @@ func (l *Link) HTTP(at Gateway) (string, error) {
 	return l.awaitValue("listening")
 }
 
-// Listening returns the address of calls over HTTP.
+// Listening reports the address of calls over HTTP.
 func (l *LauncherLink) Listening(address string) { fmt.Fprintln(l.f, "listening", address) }
 
 // openOtherListeners opens the listeners for callers without a shim: the socket for tools of this host, and HTTP if it
 // was asked for.
 func (c *Carriers) openOtherListeners() (listeners []net.Listener, err error) {
-	token, err := http.LoadKey(state.TokenFile(c.record.Dir))
+	token, err := http.LoadSecret(state.TokenFile(c.record.Dir))
 	if err != nil {
 		return nil, err
 	}
-	secret, err := http.NewKey(state.ExecSecret(c.record.Dir))
+	secret, err := http.NewSecret(state.ExecSecret(c.record.Dir))
 	if err != nil {
 		return nil, err
 	}
@@ -61,8 +61,8 @@ func (c *Carriers) openOtherListeners() (listeners []net.Listener, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for tools: %w", err)
 	}
-	keys := http.Keys{Secret: secret, Token: token, Cwd: c.cwdOf}
-	listeners = append(listeners, &removedOnClose{http.ListenExecSocket(control.OwnUser(ln), c.record.Dir, keys), state.ExecSock(c.record.Dir)})
+	options := http.SocketOptions{Secret: secret, Token: token, Cwd: c.cwdOf}
+	listeners = append(listeners, &removedOnClose{http.ListenExecSocket(control.OwnUser(ln), c.record.Dir, options), state.ExecSock(c.record.Dir)})
 	if c.record.HTTP == nil {
 		return listeners, nil
 	}
@@ -119,7 +119,7 @@ func (c *Carriers) OpenHTTP(text string) (address string, err error) {
 		return "", err
 	}
 	c.record.HTTP = &state.HTTP{Device: at.Device, Address: got}
-	c.log.Info("http", "address", got, "device", at.Device)
+	c.log.Info("listening for HTTP", "address", got, "device", at.Device)
 	return got, nil
 }
 
@@ -127,7 +127,7 @@ func (c *Carriers) OpenHTTP(text string) (address string, err error) {
 func (c *Carriers) portsAt(at Gateway) (ports []uint16, err error) {
 	all, err := c.record.Store.List()
 	if err != nil {
-		c.log.Warn("look for ports", "error", err)
+		c.log.Warn("find the ports of other sessions", "error", err)
 	}
 	holder := func(port uint16) int {
 		address := netip.AddrPortFrom(at.Addr, port).String()
@@ -158,7 +158,7 @@ func (c *Carriers) reopenHTTP() {
 		_, err = c.http.Open(c.record.HTTP.Device, at.Addr(), at.Port())
 	}
 	if err != nil {
-		c.log.Error("http", "error", err)
+		c.log.Error("listen for HTTP", "error", err)
 		c.Unreachable = "calls over HTTP are not answered: " + err.Error()
 	}
 }

@@ -150,7 +150,7 @@ func (l *Lifetime) stopWithin(grace time.Duration) {
 		return
 	}
 	l.Agent.stopped.Store(&why)
-	l.Agent.Within(grace)
+	l.Agent.EndWithin(grace)
 }
 
 // EndUnlessKept ends the session of an agent whose container has ended. If the session has kept jobs, it stays

@@ -46,7 +46,8 @@ import (
 // If the stream ends without done, abort or over, run was killed. The watcher of an agent closes the stream early if
 // it continues with kept jobs.
 
-// Link is run's end. Call its methods from one goroutine.
+// Link is the launcher's end of the connection to a watcher. The launcher is the process that starts the session, such
+// as run. Call its methods from one goroutine.
 type Link struct {
 	f        *os.File
 	r        *bufio.Reader
@@ -116,9 +117,9 @@ func (l *Link) Where() string { return l.where }
 // Done ends the link. The session continues if its container does.
 func (l *Link) Done() error { return l.end("done") }
 
-// Over ends the link and the session, whose container has ended. It returns when the watcher has exited, or ctx
+// EndSession ends the link and the session, whose container has ended. It returns when the watcher has exited, or ctx
 // is done.
-func (l *Link) Over(ctx context.Context) error {
+func (l *Link) EndSession(ctx context.Context) error {
 	defer l.f.Close()
 	if err := l.send("over"); err != nil {
 		return err
@@ -130,7 +131,7 @@ func (l *Link) Over(ctx context.Context) error {
 	return nil
 }
 
-// Gone returns a channel that is closed when the watcher has exited. After it, call Over, Done and Close only.
+// Gone returns a channel that is closed when the watcher has exited. After it, call EndSession, Done and Close only.
 func (l *Link) Gone() <-chan struct{} {
 	l.once.Do(func() {
 		l.gone = make(chan struct{})
@@ -161,8 +162,8 @@ func (l *Link) Close() error { return l.end("abort") }
 // Drain asks a session without a container to end when its calls have. It does not wait.
 func (l *Link) Drain() error { return l.send("drain") }
 
-// Ended returns when the watcher has exited. It discards the watcher's messages.
-func (l *Link) Ended() { io.Copy(io.Discard, l.r) }
+// WaitEnd returns when the watcher has exited. It discards the watcher's messages.
+func (l *Link) WaitEnd() { io.Copy(io.Discard, l.r) }
 
 func (l *Link) end(word string) error { return errors.Join(l.send("%s", word), l.f.Close()) }
 

@@ -71,5 +71,5 @@ func (e encodedProcess) decode() Process {
 	return p
 }
 
-// Exited reports that the process has ended.
+// Exited reports that the process of Link.Run has ended with code.
 func (l *LauncherLink) Exited(code int) { fmt.Fprintln(l.f, "exited", strconv.Itoa(code)) }

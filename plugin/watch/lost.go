@@ -36,12 +36,12 @@ func EndAllLost(dirs []string) error {
 	return endEach(dirs, func(string, *proctree.Survivors) bool { return true })
 }
 
-// EndUnkept is EndLost for those sessions in dirs whose keeper does not run. A running keeper ends the commands
+// EndWithoutKeeper is EndLost for those sessions in dirs whose keeper does not run. A running keeper ends the commands
 // itself.
-func EndUnkept(dirs []string) error {
+func EndWithoutKeeper(dirs []string) error {
 	return endEach(dirs, func(dir string, found *proctree.Survivors) bool {
 		_, id := state.StoreOf(dir)
-		return !found.Kept(dir, id)
+		return !found.MayHaveKeeper(dir, id)
 	})
 }
 
@@ -75,7 +75,7 @@ func endIfLost(dir string, found *proctree.Survivors) error {
 	}
 	defer lock.Close()
 	store, id := state.StoreOf(dir)
-	if found.MayHave(id) {
+	if found.MayHaveProcesses(id) {
 		if err := endProcesses(dir); err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func (s *Session) endLost() {
 		return
 	}
 	if err := endProcesses(s.Record.Dir); err != nil {
-		s.Log.Error("resume", "error", err)
+		s.Log.Error("end what an earlier watcher has left running", "error", err)
 	}
 	answerLost(s.Record.Store, s.Record.Session)
 }

@@ -14,30 +14,23 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
+	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/notify"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Notify contains the settings for notifications of waiting requests. The zero value beeps on the terminal that the
-// session was started on, and notifies on the desktop, if there is one.
-type Notify struct {
-	Command []string // a program and its arguments, run without a shell; nil means none
-	Desktop *bool    // nil: if there is a desktop
-	Bell    *bool    // nil: true
-}
-
-// Questions are the requests that wait for a person, and notifies people of them.
+// Questions holds the questions of the session, and notifies the user of them.
 type Questions struct {
 	Notifier notify.Notifier
 
 	queue    *approval.Queue
-	options  Notify
+	options  config.Notify
 	terminal notify.Terminal // where the session was started
 	log      *slog.Logger
 }
 
 // newQuestions returns the session's questions, with the grants and denials that it had before. run runs the notifier.
-func newQuestions(record *Record, options Notify, others *OtherSessions, run notify.Runner, log *slog.Logger) *Questions {
+func newQuestions(record *Record, options config.Notify, others *OtherSessions, run notify.Runner, log *slog.Logger) *Questions {
 	q := &Questions{Notifier: NewNotifier(record.Session, options, others, log), options: options, terminal: notify.Terminal(record.Terminal), log: log}
 	q.Notifier.Run = run
 	q.queue = &approval.Queue{CanNotify: q.terminal.Open, Notifies: q.Notifier.Reachable()}
@@ -51,15 +44,15 @@ func newQuestions(record *Record, options Notify, others *OtherSessions, run not
 
 // NewNotifier looks up the programs of options, before the container runs. It leaves out programs that the container of
 // another session can write.
-func NewNotifier(rec state.Session, options Notify, others *OtherSessions, log *slog.Logger) notify.Notifier {
+func NewNotifier(rec state.Session, options config.Notify, others *OtherSessions, log *slog.Logger) notify.Notifier {
 	n := notify.Notifier{Session: rec.ID}
 	getenv := os.Getenv
-	owner := mount.WritableTable(nil)
+	access := mount.WritableTable(nil)
 	if rec.Proxy != nil { // another process may have made requests before
-		owner.AddWritable(WritableByRequesters(rec))
+		access.AddWritable(WritableByCallers(rec))
 	}
-	others.AddTo(owner)
-	if own, left := executor.Path(os.Getenv("PATH"), owner); len(left) > 0 {
+	others.AddTo(access)
+	if own, left := executor.Path(os.Getenv("PATH"), access); len(left) > 0 {
 		getenv = func(name string) string {
 			if name == "PATH" {
 				return own
@@ -80,11 +73,11 @@ func NewNotifier(rec state.Session, options Notify, others *OtherSessions, log *
 	return n
 }
 
-// WritableNotifier returns a file in notify.command that owner can change. A request of a container starts this
-// command without a question, so a file that its interpreter reads is as dangerous as the program.
-func WritableNotifier(n notify.Notifier, owner executor.ContainerAccess) (at string, ok bool) {
+// WritableNotifier returns a file in notify.command that a container with access can change. A request of a container
+// starts this command without a question, so a file that its interpreter reads is as dangerous as the program.
+func WritableNotifier(n notify.Notifier, access executor.ContainerAccess) (at string, ok bool) {
 	for _, word := range n.Command {
-		if at, ok = executor.WritablePath(word, owner); ok {
+		if at, ok = executor.WritablePath(word, access); ok {
 			return at, true
 		}
 	}
@@ -148,7 +141,7 @@ func (q *Questions) notify(ctx context.Context, fresh []string, waiting int) {
 		return
 	}
 	if err := q.Notifier.Notify(ctx, waiting); err != nil {
-		q.log.Warn("notify", "error", err)
+		q.log.Warn("notify the user of a question", "error", err)
 		q.queue.NotificationFailed(fresh)
 	}
 }

@@ -51,11 +51,11 @@ func (o *OtherSessions) read() (*otherWrites, error) {
 	return now, nil
 }
 
-// AddTo adds the places that containers of other sessions can write to owner. If they cannot be read,
+// AddTo adds to access the places that containers of other sessions can write. If they cannot be read,
 // CheckPrograms returns the error.
-func (o *OtherSessions) AddTo(owner *mount.Table) {
+func (o *OtherSessions) AddTo(access *mount.Table) {
 	if now, err := o.read(); err == nil {
-		owner.SetOthers(now.Containers)
+		access.SetOthers(now.Containers)
 	}
 }
 
@@ -111,13 +111,13 @@ func (o *OtherSessions) CheckPrograms(files []ProtectedFile, environ []string) e
 	if err != nil || len(others.Containers) == 0 {
 		return err
 	}
-	owner := mount.WritableTable(others.Containers)
-	path, _ := executor.Path(osenv.Get(environ, "PATH"), owner)
+	access := mount.WritableTable(others.Containers)
+	path, _ := executor.Path(osenv.Get(environ, "PATH"), access)
 	for _, k := range files {
 		if k.OnMount != RefuseWritable {
 			continue
 		}
-		if at, ok := executor.WritableDependency(k.Path, path, owner); ok {
+		if at, ok := executor.WritableDependency(k.Path, path, access); ok {
 			all, _ := o.record.Store.Others(o.record.ID) // only names the writer
 			return fmt.Errorf("%s could change %s, which is, or is code of, %s, which %s: %s, or remove that container and then docker hostexec prune",
 				writerOf(all, at), at, k.Path, k.Does, k.Instead)

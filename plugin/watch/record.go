@@ -70,19 +70,19 @@ func (r *Record) restore() {
 }
 
 // Adapt replaces programs that were found in directories of PATH that containers can write. It takes programs in the
-// rest of PATH instead. owner knows the places that containers can write, and environ contains PATH. Adapt returns
+// rest of PATH instead. access has the places that containers can write, and environ contains PATH. Adapt returns
 // warnings for a person.
-func (r *Record) Adapt(owner *mount.Table, environ []string) (notes []string) {
-	path, _ := executor.Path(osenv.Get(environ, "PATH"), owner)
+func (r *Record) Adapt(access *mount.Table, environ []string) (notes []string) {
+	path, _ := executor.Path(osenv.Get(environ, "PATH"), access)
 	all := slices.Clone(r.Proxied()) // calls of an earlier container may still be decided by the old ones
 	for i := range all {
 		cmd := &all[i]
-		if !cmd.Found || !owner.ControlsFilesIn(filepath.Dir(cmd.Path)) {
+		if !cmd.Found || !access.ControlsFilesIn(filepath.Dir(cmd.Path)) {
 			continue
 		}
 		// Without another program, the session is refused.
 		if other, ok := osenv.LookPath(filepath.Base(cmd.Path), path); ok {
-			notes = append(notes, fmt.Sprintf("--proxy %s runs %s, and not %s, which %s can write", cmd.Name, other, cmd.Path, owner.Writer(filepath.Dir(cmd.Path))))
+			notes = append(notes, fmt.Sprintf("--proxy %s runs %s, and not %s, which %s can write", cmd.Name, other, cmd.Path, access.Writer(filepath.Dir(cmd.Path))))
 			cmd.Path = other
 		}
 	}

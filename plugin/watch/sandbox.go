@@ -144,7 +144,7 @@ func access(readOnly bool) sandbox.Access {
 func prepare(opened []mount.Opened, paths []sandbox.Path, net policy.Net) (*sandbox.Sandbox, error) {
 	spec := sandbox.Spec{Paths: slices.Concat(sandbox.System, paths), Net: sandbox.Net(net)}
 	for _, o := range opened {
-		spec.Grants = append(spec.Grants, sandbox.Grant{FD: o.FD(), Access: access(o.ReadOnly)})
+		spec.Files = append(spec.Files, sandbox.File{FD: o.FD(), Access: access(o.ReadOnly)})
 	}
 	if self, err := os.Executable(); err == nil { // the monitor of a terminal
 		spec.Paths = append(spec.Paths, sandbox.Path{Name: self, Access: sandbox.Execute})
@@ -182,13 +182,13 @@ func (c *Calls) checkSandboxWrites(paths []string) error {
 		return nil
 	}
 	const format = "code in the sandbox could change %s, which %s: name other paths in write"
-	owner := mount.WritableTable(paths)
+	table := mount.WritableTable(paths)
 	for _, f := range decidingFiles(c.record, c.config, c.Questions.Notifier) {
-		if at, ok := executor.WritableDependency(f.Path, os.Getenv("PATH"), owner); ok && f.OnMount == RefuseWritable {
+		if at, ok := executor.WritableDependency(f.Path, os.Getenv("PATH"), table); ok && f.OnMount == RefuseWritable {
 			return fmt.Errorf(format, strconv.QuoteToASCII(at), f.Does)
 		}
 	}
-	if at, ok := WritableNotifier(c.Questions.Notifier, owner); ok {
+	if at, ok := WritableNotifier(c.Questions.Notifier, table); ok {
 		return fmt.Errorf(format, strconv.QuoteToASCII(at), "notify.command names")
 	}
 	return nil

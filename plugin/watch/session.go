@@ -133,7 +133,7 @@ func (s *Session) end(ctx context.Context, listeners []net.Listener, host *execu
 	s.wg.Wait()
 	s.Carriers.Decide(carrier.Gone, "the session has ended")
 	s.Calls.Containers.containers.Close()
-	s.Calls.Server.Shells.Within(s.Life.graceOf(ctx))
+	s.Calls.Server.Shells.SetGrace(s.Life.graceOf(ctx))
 	err = errors.Join(err, s.Calls.Server.Shells.Close())
 	host.Grace = s.Life.graceOf(ctx)
 	return errors.Join(err, host.Close())
@@ -172,7 +172,7 @@ func (s *Session) accept(ctx context.Context, ln net.Listener) {
 		case errors.Is(err, net.ErrClosed):
 			return
 		case err != nil: // out of descriptors, for one
-			s.Log.Error("accept", "error", err)
+			s.Log.Error("accept a connection", "error", err)
 			if !Pause(ctx, 50*time.Millisecond) {
 				return
 			}
@@ -182,7 +182,7 @@ func (s *Session) accept(ctx context.Context, ln net.Listener) {
 		wg.Go(func() {
 			// Connections without a request are not logged: a container could fill the disk with them.
 			if err := s.Calls.Server.Serve(ctx, s.Life.term.Load(), conn); err != nil && !errors.Is(err, call.ErrNoRequest) {
-				s.Log.Warn("call", "error", err)
+				s.Log.Warn("serve a call", "error", err)
 			}
 			s.memory.callEnded()
 		})

@@ -30,7 +30,7 @@ const (
 // Start starts the keeper and the watcher of a session, which outlive this process. dir is the session's directory,
 // which the caller creates between Start and Link.Recorded. So the watcher removes it if run is killed. globalArgs are
 // docker's flags for the same engine. stdio is nil, or becomes 0, 1 and 2 of the Process of Link.Run. The caller ends
-// the link by Done, Over or Close.
+// the link by Done, EndSession or Close.
 func Start(dir string, globalArgs []string, stdio ...*os.File) (*Link, error) {
 	exe, err := os.Executable()
 	if err != nil {

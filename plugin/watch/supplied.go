@@ -17,15 +17,15 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Supplied lists the code and settings of commands that owner, a container, or code in a sandbox can write. The command's environment loses
-// findings in env. Findings in paths that p names stay. No finding is fatal.
-func Supplied(p *policy.Policy, env []string, owner executor.ContainerAccess) (all []policy.Problem) {
-	_, found := executor.Environ(env, owner)
-	for _, f := range append(found, executor.WritableSettings(osenv.Get(env, "HOME"), owner)...) {
+// Supplied lists the code and settings of commands that a container with access, or code in a sandbox, can write. The
+// command's environment loses findings in env. Findings in paths that p names stay. No finding is fatal.
+func Supplied(p *policy.Policy, env []string, access executor.ContainerAccess) (all []policy.Problem) {
+	_, found := executor.Environ(env, access)
+	for _, f := range append(found, executor.WritableSettings(osenv.Get(env, "HOME"), access)...) {
 		all = append(all, policy.Problem{Text: f.String()})
 	}
-	search, _ := executor.Path(osenv.Get(env, "PATH"), owner)
-	s := suppliedFinder{owner: owner, search: search}
+	search, _ := executor.Path(osenv.Get(env, "PATH"), access)
+	s := suppliedFinder{access: access, search: search}
 	s.settings("", "", p.Defaults)
 	for _, name := range slices.Sorted(maps.Keys(p.Rules)) {
 		if set := p.Rules[name]; !set.Place.Contained() {
@@ -38,7 +38,7 @@ func Supplied(p *policy.Policy, env []string, owner executor.ContainerAccess) (a
 
 // suppliedFinder collects the findings of Supplied in a policy.
 type suppliedFinder struct {
-	owner    executor.ContainerAccess
+	access   executor.ContainerAccess
 	search   string // PATH
 	problems []policy.Problem
 }
@@ -49,8 +49,8 @@ func (s *suppliedFinder) add(where, rule, format string, args ...any) {
 
 func (s *suppliedFinder) command(name string, set policy.Ruleset) {
 	if set.Exec != "" {
-		if at, ok := executor.WritableDependency(set.Exec, s.search, s.owner); ok {
-			s.add(set.Where, name, "exec: %s could change %s, so it will not run", s.owner.Writer(at), strconv.QuoteToASCII(at))
+		if at, ok := executor.WritableDependency(set.Exec, s.search, s.access); ok {
+			s.add(set.Where, name, "exec: %s could change %s, so it will not run", s.access.Writer(at), strconv.QuoteToASCII(at))
 		}
 	}
 	s.words(set.Where, name, "prepend", set.Prepend)
@@ -84,8 +84,8 @@ func (s *suppliedFinder) sandboxes(p *policy.Policy) {
 // words checks arguments of the configuration. A path in an argument may be code: -c core.sshCommand=/w/x.
 func (s *suppliedFinder) words(where, rule, key string, words []string) {
 	for _, word := range words {
-		if at, ok := executor.WritablePath(word, s.owner); ok {
-			s.add(where, rule, "%s: %s names %s, which %s can write", key, strconv.QuoteToASCII(word), strconv.QuoteToASCII(at), s.owner.Writer(at))
+		if at, ok := executor.WritablePath(word, s.access); ok {
+			s.add(where, rule, "%s: %s names %s, which %s can write", key, strconv.QuoteToASCII(word), strconv.QuoteToASCII(at), s.access.Writer(at))
 		}
 	}
 }
@@ -95,7 +95,7 @@ func (s *suppliedFinder) settings(where, rule string, set policy.Settings) {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(set.Env.Set)) {
-		_, found := executor.Environ([]string{name + "=" + set.Env.Set[name]}, s.owner)
+		_, found := executor.Environ([]string{name + "=" + set.Env.Set[name]}, s.access)
 		for _, f := range found {
 			if name != "PATH" {
 				f.Then = "it stays, because you set it"
@@ -105,10 +105,10 @@ func (s *suppliedFinder) settings(where, rule string, set policy.Settings) {
 	}
 }
 
-// WritableByRequesters returns the directories that callers of docker hostexec proxy may be able to write: those of
+// WritableByCallers returns the directories that callers of docker hostexec proxy may be able to write: those of
 // requests, and the one in which commands run. These may be mounted into a container. A home directory does not count,
 // because programs and settings come from there.
-func WritableByRequesters(rec state.Session) (list []mount.Point) {
+func WritableByCallers(rec state.Session) (list []mount.Point) {
 	if home, err := os.UserHomeDir(); err != nil || !names.Within(mount.Resolved(home), mount.Resolved(rec.InvokedIn)) {
 		list = append(list, mount.Point{Source: rec.InvokedIn})
 	}

@@ -60,7 +60,7 @@ type Mode interface {
 var (
 	ErrStopped = errors.New("the session was stopped")
 	ErrGone    = errors.New("the container is gone") // no file of the session is needed any more
-	ErrOver    = errors.New("the container has stopped")
+	ErrExited  = errors.New("the container has stopped")
 )
 
 // Run serves the session until its container ends or a user stops it. It reports its progress to launcher, the other
@@ -102,8 +102,8 @@ func (w *Watcher) run(ctx context.Context, link *LauncherLink) (*Session, error)
 	// A watcher that ends may still write its last log lines.
 	lockCtx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	if ok, err := lock.TryLockContext(lockCtx, Poll/10); err != nil || !ok {
-		return nil, errors.Join(fmt.Errorf("another watcher serves session %s", filepath.Base(w.Dir)), err)
+	if _, err := lock.TryLockContext(lockCtx, Poll/10); err != nil {
+		return nil, fmt.Errorf("lock session %s, which another watcher may serve: %w", filepath.Base(w.Dir), err)
 	}
 	defer lock.Close()
 

@@ -21,7 +21,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/verb"
 )
 
-// NewServer is a server with sh and a few others proxied, and the path of its audit log.
+// NewServer returns a server with sh and a few other proxied commands, and the path of its audit log.
 func NewServer(t *testing.T) (*call.Server, string) {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "audit.log")
@@ -80,7 +80,7 @@ func NewShellServer(t *testing.T, p *policy.Policy) *call.Server {
 	return s
 }
 
-// ShellPolicy is --proxy-shell=action.
+// ShellPolicy returns the policy of --proxy-shell=action.
 func ShellPolicy(action policy.Action) *policy.Policy {
 	return &policy.Policy{Commands: []policy.Command{{Name: policy.Shell, Action: action, Explicit: action != policy.Allow}}}
 }

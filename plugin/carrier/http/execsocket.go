@@ -24,13 +24,13 @@ import (
 // It is a net.Listener whose connections are calls. A tool's request is decided as if the container had made it.
 type ExecSocket struct {
 	*caller
-	keys Keys
-	ln   *carrier.ConnLimiter
-	loop sync.WaitGroup
+	options SocketOptions
+	ln      *carrier.ConnLimiter
+	loop    sync.WaitGroup
 }
 
-// Keys are the secrets that a request must have, in this order.
-type Keys struct {
+// SocketOptions are the options of an ExecSocket. A request must have both secrets, which are checked in this order.
+type SocketOptions struct {
 	Secret, Token string
 	// Cwd returns the container's name of a directory of the host. The error is ErrNoWorkdir if it has none, or the
 	// reason why no call can be made.
@@ -41,8 +41,8 @@ type Keys struct {
 var ErrNoWorkdir = errors.New("the session does not have this directory")
 
 // ListenExecSocket answers the requests that arrive at ln. dir is a private directory for output. Close ends it.
-func ListenExecSocket(ln net.Listener, dir string, keys Keys) *ExecSocket {
-	l := &ExecSocket{caller: newCaller(dir), keys: keys, ln: &carrier.ConnLimiter{Listener: ln}}
+func ListenExecSocket(ln net.Listener, dir string, options SocketOptions) *ExecSocket {
+	l := &ExecSocket{caller: newCaller(dir), options: options, ln: &carrier.ConnLimiter{Listener: ln}}
 	// ends when ln is closed; Close waits for it.
 	l.loop.Go(l.accept)
 	return l
@@ -155,13 +155,13 @@ func (l *ExecSocket) parse(line []byte) (exec wire.Exec, refusal string) {
 	if err := names.Decode(line, &req); err != nil {
 		return exec, errInvalid(err, errNoLine).Error()
 	}
-	if !sameKey(req.Secret, l.keys.Secret) {
+	if !sameSecret(req.Secret, l.options.Secret) {
 		return exec, "invalid secret"
 	}
-	if !sameKey(req.Token, l.keys.Token) {
+	if !sameSecret(req.Token, l.options.Token) {
 		return exec, "invalid token"
 	}
-	cwd, err := l.keys.Cwd(req.Workdir)
+	cwd, err := l.options.Cwd(req.Workdir)
 	switch {
 	case errors.Is(err, ErrNoWorkdir):
 		return exec, "workdir mismatch: " + strconv.QuoteToASCII(req.Workdir) + " is not a directory of the session"

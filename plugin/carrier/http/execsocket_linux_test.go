@@ -17,7 +17,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-var goodKeys = Keys{Secret: strings.Repeat("a", 64), Token: goodToken, Cwd: func(workdir string) (string, error) {
+var goodOptions = SocketOptions{Secret: strings.Repeat("a", 64), Token: goodToken, Cwd: func(workdir string) (string, error) {
 	if workdir == "/home/you/app" {
 		return "/w", nil
 	}
@@ -35,7 +35,7 @@ func tools(t *testing.T, serve func(*receivedCall)) func(line string) string {
 	if fi, err := os.Stat(filepath.Join(dir, "exec.sock")); err != nil || fi.Mode().Perm() != 0o600 {
 		t.Errorf("exec.sock is %v, %v", fi.Mode(), err)
 	}
-	host(t, ListenExecSocket(ln, t.TempDir(), goodKeys), serve)
+	host(t, ListenExecSocket(ln, t.TempDir(), goodOptions), serve)
 	return func(line string) string {
 		conn, err := net.Dial("unix", filepath.Join(dir, "exec.sock"))
 		if err != nil {
@@ -55,7 +55,7 @@ func tools(t *testing.T, serve func(*receivedCall)) func(line string) string {
 
 // asked is a valid request with changes.
 func asked(change map[string]any) string {
-	m := map[string]any{"secret": goodKeys.Secret, "token": goodToken, "workdir": "/home/you/app", "command": "make", "args": []string{"test"}}
+	m := map[string]any{"secret": goodOptions.Secret, "token": goodToken, "workdir": "/home/you/app", "command": "make", "args": []string{"test"}}
 	for k, v := range change {
 		m[k] = v
 		if v == nil {
@@ -178,7 +178,7 @@ func TestExecSocketHangUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	began, ended := make(chan struct{}), make(chan struct{})
-	host(t, ListenExecSocket(ln, dir, goodKeys), func(c *receivedCall) {
+	host(t, ListenExecSocket(ln, dir, goodOptions), func(c *receivedCall) {
 		c.start(false, "x")
 		close(began)
 		for {

@@ -59,11 +59,11 @@ func FuzzExecSocket(f *testing.F) {
 	f.Add(strings.TrimSuffix(asked(map[string]any{"args": nil, "command": "make 'a b'", "env": map[string]string{"A": "1"}, "timeout_ms": 5}), "\n"))
 	f.Add(strings.TrimSuffix(asked(map[string]any{"env": map[string]string{"HOSTEXEC_JSON": "1"}, "timeout_ms": -1}), "\n"))
 	f.Fuzz(func(t *testing.T, line string) {
-		exec, refusal := (&ExecSocket{keys: goodKeys}).parse([]byte(line))
+		exec, refusal := (&ExecSocket{options: goodOptions}).parse([]byte(line))
 		if refusal != "" {
 			return
 		}
-		if !strings.Contains(line, goodKeys.Secret[:32]) || !strings.Contains(line, goodToken[:32]) {
+		if !strings.Contains(line, goodOptions.Secret[:32]) || !strings.Contains(line, goodToken[:32]) {
 			if !strings.Contains(line, `\u`) { // a key may be written by escapes
 				t.Errorf("%q is accepted", line)
 			}

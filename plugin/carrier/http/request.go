@@ -63,7 +63,7 @@ func (h *Listener) refusal(r *http.Request) (code int, why string) {
 	switch {
 	case got == "":
 		return http.StatusUnauthorized, "missing token"
-	case !sameKey(got, h.token):
+	case !sameSecret(got, h.token):
 		return http.StatusUnauthorized, "invalid token"
 	}
 	return 0, ""

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package relay is the carrier for containers in which the sockets of this host do not work. A process in the container,
+// the relay, carries the calls over the stdin and stdout of docker exec.
+//
+//	shim --socket in the container--> relay --chunks over docker exec--> Listener --connections--> server of calls
+//
+// The package does not start relays: plugin/watch/container does. The relay is a part of the shim's program, and
+// shim/wire defines its messages.
 package relay
 
 import (

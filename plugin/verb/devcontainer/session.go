@@ -39,8 +39,8 @@ func openStarter(ctx context.Context, dockerCLI command.Cli) (*starter, error) {
 		return nil, err
 	}
 	s := &starter{cli: dockerCLI, store: store, lock: state.NewLock(store.ServicesLock())}
-	if ok, err := s.lock.TryLockContext(ctx, retryInterval); err != nil || !ok {
-		return nil, errors.Join(errors.New("wait for another docker hostexec devcontainer"), err)
+	if _, err := s.lock.TryLockContext(ctx, retryInterval); err != nil {
+		return nil, fmt.Errorf("wait for another docker hostexec devcontainer: %w", err)
 	}
 	return s, nil
 }
@@ -143,7 +143,7 @@ func (s *starter) renew(ctx context.Context, p *launch.Plan, old state.Session) 
 	rec := p.Record
 	rec.Container, rec.ContainerName, rec.Image, rec.Created = old.Container, old.ContainerName, old.Image, old.Created
 	if !sameFlags(old, rec) {
-		if err := inject.Empty(dir); err != nil {
+		if err := inject.EmptyShare(dir); err != nil {
 			return err
 		}
 		if err := s.fill(ctx, p); err != nil {

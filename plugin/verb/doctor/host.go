@@ -3,6 +3,7 @@
 package doctor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -129,12 +130,15 @@ func (d *doctor) locks() finding {
 	return finding{Status: isOK, Found: "locks work in the state directory", Means: "a session has one watcher, and a user one page"}
 }
 
+// errLocked means that another process has a lock.
+var errLocked = errors.New("another process has the lock")
+
 func testLock(path string) error {
 	one, other := flock.New(path), flock.New(path)
 	defer one.Close()
 	defer other.Close()
 	if ok, err := one.TryLock(); err != nil || !ok {
-		return errors.Join(fmt.Errorf("lock %s", path), err)
+		return fmt.Errorf("lock %s: %w", path, cmp.Or(err, errLocked))
 	}
 	switch ok, err := other.TryLock(); {
 	case err != nil:
@@ -146,7 +150,7 @@ func testLock(path string) error {
 		return fmt.Errorf("unlock %s: %w", path, err)
 	}
 	if ok, err := other.TryLock(); err != nil || !ok {
-		return errors.Join(fmt.Errorf("the lock %s stays after its release", path), err)
+		return fmt.Errorf("lock %s after its release: %w", path, cmp.Or(err, errLocked))
 	}
 	return nil
 }

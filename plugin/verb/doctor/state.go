@@ -188,7 +188,7 @@ func (d *doctor) leftAtEngine(ctx context.Context, left *leftovers, all []sessio
 		i := slices.IndexFunc(all, func(s sessions.Session) bool { return s.ID == id })
 		return i < 0 || all[i].Watcher == nil && all[i].Unanswered() == nil
 	}
-	ids, _ := container.Leftover(ctx, d.engine.api, d.store.Home, dead) // the engine has answered before
+	ids, _ := container.Leftovers(ctx, d.engine.api, d.store.Home, dead) // the engine has answered before
 	for _, id := range ids {
 		left.add(usesDisk, "docker hostexec prune", "container %.12s is of a command whose session has gone", id)
 	}

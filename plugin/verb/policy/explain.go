@@ -149,7 +149,7 @@ func facts(w io.Writer, v policy.Verdict) {
 	if v.Keep {
 		fmt.Fprintln(w, "  its jobs may outlive the container, with --keep")
 	}
-	if v.Profile.Whole {
+	if v.Streams.Whole {
 		fmt.Fprintln(w, "  as a local process: terminal, standard input, no limits")
 	}
 }

@@ -48,7 +48,7 @@ func newPolicyInitCommand(dockerCLI command.Cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			preset = preset.For(func(name string) (string, bool) { return osenv.LookPath(name, os.Getenv("PATH")) })
+			preset = preset.WithProgram(func(name string) (string, bool) { return osenv.LookPath(name, os.Getenv("PATH")) })
 			if !write {
 				fmt.Fprint(dockerCLI.Out(), preset.Text)
 				return nil

@@ -80,7 +80,7 @@ func trust(ctx context.Context, dockerCLI command.Cli, src config.Source, force 
 	}
 	fmt.Fprintln(dockerCLI.Out())
 	writeProblems(names.ASCIIWriter(dockerCLI.Out()), config.Review(path, content))
-	if err := config.Acceptable(src, path, content); err != nil {
+	if err := config.CheckAcceptable(src, path, content); err != nil {
 		return err
 	}
 	if !force {

@@ -131,7 +131,7 @@ func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, arg
 	// ends with the watcher, at the latest when link is closed.
 	go func() {
 		defer close(gone)
-		link.Ended()
+		link.WaitEnd()
 	}()
 	select {
 	case <-gone:
@@ -214,7 +214,7 @@ func (o *proxyOptions) plan(args, globalArgs []string) (*launch.Plan, error) {
 
 // resolveProtected is launch.ResolveCommands for the directories of PATH that callers cannot write.
 func resolveProtected(p *launch.Plan) error {
-	table, err := mount.NewTable(watch.WritableByRequesters(p.Record), mount.Default{})
+	table, err := mount.NewTable(watch.WritableByCallers(p.Record), mount.Default{})
 	if err != nil {
 		return err
 	}

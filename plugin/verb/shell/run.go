@@ -112,7 +112,7 @@ func runInShell(ctx context.Context, dockerCLI command.Cli, session, name string
 	})
 	var interrupted *cli.Interrupted
 	if err != nil && errors.As(context.Cause(ctx), &interrupted) {
-		v.Ended(interrupted.Code(), interrupted.Caller())
+		v.Ended(interrupted.Code(), interrupted.Reason())
 		return interrupted.Status()
 	}
 	if err != nil {

@@ -44,7 +44,7 @@ func (m *Mode) Follow(ctx context.Context, link *watch.LauncherLink) (err error)
 	if m.s.Life.Agent != nil {
 		m.s.Go(func() { agentStopper{m.s, m.leftovers}.stop(ctx, api, id, link) })
 	}
-	m.s.Go(func() { m.transport.choose(ctx, api, id) })
+	m.s.Go(func() { m.chooser.choose(ctx, api, id) })
 	m.s.Go(func() { m.name.follow(ctx, api, id) })
 	if m.s.Carriers.ByFiles {
 		m.s.Go(func() { m.requests.watch(ctx, api, id) })

@@ -116,7 +116,7 @@ func neverRestart(ctx context.Context, api watch.Engine, c container.InspectResp
 // ended reports whether container id has no process, and is not about to get one.
 func ended(ctx context.Context, api watch.Engine, id string) bool {
 	err := currentState(ctx, api, id)
-	return errors.Is(err, watch.ErrOver) || errors.Is(err, watch.ErrGone)
+	return errors.Is(err, watch.ErrExited) || errors.Is(err, watch.ErrGone)
 }
 
 // audit records that container id was ended.
@@ -131,6 +131,6 @@ func (k *killer) audit(id string, why error) {
 	}
 	entry := audit.Record{Kind: audit.Deny, Request: id[:min(len(id), 16)], Args: []string{"hostexec"}, Rule: rule, Reason: fmt.Sprintf("the container was ended: %v", why)}
 	if err := sc.Audit.Write(entry); err != nil {
-		k.log.Error("audit", "error", err)
+		k.log.Error("write the audit log", "error", err)
 	}
 }

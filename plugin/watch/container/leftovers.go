@@ -31,7 +31,7 @@ func (l leftovers) removeContainers(ctx context.Context, api watch.Engine, timeo
 	for deadline := time.Now().Add(timeout); ; {
 		list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: own})
 		if err != nil {
-			l.log.Warn("look for leftovers", "error", err)
+			l.log.Warn("look for leftovers of a killed run", "error", err)
 		}
 		for _, c := range list {
 			l.remove(ctx, api, c.ID)
@@ -91,7 +91,7 @@ func (l leftovers) abandoned(ctx context.Context, api watch.Engine, id string) e
 	return l.leftOf(ctx, api, id)
 }
 
-// leftOf returns ErrGone if a container was removed, and ErrOver if it has only ended. It waits for a removal by
+// leftOf returns ErrGone if a container was removed, and ErrExited if it has only ended. It waits for a removal by
 // another client.
 func (l leftovers) leftOf(ctx context.Context, api watch.Engine, id string) error {
 	for deadline := time.Now().Add(pendingTimeout); ; {
@@ -100,7 +100,7 @@ func (l leftovers) leftOf(ctx context.Context, api watch.Engine, id string) erro
 		case errdefs.IsNotFound(err):
 			return watch.ErrGone
 		case l.record.Agent.Keep || time.Now().After(deadline) || !watch.Pause(ctx, watch.Poll):
-			return watch.ErrOver
+			return watch.ErrExited
 		}
 	}
 }

@@ -21,7 +21,7 @@ type Mode struct {
 	s         *watch.Session
 	mounts    *mountCheck
 	admission *admission
-	transport *transport
+	chooser   *carrierChooser
 	leftovers leftovers
 	killer    *killer
 	requests  requestLimit
@@ -36,7 +36,7 @@ func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 	m.mounts = &mountCheck{record: s.Record, config: s.Config, sessions: s.Others, notifier: s.Calls.Questions.Notifier}
 	m.killer = &killer{record: s.Record, calls: s.Calls, log: s.Log}
 	m.admission = &admission{started: make(chan struct{}, 1), mounts: m.mounts, killer: m.killer, engine: s.Engine, life: s.Life}
-	m.transport = &transport{record: s.Record, carriers: s.Carriers, log: s.Log, running: m.admission.containerKnown.pass}
+	m.chooser = &carrierChooser{record: s.Record, carriers: s.Carriers, log: s.Log, running: m.admission.containerKnown.pass}
 	m.leftovers = leftovers{s.Record, s.Log}
 	m.name = nameFollower{s.Calls, s.Log, m.admission.mayHaveStarted}
 	m.requests = requestLimit{s.Record, s.Calls, m.killer, s.Log}

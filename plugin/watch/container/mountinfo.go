@@ -31,10 +31,10 @@ func (mc *mountCheck) runningMounts(c container.InspectResponse, view func() (*p
 	if err != nil {
 		return err
 	}
-	share := l.view.Locate(state.ShareDir(mc.record.Dir)).Place
-	given := []mount.Place{share, l.view.Locate(state.ProxyDir(mc.record.Dir)).Place}
+	share := l.view.Locate(state.ShareDir(mc.record.Dir)).FSPath
+	given := []mount.FSPath{share, l.view.Locate(state.ProxyDir(mc.record.Dir)).FSPath}
 	if own := mc.record.OwnWorkspace(); own != "" {
-		given = append(given, l.view.Locate(own).Place)
+		given = append(given, l.view.Locate(own).FSPath)
 	}
 	if err := l.refuseMounts(text, share, given); err == nil {
 		return nil
@@ -47,7 +47,7 @@ func (mc *mountCheck) runningMounts(c container.InspectResponse, view func() (*p
 }
 
 // refuseMounts checks each mount of a container's mount table.
-func (l *protectedView) refuseMounts(table string, share mount.Place, given []mount.Place) error {
+func (l *protectedView) refuseMounts(table string, share mount.FSPath, given []mount.FSPath) error {
 	all, err := mount.Parse(table)
 	if err != nil {
 		return fmt.Errorf("read the container's mount table: %w", err)
@@ -68,19 +68,19 @@ func (l *protectedView) refuseMounts(table string, share mount.Place, given []mo
 // ones, where no process can reach them.
 func isRepeated(m mount.Info, all []mount.Info) bool {
 	return slices.ContainsFunc(all, func(c mount.Info) bool {
-		return c.Parent == m.ID && c.At == m.At && c.Place() == m.Place()
+		return c.Parent == m.ID && c.At == m.At && c.FSPath() == m.FSPath()
 	})
 }
 
 // refuseMounted checks one mount.
-func (l *protectedView) refuseMounted(m mount.Info, share mount.Place, given []mount.Place) error {
-	if l.overlaps(m.Place()) {
+func (l *protectedView) refuseMounted(m mount.Info, share mount.FSPath, given []mount.FSPath) error {
+	if l.overlaps(m.FSPath()) {
 		for _, g := range given {
-			if m.Place() == g && (m.ReadOnly || g != share) {
+			if m.FSPath() == g && (m.ReadOnly || g != share) {
 				return nil
 			}
 		}
-		if m.Place() == share {
+		if m.FSPath() == share {
 			return errOwnShare(m.At)
 		}
 		return fmt.Errorf("the mount at %s in the container covers hostexec's own state in %s: its source was another directory when it was mounted", m.At, l.stateDir)
@@ -89,7 +89,7 @@ func (l *protectedView) refuseMounted(m mount.Info, share mount.Place, given []m
 		return nil
 	}
 	for _, k := range l.refused {
-		if k.route.In(m.Place()) {
+		if k.route.In(m.FSPath()) {
 			return k.refuse("what the container has at " + m.At)
 		}
 	}

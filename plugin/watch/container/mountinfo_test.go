@@ -16,12 +16,12 @@ import (
 // Attacks 119, 196.
 func TestPlaceOf(t *testing.T) {
 	const home = "/home/me/state"
-	share := mount.Place{Dev: "8:1", Root: home + "/sessions/1/share"}
-	requests := mount.Place{Dev: "8:1", Root: home + "/sessions/1/proxy"}
-	l := &protectedView{stateDir: home, stateLocation: mount.Location{Path: home, Place: mount.Place{Dev: "8:1", Root: home}}}
+	share := mount.FSPath{Dev: "8:1", Root: home + "/sessions/1/share"}
+	requests := mount.FSPath{Dev: "8:1", Root: home + "/sessions/1/proxy"}
+	l := &protectedView{stateDir: home, stateLocation: mount.Location{Path: home, FSPath: mount.FSPath{Dev: "8:1", Root: home}}}
 	l.refused = []protectedRoute{{
 		watch.ProtectedFile{Path: "/usr/bin/tool", Does: "--proxy tool runs", OnMount: watch.RefuseWritable, Instead: "proxy another"},
-		mount.Route{{Path: "/usr/bin/tool", Place: mount.Place{Dev: "254:0", Root: "/usr/bin/tool"}}, {Path: "/usr/bin", Place: mount.Place{Dev: "254:0", Root: "/usr/bin"}}},
+		mount.Route{{Path: "/usr/bin/tool", FSPath: mount.FSPath{Dev: "254:0", Root: "/usr/bin/tool"}}, {Path: "/usr/bin", FSPath: mount.FSPath{Dev: "254:0", Root: "/usr/bin"}}},
 	}}
 	for _, tt := range []struct{ line, says string }{
 		{"9 1 0:52 / / rw - overlay overlay rw", ""},
@@ -43,7 +43,7 @@ func TestPlaceOf(t *testing.T) {
 		{"9 1 254:0 /usr/bin /w ro - ext4 /dev/vda rw", ""},
 		{"9 1 254:0 /usr/lib /w rw - ext4 /dev/vda rw", ""},
 	} {
-		err := l.refuseMounts(tt.line, share, []mount.Place{share, requests})
+		err := l.refuseMounts(tt.line, share, []mount.FSPath{share, requests})
 		if (err == nil) != (tt.says == "") || err != nil && !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: %v, want %q", tt.line, err, tt.says)
 		}

@@ -61,7 +61,7 @@ func newMountCheck(store *state.Store, rec state.Session) *mountCheck {
 	log := slog.New(slog.DiscardHandler)
 	record := watch.NewRecord(store, rec, log)
 	config, sessions := watch.NewConfiguration(record, log), watch.NewOtherSessions(record)
-	return &mountCheck{record: record, config: config, sessions: sessions, notifier: watch.NewNotifier(rec, watch.Notify(config.Load().Notify), sessions, log)}
+	return &mountCheck{record: record, config: config, sessions: sessions, notifier: watch.NewNotifier(rec, config.Load().Notify, sessions, log)}
 }
 
 // Preflight checks the mounts of container c before its start as the watcher of rec's session does after it.

@@ -85,11 +85,11 @@ func (l *protectedView) refuseSource(refuseSource string, writable, recursive bo
 	}
 	for _, m := range l.view.MountsBelow(at.Path) {
 		name := fmt.Sprintf("%s (with %s below it)", refuseSource, m.At)
-		if l.overlaps(m.Place()) {
+		if l.overlaps(m.FSPath()) {
 			return fmt.Errorf("the mount of %s covers hostexec's own state in %s: mount something narrower, or with bind-recursive=disabled", name, l.stateDir)
 		}
 		for _, k := range l.refused {
-			if !m.ReadOnly && k.route.In(m.Place()) { // many engines make only the mount itself read-only
+			if !m.ReadOnly && k.route.In(m.FSPath()) { // many engines make only the mount itself read-only
 				return fmt.Errorf("the container could change %s, which %s, through the mount of %s: mount something narrower, or with bind-recursive=disabled", k.Path, k.Does, name)
 			}
 		}
@@ -134,8 +134,8 @@ func firstEntries(dir string) []os.DirEntry {
 }
 
 // overlaps reports whether a mount shows the state directory, a part of it, or a directory above it.
-func (l *protectedView) overlaps(p mount.Place) bool {
-	return p.In(l.stateLocation.Place) || l.stateLocation.Place.In(p)
+func (l *protectedView) overlaps(p mount.FSPath) bool {
+	return p.In(l.stateLocation.FSPath) || l.stateLocation.FSPath.In(p)
 }
 
 // warn lists the private files that a writable mount of source exposes, except for those that are refused.

@@ -33,33 +33,33 @@ var ErrNoProcess = errors.New("no process can be started in the container: has i
 
 // keepRelay keeps a relay in container id while it runs, also after restarts. It returns when ctx is done, or when the
 // socket works.
-func (t *transport) keepRelay(ctx context.Context, api watch.Engine, id string) {
+func (c *carrierChooser) keepRelay(ctx context.Context, api watch.Engine, id string) {
 	wait, lastLogged := minRetry, ""
 	for {
-		old, began := t.carriers.Transport(), time.Now()
-		err := t.relayOnce(ctx, api, id, func(socket bool) error { return t.relayUp(ctx, api, socket) })
+		old, began := c.carriers.Choice(), time.Now()
+		err := c.relayOnce(ctx, api, id, func(socket bool) error { return c.relayUp(ctx, api, socket) })
 		if ctx.Err() != nil {
 			return
 		}
 		if errors.Is(err, errSocketWorks) {
-			t.socketWorks(ctx, api)
+			c.socketWorks(ctx, api)
 			return
 		}
-		if t.carriers.Transport() != old { // it was up
+		if c.carriers.Choice() != old { // it was up
 			if time.Since(began) > maxRetry { // a container that ends its relays at once must wait longer each time
 				wait = minRetry
 			}
-			t.carriers.Decide(carrier.Undecided, "the relay has ended, and another one is on its way")
+			c.carriers.Decide(carrier.Undecided, "the relay has ended, and another one is on its way")
 		}
 		if text := err.Error(); text != lastLogged && !notRunning(err) {
 			lastLogged = text
-			t.log.Info("relay", "error", err)
-			t.forgetReplacedEngine(ctx, api)
+			c.log.Info("the relay has ended, or was not started", "error", err)
+			c.forgetReplacedEngine(ctx, api)
 			word := carrier.Undecided
 			if errors.Is(err, ErrNoProcess) {
 				word = carrier.Full
 			}
-			t.carriers.Decide(word, text)
+			c.carriers.Decide(word, text)
 		}
 		if !watch.Pause(ctx, wait) {
 			return
@@ -69,8 +69,8 @@ func (t *transport) keepRelay(ctx context.Context, api watch.Engine, id string) 
 }
 
 // relayOnce runs one relay to its end, and returns the reason of the end. It calls up when the relay is ready.
-func (t *transport) relayOnce(ctx context.Context, api watch.Engine, id string, up func(socket bool) error) error {
-	if t.record.Attached { // otherwise the shim is mounted read-only
+func (c *carrierChooser) relayOnce(ctx context.Context, api watch.Engine, id string, up func(socket bool) error) error {
+	if c.record.Attached { // otherwise the shim is mounted read-only
 		if err := CheckShimOwner(ctx, api, id); err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (t *transport) relayOnce(ctx context.Context, api watch.Engine, id string, 
 	}
 	stream := execStream{at, relay.Stdout(at.Reader)}
 	defer context.AfterFunc(ctx, func() { stream.Close() })()
-	err = t.carriers.Relay.Serve(stream, up, func() bool { return exited(ctx, api, exec.ID) })
+	err = c.carriers.Relay.Serve(stream, up, func() bool { return exited(ctx, api, exec.ID) })
 	if errors.Is(err, io.EOF) && outOfThreads(ctx, api, exec.ID) {
 		return ErrNoProcess
 	}
@@ -117,32 +117,32 @@ func inspectExec(ctx context.Context, api watch.Engine, exec string) (container.
 }
 
 // relayUp chooses the relay, unless the socket works, too.
-func (t *transport) relayUp(ctx context.Context, api watch.Engine, socket bool) error {
+func (c *carrierChooser) relayUp(ctx context.Context, api watch.Engine, socket bool) error {
 	switch {
-	case t.record.Attached:
-		t.carriers.Decide(carrier.ByRelay, "the container was attached while it ran, and has no share")
+	case c.record.Attached:
+		c.carriers.Decide(carrier.ByRelay, "the container was attached while it ran, and has no share")
 		return nil
-	case t.record.RemoteFiles:
-		t.carriers.Decide(carrier.ByRelay, "the engine does not see this host's directories")
-		t.noteEngine(ctx, api, state.Engine{Carrier: carrier.ByRelay, RemoteFiles: true})
+	case c.record.RemoteFiles:
+		c.carriers.Decide(carrier.ByRelay, "the engine does not see this host's directories")
+		c.noteEngine(ctx, api, state.Engine{Carrier: carrier.ByRelay, RemoteFiles: true})
 		return nil
-	case t.record.Carrier == carrier.ByRelay:
-		t.carriers.Decide(carrier.ByRelay, "it was asked for")
+	case c.record.Carrier == carrier.ByRelay:
+		c.carriers.Decide(carrier.ByRelay, "it was asked for")
 		return nil
 	}
 	if socket { // the container claims so, which only a connection proves
 		timeout := time.NewTimer(arrivalTimeout)
 		defer timeout.Stop()
 		select {
-		case <-t.carriers.Connected:
+		case <-c.carriers.Connected:
 			return errSocketWorks
 		case <-timeout.C:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
-	t.carriers.Decide(carrier.ByRelay, "no socket of this host crosses into the container")
-	t.noteEngine(ctx, api, state.Engine{Carrier: carrier.ByRelay})
+	c.carriers.Decide(carrier.ByRelay, "no socket of this host crosses into the container")
+	c.noteEngine(ctx, api, state.Engine{Carrier: carrier.ByRelay})
 	return nil
 }
 

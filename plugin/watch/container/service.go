@@ -38,7 +38,7 @@ func (m *Mode) followService(ctx context.Context, link *watch.LauncherLink) erro
 		return err
 	}
 	if m.s.Record.Container != "" { // resumed
-		m.s.Calls.Containers.RemoveLeft(ctx)
+		m.s.Calls.Containers.RemoveLeftovers(ctx)
 	}
 	for {
 		c, err := m.nextContainer(ctx, api)
@@ -76,7 +76,7 @@ func (m *Mode) nextContainer(ctx context.Context, api watch.Engine) (c container
 		case !stopped || time.Now().After(deadline):
 			why := watch.ErrGone
 			if stopped {
-				why = watch.ErrOver
+				why = watch.ErrExited
 			}
 			if why = m.s.Life.WaitKeptJobs(ctx, func(ctx context.Context) error { return currentState(ctx, api, m.s.Record.Container) }, why); why != nil && m.takeLease() {
 				return c, why
@@ -186,7 +186,7 @@ func (m *Mode) followRun(ctx context.Context, api watch.Engine, id, began string
 	runCtx, cancel := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	// end with the container's run.
-	wg.Go(func() { m.transport.choose(runCtx, api, id) })
+	wg.Go(func() { m.chooser.choose(runCtx, api, id) })
 	wg.Go(func() { m.name.follow(runCtx, api, id) })
 	if m.s.Carriers.ByFiles {
 		wg.Go(func() { m.requests.watch(runCtx, api, id) })
@@ -222,6 +222,6 @@ func (m *Mode) takeLease() bool {
 // noteArrival records that the expected container runs.
 func (m *Mode) noteArrival() {
 	if err := os.Chtimes(state.LeaseFile(m.s.Record.Dir), time.Time{}, time.Unix(0, 0)); err != nil {
-		m.s.Log.Warn("note that the container has come", "error", err)
+		m.s.Log.Warn("record that the container runs", "error", err)
 	}
 }

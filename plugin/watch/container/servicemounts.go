@@ -125,7 +125,7 @@ func (m *Mode) checkAll(ctx context.Context, api watch.Engine) error {
 			refused = append(refused, m.killer.killExposed(ctx, api, c, err))
 			continue
 		}
-		m.s.Calls.AddSupplied(m.mounts.addOther(c))
+		m.s.Calls.AddWritable(m.mounts.addOther(c))
 		if c.ID != m.s.Record.Container {
 			for _, text := range warnings(c) {
 				others = append(others, fmt.Sprintf("container %s: %s", nameOf(c), text))

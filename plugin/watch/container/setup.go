@@ -91,7 +91,7 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 		return "", nil, setUpFailed(fresh, err)
 	}
 	if c.State.Running { // resumed
-		m.s.Calls.Containers.RemoveLeft(ctx)
+		m.s.Calls.Containers.RemoveLeftovers(ctx)
 	}
 	if err := m.setState(c); err != nil {
 		link.Fail(err)

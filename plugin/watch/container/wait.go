@@ -75,7 +75,7 @@ func wait(ctx context.Context, api watch.Engine, id, began string, exit *exitWai
 			}
 		}
 		exit.drop()
-		if errdefs.IsNotFound(err) || errors.Is(err, watch.ErrOver) {
+		if errdefs.IsNotFound(err) || errors.Is(err, watch.ErrExited) {
 			return nil
 		}
 		log.Warn("wait for container", "error", err)
@@ -101,11 +101,11 @@ func register(ctx context.Context, api watch.Engine, id string) *exitWait {
 }
 
 // stillRuns returns nil if the run of container id with the start time began continues, or has not begun. It returns
-// ErrOver if that run has ended, or the error of the engine.
+// ErrExited if that run has ended, or the error of the engine.
 func stillRuns(ctx context.Context, api watch.Engine, id, began string) error {
 	c, err := api.ContainerInspect(ctx, id)
 	if err == nil && (!runs(c) && c.State.Status != container.StateCreated || c.State.StartedAt != began) {
-		return watch.ErrOver
+		return watch.ErrExited
 	}
 	return err
 }
@@ -113,7 +113,7 @@ func stillRuns(ctx context.Context, api watch.Engine, id, began string) error {
 // runs reports whether c has a process. The engine also reports a container that waits for a restart as running.
 func runs(c container.InspectResponse) bool { return c.State.Running && !c.State.Restarting }
 
-// waitFinalState returns nil when a stopped container runs again, ErrGone when it is removed, and ErrOver when it has
+// waitFinalState returns nil when a stopped container runs again, ErrGone when it is removed, and ErrExited when it has
 // not been restarted in time.
 func waitFinalState(ctx context.Context, api watch.Engine, id string) error {
 	deadline := time.Now().Add(restartDelay)
@@ -124,10 +124,10 @@ func waitFinalState(ctx context.Context, api watch.Engine, id string) error {
 			return err
 		case errors.Is(err, errRestarting):
 			deadline = time.Now().Add(restartDelay)
-		case !errors.Is(err, watch.ErrOver): // the engine does not answer, and may restart the container later
+		case !errors.Is(err, watch.ErrExited): // the engine does not answer, and may restart the container later
 			deadline, wait = time.Now().Add(restartDelay), watch.EnginePoll
 		case time.Now().After(deadline):
-			return watch.ErrOver
+			return watch.ErrExited
 		}
 		if !watch.Pause(ctx, wait) {
 			return context.Cause(ctx)
@@ -137,7 +137,7 @@ func waitFinalState(ctx context.Context, api watch.Engine, id string) error {
 
 var errRestarting = errors.New("the container is being restarted")
 
-// currentState returns the state of a container: nil if it runs, ErrGone, ErrOver if it does not run, errRestarting,
+// currentState returns the state of a container: nil if it runs, ErrGone, ErrExited if it does not run, errRestarting,
 // or the error of the engine.
 func currentState(ctx context.Context, api watch.Engine, id string) error {
 	c, err := api.ContainerInspect(ctx, id)
@@ -151,5 +151,5 @@ func currentState(ctx context.Context, api watch.Engine, id string) error {
 	case c.State.Running:
 		return nil
 	}
-	return watch.ErrOver
+	return watch.ErrExited
 }

@@ -43,7 +43,7 @@ func where(t *mount.Table) string {
 		return fmt.Sprintf("commands run in %s, and only if the container calls them in %s: --workdir-host DIR allows all directories", d.Source, at)
 	}
 	var list []string
-	mounts, _ := t.Share("/")
+	mounts, _ := t.MountsFor("/")
 	for _, m := range mounts {
 		switch {
 		case m.Source == "": // a volume, for example, over a part of another mount

@@ -32,8 +32,8 @@ func (mc *mountCheck) sources(c container.InspectResponse) (list []mount.Point) 
 	return list
 }
 
-// owner returns the places that c and other containers of this session can write, without open directories.
-func (mc *mountCheck) owner(c container.InspectResponse) *mount.Table {
+// access returns the places that c and other containers of this session can write, without open directories.
+func (mc *mountCheck) access(c container.InspectResponse) *mount.Table {
 	t, _ := mount.NewTable(slices.Concat(mc.sources(c), mc.others), mount.Default{}) // it fails only for a Default with a directory
 	return t
 }
@@ -41,18 +41,18 @@ func (mc *mountCheck) owner(c container.InspectResponse) *mount.Table {
 // adapt replaces programs in directories of PATH that c, or the container of another session, can write. It takes
 // programs in the rest of PATH instead. It returns warnings for a person.
 func (mc *mountCheck) adapt(c container.InspectResponse) (notes []string) {
-	owner := mc.owner(c)
-	mc.sessions.AddTo(owner)
-	return mc.record.Adapt(owner, mc.config.Environ)
+	access := mc.access(c)
+	mc.sessions.AddTo(access)
+	return mc.record.Adapt(access, mc.config.Environ)
 }
 
 // refuseDependencies refuses a container that could write a protected file through another mount of its directory. It
 // also refuses one that could write a dependency of such a file: the interpreter of a script, or a library.
 func (mc *mountCheck) refuseDependencies(c container.InspectResponse, all []watch.ProtectedFile) error {
-	owner := mc.owner(c)
-	path, _ := executor.Path(osenv.Get(mc.config.Environ, "PATH"), owner)
+	access := mc.access(c)
+	path, _ := executor.Path(osenv.Get(mc.config.Environ, "PATH"), access)
 	for _, k := range all {
-		at, ok := executor.WritableDependency(k.Path, path, owner)
+		at, ok := executor.WritableDependency(k.Path, path, access)
 		switch {
 		case !ok || k.OnMount != watch.RefuseWritable:
 		case at == k.Path:
@@ -61,7 +61,7 @@ func (mc *mountCheck) refuseDependencies(c container.InspectResponse, all []watc
 			return fmt.Errorf("the container could change %s, which is code of %s, which %s: mount it read-only, or %s", at, k.Path, k.Does, k.Instead)
 		}
 	}
-	if at, ok := watch.WritableNotifier(mc.notifier, owner); ok {
+	if at, ok := watch.WritableNotifier(mc.notifier, access); ok {
 		return fmt.Errorf("the container could change %s, which notify.command names: mount it read-only, or %s", at, watch.Narrower)
 	}
 	return nil

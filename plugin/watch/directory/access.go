@@ -36,8 +36,8 @@ func (d *requestDirs) makeDir(rest string) (*dir.SharedDir, error) {
 	return made, nil
 }
 
-// requesters reports whether the requests of a user are served. It is nil if those of every user are.
-func (d *requestDirs) requesters() func(uid int) bool {
+// mayCall returns a function that reports whether the requests of a user are served, or nil if those of all users are.
+func (d *requestDirs) mayCall() func(uid int) bool {
 	if d.record.Proxy.AnyUser {
 		return nil
 	}

@@ -56,7 +56,7 @@ func (d *requestDirs) openLocked(commands []string) (p files.RequestDir, err err
 	if err != nil {
 		return p, errors.Join(err, requests.Close())
 	}
-	p = files.RequestDir{Dir: requests, Commands: commands, Cwd: func() string { return d.record.InvokedIn }, Allows: d.requesters()}
+	p = files.RequestDir{Dir: requests, Commands: commands, Cwd: func() string { return d.record.InvokedIn }, Allows: d.mayCall()}
 	p.Renew = func() (files.RequestDir, error) { return d.renew(commands) }
 	p.Repair = func() error { return d.repair(commands) }
 	if d.record.Proxy.Flat {

@@ -134,7 +134,7 @@ func (m *Mode) requestEnd(why error) {
 // setState prepares the session. Every call runs in the directory where the proxy was started: the directory of a
 // caller belongs to an unknown container.
 func (m *Mode) setState() error {
-	mounts := watch.WritableByRequesters(m.s.Record.Session)
+	mounts := watch.WritableByCallers(m.s.Record.Session)
 	dirs, err := mount.NewTable(mounts, mount.Default{Source: m.s.Record.InvokedIn, Target: m.s.Record.InvokedIn, All: true})
 	if err != nil {
 		return err

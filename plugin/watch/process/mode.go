@@ -54,10 +54,10 @@ func (m *Mode) Follow(ctx context.Context, link *watch.LauncherLink) error {
 		return why
 	}
 	if m.s.Life.KeptJob() != nil {
-		m.s.Calls.Server.EndLeft(m.s.Record.ID) // as the session's end does
+		m.s.Calls.Server.EndLeftovers(m.s.Record.ID) // as the session's end does
 		link.CloseEarly()
 	}
-	return m.s.Life.WaitKeptJobs(ctx, nil, watch.ErrOver)
+	return m.s.Life.WaitKeptJobs(ctx, nil, watch.ErrExited)
 }
 
 // run runs p, whose calls are answered like a container's. p sees the host's directories under their own names.
@@ -98,7 +98,7 @@ func (m *Mode) endAgent(ctx context.Context, link *watch.LauncherLink, signals c
 				lines = nil
 			}
 			if !ok || line == "stop" {
-				m.s.Life.Agent.Within(watch.AgentGrace)
+				m.s.Life.Agent.EndWithin(watch.AgentGrace)
 			}
 		case <-m.s.Life.Agent.Asked.Done():
 		case <-ctx.Done():

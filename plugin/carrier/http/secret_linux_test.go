@@ -12,7 +12,7 @@ import (
 // TestKeyOfPipe: a named pipe in place of a key is an error at once.
 func TestKeyOfPipe(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
-	if err := exectest.WithFIFO(t, file, func() error { _, err := LoadKey(file); return err }); err == nil {
+	if err := exectest.WithFIFO(t, file, func() error { _, err := LoadSecret(file); return err }); err == nil {
 		t.Error("the pipe is read")
 	}
 }

@@ -13,13 +13,11 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-var errReplaced = errors.New("it was replaced meanwhile")
-
-// Share returns the container's directories of the host as mounts for another container, which runs a command in cwd.
-// at is the path of cwd there. A Point without a Source means that another mount of this container, such as a volume,
-// covers a part of a directory. The other container must not see that part. Sources are paths, which may lead elsewhere
-// when they are mounted: check the mounts with CheckShared.
-func (t *Table) Share(cwd string) (mounts []Point, at string) {
+// MountsFor returns the container's directories of the host as mounts for another container, which runs a command in
+// cwd. at is the path of cwd there. A Point without a Source means that another mount of this container, such as a
+// volume, covers a part of a directory. The other container must not see that part. Sources are paths, which may lead
+// elsewhere when they are mounted: check the mounts with CheckMounts.
+func (t *Table) MountsFor(cwd string) (mounts []Point, at string) {
 	at = path.Clean(cwd)
 	own, rest := t.find(at)
 	if own != nil && own == t.fallback {
@@ -30,46 +28,46 @@ func (t *Table) Share(cwd string) (mounts []Point, at string) {
 		m := &t.mounts[i]
 		switch over, _ := t.find(m.target); {
 		case over != m: // another mount covers it
-		case m.shared():
+		case m.isHostDir():
 			mounts = append(mounts, Point{Target: m.target, Source: m.source, Bind: true, ReadOnly: m.readOnly})
-		case t.belowShared(m.target):
+		case t.belowHostDir(m.target):
 			mounts = append(mounts, Point{Target: m.target, File: m.file, ReadOnly: true})
 		}
 	}
 	return mounts, at
 }
 
-// shared reports whether m is a directory of the host that is held.
-func (m *mount) shared() bool { return m.bind && m.err == nil }
+// isHostDir reports whether m is a directory of the host that is held.
+func (m *mount) isHostDir() bool { return m.bind && m.err == nil }
 
-// belowShared reports whether a directory of the host is mounted above target.
-func (t *Table) belowShared(target string) bool {
+// belowHostDir reports whether a directory of the host is mounted above target.
+func (t *Table) belowHostDir(target string) bool {
 	for i := range t.mounts {
-		if rest, below := names.CutDir(target, t.mounts[i].target); below && rest != "." && t.mounts[i].shared() {
+		if rest, below := names.CutDir(target, t.mounts[i].target); below && rest != "." && t.mounts[i].isHostDir() {
 			return true
 		}
 	}
 	return false
 }
 
-// CheckShared checks mounts, which Share returned, in the container with the root directory root. It returns an error
-// unless each target there is the directory that this table holds. Below another mount, no link may lead to a target: a
-// container that can write there could have made the engine mount the directory elsewhere.
-func (t *Table) CheckShared(root int, mounts []Point) error {
+// CheckMounts checks mounts, which MountsFor returned, in the container with the root directory root. It returns an
+// error unless each target there is the directory that this table holds. Below another mount, no link may lead to a
+// target: a container that can write there could have made the engine mount the directory elsewhere.
+func (t *Table) CheckMounts(root int, mounts []Point) error {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if t.closed {
 		return errors.New("look at another container's mounts: the mount table is closed")
 	}
 	for _, m := range mounts {
-		if err := t.checkShared(dir.Borrow(root), m, mounts); err != nil {
+		if err := t.checkMount(dir.Borrow(root), m, mounts); err != nil {
 			return fmt.Errorf("%s is not what the caller has there: %w", strconv.QuoteToASCII(m.Target), err)
 		}
 	}
 	return nil
 }
 
-func (t *Table) checkShared(root *dir.Dir, m Point, mounts []Point) error {
+func (t *Table) checkMount(root *dir.Dir, m Point, mounts []Point) error {
 	if m.Source == "" {
 		above := innermostMount(m.Target, mounts)
 		if above == nil {
@@ -89,11 +87,11 @@ func (t *Table) checkShared(root *dir.Dir, m Point, mounts []Point) error {
 	}
 	defer shown.Close()
 	held, _ := t.find(m.Target)
-	if t.fallback != nil { // Share mounts it at its path on the host
+	if t.fallback != nil { // MountsFor mounts it at its path on the host
 		held = t.fallback
 	}
 	if held == nil || held.held == nil || !dir.Same(shown.FD(), held.held.FD()) {
-		return errReplaced
+		return dir.ErrReplaced
 	}
 	return nil
 }

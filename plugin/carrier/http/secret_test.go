@@ -9,17 +9,17 @@ import (
 	"testing"
 )
 
-// TestKeys makes keys, and finds them again.
-func TestKeys(t *testing.T) {
+// TestSecrets makes secrets, and finds them again.
+func TestSecrets(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
-	key, err := LoadKey(file)
+	key, err := LoadSecret(file)
 	if err != nil || len(key) != 64 || strings.Trim(key, "0123456789abcdef") != "" {
 		t.Fatalf("a new key: %q, %v", key, err)
 	}
-	if again, err := LoadKey(file); again != key || err != nil {
+	if again, err := LoadSecret(file); again != key || err != nil {
 		t.Errorf("again: %q, %v, want %q", again, err, key)
 	}
-	if other, err := NewKey(file); other == key || err != nil {
+	if other, err := NewSecret(file); other == key || err != nil {
 		t.Errorf("another: %q, %v", other, err)
 	}
 	if fi, err := os.Stat(file); err != nil || fi.Mode().Perm() != 0o600 {
@@ -28,13 +28,13 @@ func TestKeys(t *testing.T) {
 	if err := os.Truncate(file, 0); err != nil {
 		t.Fatal(err)
 	}
-	if made, err := LoadKey(file); len(made) != 64 || err != nil {
+	if made, err := LoadSecret(file); len(made) != 64 || err != nil {
 		t.Errorf("an empty file: %q, %v", made, err)
 	}
 	if err := os.WriteFile(file, []byte("\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if key, err := LoadKey(file); err == nil {
+	if key, err := LoadSecret(file); err == nil {
 		t.Errorf("a file with an empty line: %q", key)
 	}
 }

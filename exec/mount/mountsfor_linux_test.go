@@ -12,11 +12,11 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// TestShare checks that another container gets this one's directories of the host, and nothing that
+// TestMountsFor checks that another container gets this one's directories of the host, and nothing that
 // another mount hides from this one.
 //
 // Attack 201.
-func TestShare(t *testing.T) {
+func TestMountsFor(t *testing.T) {
 	root := t.TempDir()
 	for _, d := range []string{"w/sub/deep", "ro/sub", "w2"} {
 		if err := os.MkdirAll(filepath.Join(root, d), 0o755); err != nil {
@@ -55,9 +55,9 @@ func TestShare(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer table.Close()
-			got, cwd := table.Share(tt.cwd)
+			got, cwd := table.MountsFor(tt.cwd)
 			if !slices.Equal(got, tt.want) || cwd != tt.at {
-				t.Errorf("Share(%q) = %v, %q, want %v, %q", tt.cwd, got, cwd, tt.want, tt.at)
+				t.Errorf("MountsFor(%q) = %v, %q, want %v, %q", tt.cwd, got, cwd, tt.want, tt.at)
 			}
 		})
 	}
@@ -88,8 +88,8 @@ func TestShareOfImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer top.Close()
-	mounts, _ := table.Share("/w")
-	look := func(mounts ...Point) error { return table.CheckShared(top.FD(), mounts) }
+	mounts, _ := table.MountsFor("/w")
+	look := func(mounts ...Point) error { return table.CheckMounts(top.FD(), mounts) }
 	if err := look(mounts[:3]...); err != nil {
 		t.Errorf("all as it was: %v", err)
 	}
@@ -117,8 +117,8 @@ func TestShareOfImage(t *testing.T) {
 	if err := errors.Join(os.Remove(at("w/in")), os.Rename(at("w/other"), at("w/in"))); err != nil {
 		t.Fatal(err)
 	}
-	if err := look(mounts[:3]...); !errors.Is(err, errReplaced) {
-		t.Errorf("another directory in its place: %v, want %v", err, errReplaced)
+	if err := look(mounts[:3]...); !errors.Is(err, dir.ErrReplaced) {
+		t.Errorf("another directory in its place: %v, want %v", err, dir.ErrReplaced)
 	}
 	table.Close()
 	if err := look(mounts[0]); err == nil {

@@ -47,7 +47,7 @@ func TestSocketSilence(t *testing.T) {
 				var known waitGate
 				known.shut()
 				time.AfterFunc(tt.start, known.open)
-				tr := transport{record: record, carriers: &watch.Carriers{Connected: make(chan struct{})}, running: known.pass}
+				tr := carrierChooser{record: record, carriers: &watch.Carriers{Connected: make(chan struct{})}, running: known.pass}
 				api, began := &namedEngine{}, time.Now()
 				tr.choose(t.Context(), api, "id")
 				if got := api.asked.Sub(began); got != tt.want {
@@ -74,7 +74,7 @@ func TestForgetOther(t *testing.T) {
 			t.Fatal(err)
 		}
 		record := watch.NewRecord(store, state.Session{Carrier: tt.by, Engine: at}, slog.New(slog.DiscardHandler))
-		tr := transport{record: record, carriers: &watch.Carriers{}, log: slog.New(slog.DiscardHandler)}
+		tr := carrierChooser{record: record, carriers: &watch.Carriers{}, log: slog.New(slog.DiscardHandler)}
 		if tt.by == carrier.ByFiles {
 			tr.choose(t.Context(), &namedEngine{}, "id")
 		} else {
