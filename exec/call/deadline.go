@@ -95,6 +95,9 @@ const answerDelay = time.Second
 // time between TERM and KILL. Call the returned function when the command has ended. It reports whether the caller has
 // been answered.
 func (x *exchange) answerInTime(within context.Context, rule string) (answered func() bool) {
+	if x.req.deadline.IsZero() {
+		return func() bool { return false } // saves a thousand calls half a MiB
+	}
 	ended, early := make(chan struct{}), make(chan bool, 1)
 	// ends when the caller is answered, or when ended is closed; answered waits for it.
 	stop := context.AfterFunc(within, func() {
