@@ -6,6 +6,7 @@ package e2e
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -45,4 +46,18 @@ func TestIntegrationInterruptVerbs(t *testing.T) {
 	eventually(t, patience, "the job alone runs", func() bool {
 		return strings.Count(c.Exec(t, "hostexec", "ps").Out, " running ") == 1
 	})
+}
+
+// TestIntegrationHangUp sends HUP, as a closed terminal does, to verbs that wait. Each ends as by other signals, and
+// leaves its terminal as it was.
+func TestIntegrationHangUp(t *testing.T) {
+	h := newHost(t, false)
+	want(t, "code of proxy", h.Proxy(t, "sh=/bin/sh").Stop(t, syscall.SIGHUP), 0)
+
+	const script = `before=$(stty -g); sh -c 'echo $$; exec "$0" pending --watch' "$0"; echo code $?; test "$before" = "$(stty -g)" && echo same`
+	m := h.term(t, "sh", "-c", script, pluginPath(t))
+	pid, _, _ := strings.Cut(m.Expect(t, "q leaves.\r\n"), "\r\n")
+	hold(t, atoi(t, pid)).Signal(t, syscall.SIGHUP)
+	m.Expect(t, "code 129\r\nsame\r\n")
+	want(t, "code", m.Wait(t), 0)
 }

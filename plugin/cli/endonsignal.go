@@ -71,9 +71,9 @@ func OnSignals(docker context.Context, which []os.Signal, act func(syscall.Signa
 		}
 	}()
 	return func() {
-		signal.Stop(signals)
 		close(done)
 		<-ended
+		signal.Stop(signals) // last: a signal that docker has reported may still come
 	}
 }
 
@@ -90,8 +90,12 @@ func firstSignal(signals <-chan os.Signal, docker, done <-chan struct{}) (sig sy
 	select {
 	case s := <-signals:
 		return s.(syscall.Signal), false
-	case <-done:
-		return 0, false
+	case <-done: // perhaps because the verb has noticed that docker's context ended
+		select {
+		case <-docker:
+		default:
+			return 0, false
+		}
 	case <-docker:
 	}
 	select {

@@ -38,13 +38,13 @@ const maxSignals = 3
 const signalDelay = 100 * time.Millisecond
 
 // Interruptible returns a context that ends, with an Interrupted as its cause, when this process gets a
-// signal or docker reports one. The signals are INT, TERM, QUIT, and those of also. After the container has
-// started, docker run passes on the signals that this process gets; raiseSignal adds those that only docker got.
-func Interruptible(parent context.Context, dockerCLI command.Cli, also ...os.Signal) (ctx context.Context, stop func()) {
+// signal or docker reports one. The signals are INT, TERM, QUIT and HUP. After the container has started,
+// docker run passes on the signals that this process gets; raiseSignal adds those that only docker got.
+func Interruptible(parent context.Context, dockerCLI command.Cli) (ctx context.Context, stop func()) {
 	// parent ends when docker reports a signal, but without its number. handleSignals handles that.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
 	signals := make(chan os.Signal, maxSignals)
-	signal.Notify(signals, append(notIgnored(append(also, syscall.SIGQUIT)...), os.Interrupt, syscall.SIGTERM)...)
+	signal.Notify(signals, append(notIgnored(syscall.SIGHUP, syscall.SIGQUIT), os.Interrupt, syscall.SIGTERM)...)
 	done := make(chan struct{})
 	ended := make(chan struct{})
 	// ends when stop closes done; stop waits for it.
@@ -71,8 +71,8 @@ func handleSignals(signals <-chan os.Signal, docker, done <-chan struct{}, cance
 			return
 		case s := <-signals:
 			received++
-			cancel(&Interrupted{s.(syscall.Signal)}) // every signal here is a syscall.Signal
-			if s == syscall.SIGQUIT {                // docker run passes on any number of these
+			cancel(&Interrupted{s.(syscall.Signal)})         // every signal here is a syscall.Signal
+			if s == syscall.SIGQUIT || s == syscall.SIGHUP { // docker run passes on any number of these
 				continue
 			}
 			if ends++; ends == maxSignals {

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/cli/opts"
@@ -131,7 +130,7 @@ func (o *agentOptions) start(cmd *cobra.Command, dockerCLI command.Cli, args []s
 	if err != nil {
 		return err
 	}
-	ctx, stop := cli.Interruptible(cmd.Context(), dockerCLI, syscall.SIGHUP)
+	ctx, stop := cli.Interruptible(cmd.Context(), dockerCLI)
 	defer stop()
 	if r.spec.Mode == agent.InContainer {
 		return r.inContainer(ctx, cmd.Flags())

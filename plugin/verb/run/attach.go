@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"syscall"
 
 	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
@@ -64,7 +63,7 @@ func NewAttachCommand(dockerCLI command.Cli) *cobra.Command {
 }
 
 func attach(parent context.Context, dockerCLI command.Cli, opts launch.Options, ref string, detach bool) error {
-	ctx, stop := cli.Interruptible(parent, dockerCLI, syscall.SIGHUP) // the terminal may be closed
+	ctx, stop := cli.Interruptible(parent, dockerCLI)
 	defer stop()
 	api := dockerCLI.Client()
 	c, err := api.ContainerInspect(ctx, ref)
