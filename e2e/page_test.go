@@ -119,6 +119,8 @@ func TestIntegrationPageKeys(t *testing.T) {
 	want(t, "stdout", one.Ended(t).Out, "one\n")
 	tab.until("the order is what it was", "document.querySelector('.request').id === 'r-"+id+"' && document.querySelector('.request:last-child').id === 'r-"+id2+"'")
 	tab.until("the focus goes to the only one left", "document.activeElement.id === 'r-"+id2+"'")
+	eval[any](tab, "document.activeElement.blur(); document.body.click()")
+	want(t, "the focus after a click beside it", eval[string](tab, "document.activeElement.id"), "r-"+id2)
 	tab.until("the gap is closed", "document.querySelector('"+card(id)+"').offsetHeight < 100")
 	tab.waitApprovable(id2)
 	tab.keys("r")

@@ -143,7 +143,7 @@
     let got = {};
     try { got = await raw.json(); text = got.error; } catch { /* then the status has to do */ }
     if (got.revoked) return revoked(got.error);
-    if (status === 401) return trouble('The page was restarted. On the host, docker hostexec ui prints its new address: paste that here.');
+    if (status === 401) return trouble('This key is not good, or not any more: the page was restarted. On the host, docker hostexec ui prints its address: paste that here.');
     show(text || 'The page answered ' + status + '.');
   }
 
@@ -381,7 +381,7 @@
   pending().addEventListener('pointerleave', closeUnaimed);
 
   // A key is for the card that has the focus: one that waits alone gets it, unless somebody is
-  // elsewhere on the page. It takes no answer at once, as if it had just appeared.
+  // elsewhere on the page, also after a click beside it. It takes no answer at once, as if it had just appeared.
   function focusSingle() {
     const [card, other] = live();
     const here = document.activeElement;
@@ -389,6 +389,8 @@
     card.focus({ preventScroll: true });
     appear(card);
   }
+
+  document.addEventListener('click', focusSingle);
 
   function refresh() {
     const all = [...pending().querySelectorAll('.request')];
