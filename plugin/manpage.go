@@ -3,7 +3,6 @@
 package plugin
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -21,7 +20,7 @@ import (
 
 // writePage writes the page of cmd. The page has no date: equal versions have equal pages.
 func writePage(w io.Writer, cmd *cobra.Command) {
-	description, sections := splitLong(cmp.Or(cmd.Long, cmd.Short))
+	description, sections := splitLong(cmd.Long)
 	fmt.Fprintf(w, ".TH \"%s\" 1 \"\" \"%s\" \"Docker hostexec\"\n", roff(strings.ToUpper(pageName(cmd))), roff("hostexec "+entry.Version))
 	fmt.Fprintf(w, ".nh\n.ad l\n") // hyphens could be of commands
 	fmt.Fprintf(w, ".SH NAME\n%s \\- %s\n", roff(pageName(cmd)), roff(cmd.Short))

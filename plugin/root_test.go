@@ -57,17 +57,19 @@ func TestCheckAgent(t *testing.T) {
 }
 
 func TestEveryVerbExplainsItself(t *testing.T) {
-	root := newRootCommand(clitest.New(t, io.Discard))
-	for _, cmd := range root.Commands() {
+	verbs := newRootCommand(clitest.New(t, io.Discard)).Commands()
+	for len(verbs) > 0 {
+		cmd := verbs[0]
+		verbs = append(verbs[1:], cmd.Commands()...)
 		if cmd.Hidden {
 			continue
 		}
 		if !strings.Contains(cmd.Long, "EXIT STATUS") || cmd.Example == "" || cmd.Short == "" {
-			t.Errorf("%s: help lacks a summary, an example or EXIT STATUS", cmd.Name())
+			t.Errorf("%s: help lacks a summary, an example or EXIT STATUS", cmd.CommandPath())
 		}
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if strings.Count(f.Usage, "`")%2 != 0 || strings.Count(f.Usage, "`") > 2 {
-				t.Errorf("%s --%s: more than one backquoted word breaks the help: %s", cmd.Name(), f.Name, f.Usage)
+				t.Errorf("%s --%s: more than one backquoted word breaks the help: %s", cmd.CommandPath(), f.Name, f.Usage)
 			}
 		})
 	}

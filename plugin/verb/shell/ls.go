@@ -26,7 +26,7 @@ import (
 func newShellLsCommand(dockerCLI command.Cli) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
-		Use: "ls [OPTIONS] [SESSION|CONTAINER...]", Short: "List the shells of all sessions, or of those named", ValidArgsFunction: sessions.Complete,
+		Use: "ls [OPTIONS] [SESSION|CONTAINER...]", Short: "List the shells of all sessions, or of those named", Long: lsLong, ValidArgsFunction: sessions.Complete,
 		Example: "  docker hostexec shell ls --format '{{.Session}} {{.Name}} {{.Directory}}'",
 		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			store, err := sessions.OpenStore()

@@ -66,7 +66,8 @@ func dialSession(ref string) (*control.Client, error) {
 func newShellCreateCommand(dockerCLI command.Cli) *cobra.Command {
 	var o control.ShellOptions
 	cmd := &cobra.Command{
-		Use: "create [OPTIONS] SESSION|CONTAINER NAME", Short: "Create a shell", Args: dockercli.ExactArgs(2), ValidArgsFunction: cli.CompleteFirst(sessions.Complete),
+		Use: "create [OPTIONS] SESSION|CONTAINER NAME", Short: "Create a shell", Long: createLong, Example: createExample,
+		Args: dockercli.ExactArgs(2), ValidArgsFunction: cli.CompleteFirst(sessions.Complete),
 		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			c, err := dialSession(args[0])
 			if err != nil {
@@ -105,7 +106,8 @@ func placeShell(dockerCLI command.Cli, o *control.ShellOptions) (err error) {
 
 func newShellRmCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "rm SESSION|CONTAINER NAME", Short: "End a shell and its processes", Args: dockercli.ExactArgs(2), ValidArgsFunction: completeShells,
+		Use: "rm SESSION|CONTAINER NAME", Short: "End a shell and its processes", Long: rmLong, Example: "  docker hostexec shell rm web build",
+		Args: dockercli.ExactArgs(2), ValidArgsFunction: completeShells,
 		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
 			c, err := dialSession(args[0])
 			if err != nil {
@@ -122,7 +124,7 @@ func newShellRunCommand(dockerCLI command.Cli, start bool) *cobra.Command {
 	var timeout time.Duration
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "exec [OPTIONS] SESSION|CONTAINER NAME -- TEXT...", Short: "Run bash code in a shell, which keeps the changes",
+		Use: "exec [OPTIONS] SESSION|CONTAINER NAME -- TEXT...", Short: "Run bash code in a shell, which keeps the changes", Long: execLong, Example: execExample,
 		Args: dockercli.RequiresMinArgs(3), ValidArgsFunction: completeShells,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if timeout < 0 {
@@ -140,6 +142,7 @@ func newShellRunCommand(dockerCLI command.Cli, start bool) *cobra.Command {
 	}
 	if start {
 		cmd.Use, cmd.Short = strings.Replace(cmd.Use, "exec", "start", 1), "Run bash code in a copy of a shell, without waiting for the shell"
+		cmd.Long, cmd.Example = startLong, startExample
 	}
 	cmd.Flags().StringArrayVarP(&c.Env, "env", "e", nil, "Set a variable for this text only (`NAME=VALUE`)")
 	cmd.Flags().StringVar(&c.Dir, "cwd", "", "Run this text in this `directory`")
