@@ -47,7 +47,7 @@ var redirection = sync.OnceValue(func() *template.Template {
 // File creates a file that opens the page once, within half a minute, and returns its URL. The file is
 // removed after its use or its time limit.
 func (p *Page) File() (link string, err error) {
-	code, expired := p.keys.newCode(time.Now())
+	code, expired := p.tokens.newCode(time.Now())
 	removeFiles(expired)
 	dir := browserDir(p.Store)
 	f, err := os.CreateTemp(dir, filePattern) // mode 0600; the file must not exist
@@ -55,7 +55,7 @@ func (p *Page) File() (link string, err error) {
 		return "", fmt.Errorf("write the file that opens the page: %w", err)
 	}
 	err = redirection().Execute(f, p.address.link(code))
-	if err = errors.Join(err, f.Close()); err == nil && !p.keys.setFile(code, f.Name()) {
+	if err = errors.Join(err, f.Close()); err == nil && !p.tokens.setFile(code, f.Name()) {
 		err = errors.New("too many such files were requested at once: try again")
 	}
 	if err != nil {
@@ -120,7 +120,7 @@ func (p *Page) exchange(w http.ResponseWriter, r *http.Request) {
 	}
 	var got redemption
 	if decodeBody(w, r, &in) == nil {
-		got = p.keys.redeem(in.Code, time.Now())
+		got = p.tokens.redeem(in.Code, time.Now())
 	}
 	switch {
 	case got.twice:

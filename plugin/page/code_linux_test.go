@@ -111,7 +111,7 @@ func TestFile(t *testing.T) {
 		t.Errorf("the file stays when it was used: %v", err)
 	}
 	other := pathOf(t, s.link())
-	removeFiles(s.keys.expire(time.Now().Add(codeLifetime + time.Second)))
+	removeFiles(s.tokens.expire(time.Now().Add(codeLifetime + time.Second)))
 	if _, err := os.Stat(other); !os.IsNotExist(err) {
 		t.Errorf("the file stays when its time is over: %v", err)
 	}
@@ -184,15 +184,15 @@ func TestCode(t *testing.T) {
 	if b, err := os.ReadFile(store.PageLog()); err != nil || strings.Count(string(b), "level=WARN") != 1 || !strings.Contains(string(b), "used twice") || strings.Contains(string(b), code) {
 		t.Errorf("the log says %q, %v", b, err)
 	}
-	var ks keys
+	var ts tokens
 	now := time.Now()
-	late, _ := ks.newCode(now)
-	token = ks.redeem(late, now).token
-	if !ks.redeem(late, now.Add(24*time.Hour)).twice || !ks.byToken(token).isRevoked() {
+	late, _ := ts.newCode(now)
+	token = ts.redeem(late, now).token
+	if !ts.redeem(late, now.Add(24*time.Hour)).twice || !ts.find(token).isRevoked() {
 		t.Error("a browser that comes a day later revokes nothing")
 	}
-	old, _ := ks.newCode(now)
-	if got := ks.redeem(old, now.Add(codeLifetime+time.Second)); got != (redemption{}) {
+	old, _ := ts.newCode(now)
+	if got := ts.redeem(old, now.Add(codeLifetime+time.Second)); got != (redemption{}) {
 		t.Errorf("a code that is too old gives %+v", got)
 	}
 }
@@ -240,29 +240,29 @@ func TestCodeRace(t *testing.T) {
 
 // TestCodesAreFew checks the limits of codes and tokens. A token is removed before its code is forgotten.
 func TestCodesAreFew(t *testing.T) {
-	var ks keys
+	var ts tokens
 	now := time.Now()
 	over := map[string]bool{}
 	for i := range 10 * maxCodes {
-		code, files := ks.newCode(now.Add(time.Duration(i)))
-		ks.setFile(code, code)
+		code, files := ts.newCode(now.Add(time.Duration(i)))
+		ts.setFile(code, code)
 		for _, file := range files {
 			over[file] = true
 		}
 	}
-	if len(ks.codes) > maxCodes || len(over) != 9*maxCodes {
-		t.Errorf("%d codes are open, the files of %d are to go", len(ks.codes), len(over))
+	if len(ts.codes) > maxCodes || len(over) != 9*maxCodes {
+		t.Errorf("%d codes are open, the files of %d are to go", len(ts.codes), len(over))
 	}
 	var first string
-	for range 2 * maxKeys {
-		code, _ := ks.newCode(now)
-		token := ks.redeem(code, now).token
+	for range 2 * maxTokens {
+		code, _ := ts.newCode(now)
+		token := ts.redeem(code, now).token
 		if first == "" {
 			first = token
 		}
 	}
-	if len(ks.used) != maxKeys || len(ks.given) != maxKeys || len(ks.order) != maxKeys || ks.byToken(first) != nil {
-		t.Errorf("%d, %d and %d tokens are good, want %d", len(ks.used), len(ks.given), len(ks.order), maxKeys)
+	if len(ts.used) != maxTokens || len(ts.given) != maxTokens || len(ts.order) != maxTokens || ts.find(first) != nil {
+		t.Errorf("%d, %d and %d tokens are good, want %d", len(ts.used), len(ts.given), len(ts.order), maxTokens)
 	}
 }
 

@@ -90,7 +90,7 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var revokedKey <-chan struct{} // stays nil for the page's own token, which is never revoked
-	if k := p.keyOf(r); k != nil {
+	if k := p.issuedToken(r); k != nil {
 		revokedKey = k.revoked
 	}
 	s := &stream{w: w, conn: conn, html: wantsHTML(r), sent: map[string]string{}}

@@ -145,7 +145,7 @@ func TestOpensBrowser(t *testing.T) {
 	}
 	got := w.ask(t, ask1, "make")
 	link := <-opened
-	if s.keys.redeem(codeIn(t, link), time.Now()).token == "" {
+	if s.tokens.redeem(codeIn(t, link), time.Now()).token == "" {
 		t.Errorf("the link is %s, which opens nothing", link)
 	}
 	second := w.ask(t, "00000000000000a2", "make", "two")

@@ -70,7 +70,7 @@ func (p *Page) refusal(r *http.Request) (code int, why string) {
 // refusedKey continues refusal for requests without the page's own token. Tokens from codes are valid
 // until they are revoked.
 func (p *Page) refusedKey(r *http.Request) (code int, why string) {
-	switch k := p.keyOf(r); {
+	switch k := p.issuedToken(r); {
 	case k == nil:
 		return http.StatusUnauthorized, "no token, or not this page's: docker hostexec ui has the address"
 	case k.isRevoked():
@@ -79,13 +79,13 @@ func (p *Page) refusedKey(r *http.Request) (code int, why string) {
 	return 0, ""
 }
 
-// keyOf returns the key of the token in r. It returns nil for the page's own token, and without a token.
-func (p *Page) keyOf(r *http.Request) *key {
+// issuedToken returns the token in r, if it was issued for a code. It returns nil for the page's own token, and without a token.
+func (p *Page) issuedToken(r *http.Request) *issued {
 	got := r.Header.Values(tokenHeader)
 	if len(got) != 1 {
 		return nil
 	}
-	return p.keys.byToken(got[0])
+	return p.tokens.find(got[0])
 }
 
 // sameSite reports whether this page or the user caused r, by the browser's headers. Links to the page are

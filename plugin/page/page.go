@@ -44,7 +44,7 @@ type Page struct {
 	lock    *flock.Flock
 	ln      net.Listener
 	address Address
-	keys    keys
+	tokens  tokens
 	state   *pageState
 
 	logging sync.Mutex // held while a log record is written
@@ -126,7 +126,7 @@ func (p *Page) Serve(ctx context.Context) error {
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
 	}
-	removeFiles(p.keys.expire(time.Time{}))
+	removeFiles(p.tokens.expire(time.Time{}))
 	return errors.Join(err, os.Remove(addressFile(p.Store)), p.lock.Close())
 }
 
@@ -139,7 +139,7 @@ func (p *Page) openOrEnd(ctx context.Context, end context.CancelFunc) {
 	for {
 		changed := p.state.Changed()
 		now := time.Now()
-		removeFiles(p.keys.expire(now))
+		removeFiles(p.tokens.expire(now))
 		asks := len(p.state.questions()) > 0
 		switch browsers := p.state.browsers(); {
 		case browsers > 0 || asks || p.state.sessions() > 0:
