@@ -279,7 +279,7 @@ func TestIntegrationPageOtherOrigins(t *testing.T) {
 	browser := newBrowser(t)
 	origin, token, _ := strings.Cut(u.URL, "/#token=")
 	bare := open(t, browser, origin+"/")
-	bare.until("without the token nothing is shown", "document.querySelector('#trouble').innerText.includes('lacks its key')")
+	bare.until("without the token nothing is shown", "document.querySelector('#trouble').innerText.includes('lacks its token')")
 	guess := open(t, browser, origin+"/#token="+strings.Repeat("0", 64))
 	guess.until("nor with another", "document.querySelector('#trouble').innerText.includes('was restarted')")
 

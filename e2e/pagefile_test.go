@@ -149,7 +149,7 @@ func TestIntegrationPageCodeUsedTwice(t *testing.T) {
 	stolen := eval[string](first, "sessionStorage.getItem('hostexec-token')")
 	second := open(t, browser, origin+"/#code="+code)
 	second.until("the second says so", "document.querySelector('#trouble').innerText.includes('This link was used before') && document.querySelector('#trouble').innerText.includes('docker hostexec ui')")
-	first.until("the first says so", "document.querySelector('#trouble').innerText.includes('The key of this page was revoked')")
+	first.until("the first says so", "document.querySelector('#trouble').innerText.includes('The token of this page was revoked')")
 	want(t, "what is left on it", eval[int](first, "document.querySelectorAll('.request, .row').length"), 0)
 	want(t, "its key", eval[bool](first, "sessionStorage.getItem('hostexec-token') === null"), true)
 	for _, path := range []string{"/pending", "/events", "/sessions"} {

@@ -106,11 +106,11 @@ func (p *Page) newCode(w http.ResponseWriter, r *http.Request) {
 
 // These texts go to both clients that presented the same code, and to the log.
 const (
-	revoked = "The key of this page was revoked: its link was used a second time, so another program of this host may have had the page, too. " +
+	revoked = "The token of this page was revoked: its link was used a second time, so another program of this host may have had the page, too. " +
 		"Nothing can be answered here any more. On the host, docker hostexec ui opens the page anew, and docker hostexec audit shows what was answered."
-	usedTwice = "This link was used before, by another browser or program: the key that it gave is revoked. If that was not you, somebody on this host " +
+	usedTwice = "This link was used before, by another browser or program: the token that it gave is revoked. If that was not you, somebody on this host " +
 		"had the page until now: docker hostexec audit shows what was answered. On the host, docker hostexec ui opens the page anew."
-	loggedTwice = "a link of the page was used twice: the key that its first use got is revoked"
+	loggedTwice = "a link of the page was used twice: the token that its first use got is revoked"
 )
 
 // exchange answers POST /token. It is the only POST that needs no token.

@@ -132,7 +132,7 @@ func tooMuch(w http.ResponseWriter, err error) bool {
 type problem struct {
 	Error   string   `json:"error"`
 	Request *Request `json:"request,omitempty"` // 409: the current question
-	Revoked bool     `json:"revoked,omitempty"` // the key of this browser is revoked
+	Revoked bool     `json:"revoked,omitempty"` // the token of this browser is revoked
 }
 
 func replyError(w http.ResponseWriter, code int, why string) {

@@ -44,7 +44,7 @@
       if (!answer.ok && !token) return trouble(got.error);
       token = got.token || token;
     }
-    if (!token) return trouble('This address lacks its key. On the host, docker hostexec ui prints the whole one.');
+    if (!token) return trouble('This address lacks its token. On the host, docker hostexec ui prints the whole one.');
     sessionStorage.setItem(store, token);
     connect();
   }
@@ -143,7 +143,7 @@
     let got = {};
     try { got = await raw.json(); text = got.error; } catch { /* then the status has to do */ }
     if (got.revoked) return revoked(got.error);
-    if (status === 401) return trouble('This key is not good, or not any more: the page was restarted. On the host, docker hostexec ui prints its address: paste that here.');
+    if (status === 401) return trouble('This token is not valid, or not any more: the page was restarted. On the host, docker hostexec ui prints its address: paste that here.');
     show(text || 'The page answered ' + status + '.');
   }
 
