@@ -196,7 +196,7 @@ func (s *Server) Serve(life, session context.Context, conn net.Conn) error {
 		return fail(p, errNoSession, "the session is not ready")
 	}
 	if req.verb() {
-		return s.answerVerb(ctx, &Call{x, func(keep bool) context.Context {
+		return s.answerVerb(ctx, &VerbCall{x, func(keep bool) context.Context {
 			if keep {
 				return life
 			}

@@ -37,7 +37,7 @@ type gitCall struct {
 }
 
 // GitRemotes returns the remotes that git in the container reaches by name.
-func (c *Call) GitRemotes() gitpush.Remotes {
+func (c *VerbCall) GitRemotes() gitpush.Remotes {
 	if g := c.x.server.now().Git; g != nil {
 		return g.Known()
 	}

@@ -34,10 +34,10 @@ type ShellRequest struct {
 func (r *ShellRequest) shown() string { return "session " + quoteWord(r.Name) }
 
 // Shells are the shells of a session, as far as one caller may use them.
-type Shells struct{ c *Call }
+type Shells struct{ c *VerbCall }
 
 // Shells reports whether the session has shells, and returns them.
-func (c *Call) Shells() (Shells, bool) { return Shells{c}, c.x.server.Shells != nil }
+func (c *VerbCall) Shells() (Shells, bool) { return Shells{c}, c.x.server.Shells != nil }
 
 // List returns the shells that the caller may use.
 func (s Shells) List() []shell.Info {

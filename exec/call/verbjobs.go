@@ -12,7 +12,7 @@ import (
 )
 
 // Jobs returns all jobs of the session, in the order of their start.
-func (c *Call) Jobs() []*job.Job {
+func (c *VerbCall) Jobs() []*job.Job {
 	if c.x.server.Jobs == nil {
 		return nil
 	}
@@ -20,18 +20,18 @@ func (c *Call) Jobs() []*job.Job {
 }
 
 // Job returns the job whose id is ref, or the only one whose id begins with ref.
-func (c *Call) Job(ref string) (*job.Job, error) { return c.x.server.job(ref) }
+func (c *VerbCall) Job(ref string) (*job.Job, error) { return c.x.server.job(ref) }
 
 // Running returns the calls of the container whose commands run, oldest first.
-func (c *Call) Running() []Running {
+func (c *VerbCall) Running() []Running {
 	return slices.DeleteFunc(c.x.server.Running(), func(r Running) bool { return r.ByHost })
 }
 
 // Leftovers returns the processes that ended commands of the container have left running.
-func (c *Call) Leftovers() []proctree.Leftover { return c.x.server.left.list() }
+func (c *VerbCall) Leftovers() []proctree.Leftover { return c.x.server.left.list() }
 
 // End ends the job, call or text of a shell with this id, or the processes that one of these has left running.
 // It returns when they are gone. With a signal it only sends that signal to a job's command.
-func (c *Call) End(ctx context.Context, id string, sig executor.Signal) error {
+func (c *VerbCall) End(ctx context.Context, id string, sig executor.Signal) error {
 	return c.x.server.endOfContainer(ctx, id, sig)
 }

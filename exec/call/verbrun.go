@@ -27,7 +27,7 @@ type Readiness struct {
 func (r *Readiness) none() bool { return r.Line == nil && r.Port == 0 }
 
 // Run has the command of o decided, and runs it, or starts it as a job. It answers the call.
-func (c *Call) Run(ctx context.Context, o RunOptions) error {
+func (c *VerbCall) Run(ctx context.Context, o RunOptions) error {
 	if err := c.x.req.setEnv(o.Env, c.x.server.now().PassEnv); err != nil {
 		return c.Fail(*err)
 	}

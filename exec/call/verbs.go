@@ -23,17 +23,17 @@ type Verbs interface {
 	Names() []string
 	// Serve answers c: it returns after one of Print, PrintFailure, Exit, Fail, Run, or a method of
 	// Shells that answers.
-	Serve(ctx context.Context, c *Call) error
+	Serve(ctx context.Context, c *VerbCall) error
 }
 
-// Call is a call of hostexec itself, as its verbs see it.
-type Call struct {
+// VerbCall is a call of hostexec itself, as its verbs see it.
+type VerbCall struct {
 	x        *exchange
 	lifetime func(keep bool) context.Context // of a job that the call starts
 }
 
 // answerVerb answers a call of hostexec itself.
-func (s *Server) answerVerb(ctx context.Context, c *Call) error {
+func (s *Server) answerVerb(ctx context.Context, c *VerbCall) error {
 	if s.Verbs == nil {
 		return c.Fail(Failure{Status: StatusUnsupported, Reason: "this session has no verbs", Hint: "call the command itself"})
 	}
@@ -52,13 +52,13 @@ func (s *Server) verbNames() []string {
 func (r *request) verb() bool { return r.Args[0] == Name }
 
 // Words returns the words after hostexec. The caller must not change them.
-func (c *Call) Words() []string { return c.x.req.Args[1:] }
+func (c *VerbCall) Words() []string { return c.x.req.Args[1:] }
 
 // Version returns the version of hostexec on the host.
-func (c *Call) Version() string { return c.x.server.Version }
+func (c *VerbCall) Version() string { return c.x.server.Version }
 
 // Policy returns the policy that decides on calls now.
-func (c *Call) Policy() *policy.Policy { return c.x.server.now().Policy }
+func (c *VerbCall) Policy() *policy.Policy { return c.x.server.now().Policy }
 
 // oneAnswer is a connection whose caller gets one answer, and cannot act on a call until then.
 type oneAnswer interface {
@@ -68,7 +68,7 @@ type oneAnswer interface {
 
 // OneAnswer returns the name of the caller's carrier if its callers get one answer, and cannot signal
 // a call that runs. Otherwise it returns "".
-func (c *Call) OneAnswer() string {
+func (c *VerbCall) OneAnswer() string {
 	if conn, ok := c.x.peer.conn.(oneAnswer); ok {
 		return conn.OneAnswer()
 	}
@@ -77,13 +77,13 @@ func (c *Call) OneAnswer() string {
 
 // Enter counts the call among the verbs in flight. It reports false if there are too many. Then the
 // caller has its answer.
-func (c *Call) Enter(ctx context.Context) (entered bool, err error) {
+func (c *VerbCall) Enter(ctx context.Context) (entered bool, err error) {
 	return c.x.enter(ctx, limit.Verbs)
 }
 
 // Open starts the answer of a verb that writes: the shim copies the data to its own stdout and stderr. Writes
 // block until the caller reads.
-func (c *Call) Open() (stdout, stderr io.Writer, err error) {
+func (c *VerbCall) Open() (stdout, stderr io.Writer, err error) {
 	if err := c.x.begin(); err != nil {
 		return nil, nil, err
 	}
@@ -92,7 +92,7 @@ func (c *Call) Open() (stdout, stderr io.Writer, err error) {
 
 // Interruptible returns a context that a fatal signal to the caller, such as INT, cancels; Interrupted
 // then returns the answer. Call it after Open. stop returns when signals are no longer read.
-func (c *Call) Interruptible(ctx context.Context) (within context.Context, stop func()) {
+func (c *VerbCall) Interruptible(ctx context.Context) (within context.Context, stop func()) {
 	return c.x.peer.interruptible(ctx)
 }
 
@@ -106,20 +106,20 @@ func Interrupted(ctx context.Context) (e wire.Exit, ok bool) {
 }
 
 // Print answers with text on the caller's stdout, and the exit code 0.
-func (c *Call) Print(text []byte) error {
+func (c *VerbCall) Print(text []byte) error {
 	return c.x.print(wire.Exit{Outcome: wire.Exited}, text)
 }
 
 // PrintFailure answers with text on the caller's stdout, and ends the call with f.
-func (c *Call) PrintFailure(text []byte, f Failure) error {
+func (c *VerbCall) PrintFailure(text []byte, f Failure) error {
 	return c.x.print(f.frame(c.x.peer.json), text)
 }
 
 // Exit ends the call with e.
-func (c *Call) Exit(e wire.Exit) error { return c.x.peer.exit(e) }
+func (c *VerbCall) Exit(e wire.Exit) error { return c.x.peer.exit(e) }
 
 // Fail ends the call with f.
-func (c *Call) Fail(f Failure) error { return c.x.peer.end(f) }
+func (c *VerbCall) Fail(f Failure) error { return c.x.peer.end(f) }
 
 // print sends text to the caller's stdout, through the shim, and then e.
 func (x *exchange) print(e wire.Exit, text []byte) error {

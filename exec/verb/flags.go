@@ -29,7 +29,7 @@ func newFlags(verb string) *flagSet {
 
 // parse reads words. If the caller asks for help, or its words are wrong, parse answers the call and
 // reports false.
-func (f *flagSet) parse(c *call.Call, words []string) (ok bool, err error) {
+func (f *flagSet) parse(c *call.VerbCall, words []string) (ok bool, err error) {
 	switch err := f.Parse(words); {
 	case errors.Is(err, pflag.ErrHelp):
 		return false, c.Print([]byte(f.help))
@@ -40,7 +40,7 @@ func (f *flagSet) parse(c *call.Call, words []string) (ok bool, err error) {
 }
 
 // fail answers that a flag is wrong.
-func (f *flagSet) fail(c *call.Call, why string) error {
+func (f *flagSet) fail(c *call.VerbCall, why string) error {
 	if f.verb != "" {
 		why = f.verb + ": " + why
 	}
@@ -48,7 +48,7 @@ func (f *flagSet) fail(c *call.Call, why string) error {
 }
 
 // failOperands reports that the operands are not those that the verb expects.
-func (f *flagSet) failOperands(c *call.Call, format string, a ...any) error {
+func (f *flagSet) failOperands(c *call.VerbCall, format string, a ...any) error {
 	return c.Fail(f.failure(f.verb + " " + fmt.Sprintf(format, a...)))
 }
 

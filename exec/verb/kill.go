@@ -19,7 +19,7 @@ import (
 const codeNotFound = 1
 
 // kill ends the jobs and calls that args name, or sends jobs a signal, and prints their ids.
-func kill(ctx context.Context, c *call.Call, args []string) error {
+func kill(ctx context.Context, c *call.VerbCall, args []string) error {
 	flags := newFlags("kill")
 	name := flags.StringP("signal", "s", "", "")
 	all := flags.BoolP("all", "a", false, "")
@@ -79,7 +79,7 @@ func killFailed(err error) string {
 }
 
 // endEach ends everything that refs name at the same time, and yields the results in the order of refs.
-func endEach(ctx context.Context, c *call.Call, refs []string, sig executor.Signal) iter.Seq2[string, error] {
+func endEach(ctx context.Context, c *call.VerbCall, refs []string, sig executor.Signal) iter.Seq2[string, error] {
 	type result struct {
 		id  string
 		err error
@@ -105,7 +105,7 @@ func endEach(ctx context.Context, c *call.Call, refs []string, sig executor.Sign
 
 // endOne ends the entry ref of hostexec ps. The entry is a job, a running call, a text of a shell, or the leftover
 // processes of one of these. It returns when they are gone.
-func endOne(ctx context.Context, c *call.Call, ref string, sig executor.Signal) (id string, err error) {
+func endOne(ctx context.Context, c *call.VerbCall, ref string, sig executor.Signal) (id string, err error) {
 	if id, err = listedAs(c, ref); err != nil {
 		return "", err
 	}
@@ -116,7 +116,7 @@ func endOne(ctx context.Context, c *call.Call, ref string, sig executor.Signal) 
 }
 
 // listedAs returns the id in the list of hostexec ps that is ref, or the only one that begins with ref.
-func listedAs(c *call.Call, ref string) (string, error) {
+func listedAs(c *call.VerbCall, ref string) (string, error) {
 	hits := map[string]bool{} // a job and its leftover processes have the same id
 	for _, r := range rows(c) {
 		if r.ID == ref {

@@ -13,7 +13,7 @@ import (
 )
 
 // logs shows the output of a job, each stream on the caller's own.
-func logs(ctx context.Context, c *call.Call, args []string) error {
+func logs(ctx context.Context, c *call.VerbCall, args []string) error {
 	flags := newFlags("logs")
 	follow := flags.BoolP("follow", "f", false, "")
 	combined := flags.Bool("combined", false, "")

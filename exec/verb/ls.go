@@ -17,7 +17,7 @@ import (
 )
 
 // ls lists the commands that may be called.
-func ls(c *call.Call, args []string) error {
+func ls(c *call.VerbCall, args []string) error {
 	flags := newFlags("ls")
 	asJSON := flags.Bool("json", false, "")
 	agents := flags.Bool("agents", false, "")

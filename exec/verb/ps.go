@@ -36,7 +36,7 @@ type row struct {
 }
 
 // rows returns the running calls, all jobs, and the processes that either has left, oldest first.
-func rows(c *call.Call) []row {
+func rows(c *call.VerbCall) []row {
 	list := []row{} // [] in JSON, not null
 	seen := map[string]bool{}
 	now := time.Now()
@@ -80,7 +80,7 @@ func listed(args []string) []string {
 }
 
 // ps lists running calls, and all jobs.
-func ps(c *call.Call, args []string) error {
+func ps(c *call.VerbCall, args []string) error {
 	flags := newFlags("ps")
 	asJSON := flags.Bool("json", false, "")
 	if ok, err := flags.parse(c, args); !ok {

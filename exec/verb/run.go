@@ -16,7 +16,7 @@ import (
 )
 
 // run runs the command that follows hostexec and its options.
-func run(ctx context.Context, c *call.Call, args []string) error {
+func run(ctx context.Context, c *call.VerbCall, args []string) error {
 	f := newRunFlags()
 	if ok, err := f.parse(c, args); !ok {
 		return err

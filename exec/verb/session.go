@@ -50,7 +50,7 @@ EXIT STATUS
 `
 
 // session runs a word of hostexec session.
-func session(ctx context.Context, c *call.Call, args []string) error {
+func session(ctx context.Context, c *call.VerbCall, args []string) error {
 	if len(args) == 0 || args[0] == "--help" || args[0] == "-h" {
 		return c.Print([]byte(sessionUsage))
 	}
@@ -76,7 +76,7 @@ func session(ctx context.Context, c *call.Call, args []string) error {
 const sessionHint = "see hostexec session --help"
 
 // createShell makes a shell.
-func createShell(ctx context.Context, c *call.Call, shells call.Shells, f *flagSet, words []string) error {
+func createShell(ctx context.Context, c *call.VerbCall, shells call.Shells, f *flagSet, words []string) error {
 	var r call.ShellRequest
 	f.StringArrayVar(&r.Env, "env", nil, "")
 	f.StringVar(&r.Dir, "cwd", "", "")
@@ -99,7 +99,7 @@ func createShell(ctx context.Context, c *call.Call, shells call.Shells, f *flagS
 
 // runText runs a text in a shell, or starts it in a copy of the shell. The text stands behind --, where
 // nothing is a flag.
-func runText(ctx context.Context, c *call.Call, shells call.Shells, f *flagSet, words []string, start bool) error {
+func runText(ctx context.Context, c *call.VerbCall, shells call.Shells, f *flagSet, words []string, start bool) error {
 	r := call.ShellRequest{Start: start}
 	f.StringArrayVar(&r.Env, "env", nil, "")
 	f.StringVar(&r.Dir, "cwd", "", "")
@@ -138,7 +138,7 @@ func envFailure(err error) call.Failure {
 }
 
 // removeShell ends a shell. A missing shell is no error, because the caller has the wanted result.
-func removeShell(c *call.Call, shells call.Shells, f *flagSet, words []string) error {
+func removeShell(c *call.VerbCall, shells call.Shells, f *flagSet, words []string) error {
 	if ok, err := f.parse(c, words); !ok {
 		return err
 	}
@@ -150,7 +150,7 @@ func removeShell(c *call.Call, shells call.Shells, f *flagSet, words []string) e
 }
 
 // listShells lists the shells that the caller may use.
-func listShells(c *call.Call, shells call.Shells, f *flagSet, words []string) error {
+func listShells(c *call.VerbCall, shells call.Shells, f *flagSet, words []string) error {
 	asJSON := f.Bool("json", false, "")
 	if ok, err := f.parse(c, words); !ok {
 		return err

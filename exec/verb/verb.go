@@ -5,7 +5,7 @@
 //
 //	call.Server --Call--> verb --Print, Run, Fail--> caller
 //
-// The shim parses no arguments: it sends them to the host. A verb parses them and calls the methods of call.Call. It
+// The shim parses no arguments: it sends them to the host. A verb parses them and calls the methods of call.VerbCall. It
 // makes no decisions and starts no processes itself.
 package verb
 
@@ -75,7 +75,7 @@ type Verbs struct{}
 func (Verbs) Names() []string { return verbNames }
 
 // Serve implements call.Verbs: it runs a verb, or the command that follows hostexec.
-func (Verbs) Serve(ctx context.Context, c *call.Call) error {
+func (Verbs) Serve(ctx context.Context, c *call.VerbCall) error {
 	args := c.Words()
 	if len(args) == 0 {
 		return c.Fail(call.Failure{Status: call.StatusFailed, Code: 1, Line: firstLine(usage), Reason: "no command is named", Hint: "see hostexec --help"})

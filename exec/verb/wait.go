@@ -11,7 +11,7 @@ import (
 )
 
 // wait returns when the jobs that args name have ended. The caller exits with the code of the last one.
-func wait(ctx context.Context, c *call.Call, args []string) error {
+func wait(ctx context.Context, c *call.VerbCall, args []string) error {
 	flags := newFlags("wait")
 	if ok, err := flags.parse(c, args); !ok {
 		return err
