@@ -35,7 +35,7 @@ func Main() int {
 	os.Args = cli.Standalone(os.Args, plugin.RunningStandalone())
 	// Otherwise, every command would write errors of telemetry to stderr.
 	otel.SetErrorHandler(debug.OTELErrorHandler)
-	if err := cli.LeaveProxy(); err != nil {
+	if err := cli.LeaveAPIProxy(); err != nil {
 		return cli.Report(os.Stderr, &cli.Failure{Code: cli.CodeVerb, Err: err})
 	}
 	dockerCLI, err := command.NewDockerCli()

@@ -12,20 +12,20 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// Denial is a denial that is valid until the session ends: the same question is denied without
+// StandingDenial is valid until the session ends: the same question is denied without
 // asking. It wins over any grant. Its terms are those of a grant until the session ends.
-type Denial struct {
+type StandingDenial struct {
 	Grant
 	Reason string
 }
 
 // Answer returns the answer to calls that the denial refuses.
-func (d Denial) Answer() Answer {
+func (d StandingDenial) Answer() Answer {
 	return Answer{Outcome: Denied, Reason: d.Reason, By: d.By(), Always: true}
 }
 
 // By returns the name under which calls that the denial refused are recorded.
-func (d Denial) By() string { return "denial " + d.ID }
+func (d StandingDenial) By() string { return "denial " + d.ID }
 
 // maxDenials is the maximum number of denials of a session that a person can read.
 const maxDenials = 100
@@ -36,14 +36,14 @@ var ErrNoDenial = errors.New("no such denial")
 // denials are the denials of one session, in a file and in memory. The queue's mu guards them.
 type denials struct {
 	file string // empty: memory only
-	list []Denial
+	list []StandingDenial
 }
 
 // of returns the denial of the question with this digest.
-func (s *denials) of(digest string) (Denial, bool) {
-	i := slices.IndexFunc(s.list, func(d Denial) bool { return d.digest == digest })
+func (s *denials) of(digest string) (StandingDenial, bool) {
+	i := slices.IndexFunc(s.list, func(d StandingDenial) bool { return d.digest == digest })
 	if i < 0 {
-		return Denial{}, false
+		return StandingDenial{}, false
 	}
 	return s.list[i], true
 }
@@ -55,7 +55,7 @@ type denialFile struct {
 }
 
 // set replaces the denials, first in the file and then in memory.
-func (s *denials) set(list []Denial) error {
+func (s *denials) set(list []StandingDenial) error {
 	all := make([]denialFile, len(list))
 	for i, d := range list {
 		all[i] = denialFile{d.fileForm(), quotedBytes(d.Reason)}
@@ -73,8 +73,8 @@ func (q *Queue) LoadDenials(file, session string) (err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.sessionDenials.file = file
-	q.sessionDenials.list, err = load("denial", file, func(k denialFile) (Denial, error) {
-		return Denial{k.Call.grant(), string(k.Reason)}, k.Call.check(session)
+	q.sessionDenials.list, err = load("denial", file, func(k denialFile) (StandingDenial, error) {
+		return StandingDenial{k.Call.grant(), string(k.Reason)}, k.Call.check(session)
 	})
 	return err
 }
@@ -86,7 +86,7 @@ func (q *Queue) DenyAlways(id, digest, reason, by string) error {
 			return fmt.Errorf("%d denials of this session hold already: revoke some with docker hostexec policy rm", len(q.sessionDenials.list))
 		}
 		reason = cmp.Or(reason, DefaultReason)
-		d := Denial{Grant{ID: names.RandomHex(8), Question: e.Question.identity(), User: by, Made: time.Now(), Left: Unlimited, digest: e.digest}, reason}
+		d := StandingDenial{Grant{ID: names.RandomHex(8), Question: e.Question.identity(), User: by, Made: time.Now(), Left: Unlimited, digest: e.digest}, reason}
 		if err := q.sessionDenials.set(append(slices.Clone(q.sessionDenials.list), d)); err != nil { // deny nothing if the denial cannot be stored
 			return err
 		}
@@ -96,17 +96,17 @@ func (q *Queue) DenyAlways(id, digest, reason, by string) error {
 }
 
 // DeniedAlways returns the denial that covers ask.
-func (q *Queue) DeniedAlways(ask Question) (Denial, bool) {
+func (q *Queue) DeniedAlways(ask Question) (StandingDenial, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.sessionDenials.list) == 0 {
-		return Denial{}, false
+		return StandingDenial{}, false
 	}
 	return q.sessionDenials.of(ask.Digest())
 }
 
 // Denials returns the denials that hold for the session, oldest first.
-func (q *Queue) Denials() []Denial {
+func (q *Queue) Denials() []StandingDenial {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return slices.Clone(q.sessionDenials.list)
@@ -116,7 +116,7 @@ func (q *Queue) Denials() []Denial {
 func (q *Queue) RevokeDenial(id string) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	i := slices.IndexFunc(q.sessionDenials.list, func(d Denial) bool { return d.ID == id })
+	i := slices.IndexFunc(q.sessionDenials.list, func(d StandingDenial) bool { return d.ID == id })
 	if i < 0 {
 		return ErrNoDenial
 	}

@@ -17,9 +17,9 @@ var engineVariables = []string{"DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_TLS", "D
 // the original value of one of engineVariables.
 const proxyVariable = "HOSTEXEC_WITH"
 
-// BehindProxy returns env for a process whose engine is the API proxy at host. globalArgs are docker's flags for the
+// BehindAPIProxy returns env for a process whose engine is the API proxy at host. globalArgs are docker's flags for the
 // engine of the proxy.
-func BehindProxy(env, globalArgs []string, host string) []string {
+func BehindAPIProxy(env, globalArgs []string, host string) []string {
 	env = osenv.Without(env, proxyVariable)
 	real := slices.Clone(env)
 	if opts, set, err := ClientFlags(globalArgs); err == nil && set.Changed("context") {
@@ -41,8 +41,8 @@ func isEngineVariable(kv string) bool {
 	return slices.Contains(engineVariables, name)
 }
 
-// LeaveProxy undoes BehindProxy for this process: a session must not have an engine that ends with the proxy.
-func LeaveProxy() error {
+// LeaveAPIProxy undoes BehindAPIProxy for this process: a session must not have an engine that ends with the proxy.
+func LeaveAPIProxy() error {
 	proxy := os.Getenv(proxyVariable)
 	if proxy == "" || os.Getenv("DOCKER_HOST") != proxy {
 		return nil

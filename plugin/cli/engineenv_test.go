@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestBehindProxy checks that clients use the API proxy, and that hostexec itself uses the engine
+// TestBehindAPIProxy checks that clients use the API proxy, and that hostexec itself uses the engine
 // behind it.
-func TestBehindProxy(t *testing.T) {
+func TestBehindAPIProxy(t *testing.T) {
 	const proxy = "unix:///state/api/1/docker.sock"
 	for _, tt := range []struct {
 		name             string
@@ -29,7 +29,7 @@ func TestBehindProxy(t *testing.T) {
 				t.Setenv(name, "")
 				os.Unsetenv(name)
 			}
-			env := BehindProxy(append([]string{"A=1"}, tt.env...), tt.args, proxy)
+			env := BehindAPIProxy(append([]string{"A=1"}, tt.env...), tt.args, proxy)
 			if got := slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return !isEngineVariable(kv) }); len(got) != 1 || got[0] != "DOCKER_HOST="+proxy || env[0] != "A=1" {
 				t.Errorf("a client has %q", env)
 			}
@@ -37,7 +37,7 @@ func TestBehindProxy(t *testing.T) {
 				name, value, _ := strings.Cut(kv, "=")
 				t.Setenv(name, value)
 			}
-			if err := LeaveProxy(); err != nil {
+			if err := LeaveAPIProxy(); err != nil {
 				t.Fatal(err)
 			}
 			got := slices.DeleteFunc(os.Environ(), func(kv string) bool { return !isEngineVariable(kv) })
@@ -48,12 +48,12 @@ func TestBehindProxy(t *testing.T) {
 	}
 }
 
-// TestLeaveProxyOfOthers checks that a user who has chosen another engine behind a proxy keeps it.
-func TestLeaveProxyOfOthers(t *testing.T) {
+// TestLeaveAPIProxyOfOthers checks that a user who has chosen another engine behind a proxy keeps it.
+func TestLeaveAPIProxyOfOthers(t *testing.T) {
 	t.Setenv("HOSTEXEC_WITH", "unix:///proxy")
 	t.Setenv("HOSTEXEC_WITH_DOCKER_HOST", "tcp://h:1")
 	t.Setenv("DOCKER_HOST", "tcp://mine")
-	if err := LeaveProxy(); err != nil || os.Getenv("DOCKER_HOST") != "tcp://mine" {
+	if err := LeaveAPIProxy(); err != nil || os.Getenv("DOCKER_HOST") != "tcp://mine" {
 		t.Errorf("DOCKER_HOST = %q, %v", os.Getenv("DOCKER_HOST"), err)
 	}
 }

@@ -85,13 +85,13 @@ func listedGrant(g approval.Grant) Grant {
 	return short
 }
 
-func shownDenial(d approval.Denial) Grant {
+func shownDenial(d approval.StandingDenial) Grant {
 	shown := shownGrant(d.Grant)
 	shown.Reason = names.Printable(d.Reason)
 	return shown
 }
 
-func listedDenial(d approval.Denial) Grant {
+func listedDenial(d approval.StandingDenial) Grant {
 	var s shortener
 	short := listedGrant(d.Grant)
 	short.Reason = names.Printable(s.text(d.Reason))

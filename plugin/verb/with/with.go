@@ -199,7 +199,7 @@ func announce(dockerCLI command.Cli, opts *options, host string) {
 // environ returns the environment of COMMAND. DOCKER_HOST is host, so that clients connect to the proxy, not to the
 // engine.
 func environ(host, engine string, globalArgs []string) []string {
-	env := cli.BehindProxy(cli.WithoutPluginEnv(os.Environ()), globalArgs, host)
+	env := cli.BehindAPIProxy(cli.WithoutPluginEnv(os.Environ()), globalArgs, host)
 	if os.Getenv(socketOverride) == "" {
 		env = append(env, socketOverride+"="+socketForContainers(engine))
 	}
