@@ -69,8 +69,8 @@ func (p *Policy) Grade(name, path string) Grade {
 	return p.programs(name, path).known(nil, false, false).grade()
 }
 
-// RunsDirCode reports whether the command called name runs code from files of its working directory, with any arguments. path is
-// the command's program.
+// RunsDirCode reports whether the command called name runs code from files of its working directory, with any
+// arguments. path is the command's program.
 func (p *Policy) RunsDirCode(name, path string) bool {
 	return slices.ContainsFunc(p.programs(name, path), runs)
 }

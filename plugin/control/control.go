@@ -39,8 +39,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/shell"
 )
 
-// API is the version of this protocol. Clients compare it with the version of the watcher.
-const API = 1
+// APIVersion is the version of this protocol. Clients compare it with the version of the watcher.
+const APIVersion = 1
 
 // Status is the state of a session.
 type Status struct {

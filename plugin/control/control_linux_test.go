@@ -104,7 +104,7 @@ func TestControl(t *testing.T) {
 	if fi, err := os.Stat(filepath.Join(dir, "control.sock")); err != nil || fi.Mode().Perm() != 0o600 {
 		t.Errorf("socket: %v, %v, want 0600", fi.Mode(), err)
 	}
-	s := &session{st: Status{API: API, Version: "v1", State: StateRunning, Calls: 3, Running: []Running{{Request: "00ff", Args: []string{"make", "a b"}}}}, stopped: make(chan struct{})}
+	s := &session{st: Status{API: APIVersion, Version: "v1", State: StateRunning, Calls: 3, Running: []Running{{Request: "00ff", Args: []string{"make", "a b"}}}}, stopped: make(chan struct{})}
 	var wg sync.WaitGroup
 	// Ends when ln is closed, below.
 	wg.Go(func() {

@@ -39,7 +39,7 @@ type largeSession struct {
 }
 
 func (s *largeSession) Status() Status {
-	st := Status{API: API, State: StateRunning, Calls: s.n}
+	st := Status{API: APIVersion, State: StateRunning, Calls: s.n}
 	for i := range s.n {
 		st.Running = append(st.Running, Running{Request: requestID(i), Args: s.text, Dir: s.text[1], PID: i + 2, Since: time.Now()})
 	}

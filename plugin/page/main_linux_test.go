@@ -64,7 +64,7 @@ func (w *watcher) EndJob(context.Context, string, string) error { return job.Err
 func (w *watcher) Status() control.Status {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return control.Status{API: control.API, State: control.StateRunning, Carrier: "socket", CarrierWhy: "a connection of the container's has arrived", Calls: 3, Running: append([]control.Running{}, w.runs...)}
+	return control.Status{API: control.APIVersion, State: control.StateRunning, Carrier: "socket", CarrierWhy: "a connection of the container's has arrived", Calls: 3, Running: append([]control.Running{}, w.runs...)}
 }
 
 func (w *watcher) Leftovers() []control.Leftover { return nil }

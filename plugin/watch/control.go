@@ -86,7 +86,7 @@ func (a controlAPI) Status() control.Status {
 		a.s.Record.restore()
 	}
 	st := control.Status{
-		API: control.API, Version: a.version, State: control.StateRunning,
+		API: control.APIVersion, Version: a.version, State: control.StateRunning,
 		Since: a.since, Calls: a.s.Calls.Server.Calls(), Running: []control.Running{}, PID: os.Getpid(),
 	}
 	if r := a.s.Carriers.Choice(); r != nil {
