@@ -51,7 +51,7 @@ type SessionState struct {
 	Policy    *policy.Policy
 	Audit     *audit.Log
 	Dirs      *mount.Table
-	Home      string   // the container's default working directory; empty: /
+	Workdir   string   // the container's default working directory; empty: /
 	PassEnv   []string // names that the container may set
 	NewPrivs  bool
 

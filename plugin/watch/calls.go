@@ -68,7 +68,7 @@ func (c *Calls) Apply(name string, dirs *mount.Table) {
 		Policy:    c.configure(c.config.Load()),
 		Audit:     c.audit.Named(name),
 		Dirs:      dirs,
-		Home:      c.Workdir(),
+		Workdir:   c.Workdir(),
 		PassEnv:   c.record.PassEnv,
 		NewPrivs:  c.record.NewPrivs,
 		Scratch:   filepath.Join(c.record.Dir, "scratch"),
