@@ -126,7 +126,7 @@ type Server struct {
 	previews     gitTurns // one at a time
 }
 
-// SetState sets the inputs of later calls. Requests that wait for a person are decided again.
+// SetState sets what later calls depend on. Requests that wait for a person are decided again.
 func (s *Server) SetState(sc *SessionState) {
 	sc.programs, sc.othersPrograms, sc.others = &programs{}, &programs{}, nil // the mounts may have changed
 	if sc.Dirs != nil {

@@ -55,7 +55,7 @@ func (g Grade) Sentence(from string, names ...string) string {
 	return who + verb + " code from " + from
 }
 
-// SentenceForOne returns the Sentence for the single command of an approval request.
+// SentenceForOne returns the Sentence for the single command of a question.
 func (g Grade) SentenceForOne() string { return g.Sentence("files that the container can write", "it") }
 
 // grade returns the Grade that is shown for k.
@@ -69,8 +69,8 @@ func (p *Policy) Grade(name, path string) Grade {
 	return p.programs(name, path).known(nil, false, false).grade()
 }
 
-// Builds reports whether the command called name runs code from files of its working directory, with any arguments. path is
-// the command's program.
+// Builds reports whether the command called name runs code from files of its working directory, with any arguments.
+// path is the command's program.
 func (p *Policy) Builds(name, path string) bool {
 	return slices.ContainsFunc(p.programs(name, path), runs)
 }

@@ -18,7 +18,7 @@ var engineVariables = []string{"DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_TLS", "D
 const proxyVariable = "HOSTEXEC_WITH"
 
 // BehindProxy returns env for a process whose engine is the API proxy at host. globalArgs are docker's flags for the
-// engine of the proxy.
+// engine of the API proxy.
 func BehindProxy(env, globalArgs []string, host string) []string {
 	env = osenv.Without(env, proxyVariable)
 	real := slices.Clone(env)
@@ -41,7 +41,7 @@ func isEngineVariable(kv string) bool {
 	return slices.Contains(engineVariables, name)
 }
 
-// LeaveProxy undoes BehindProxy for this process: a session must not have an engine that ends with the proxy.
+// LeaveProxy undoes BehindProxy for this process: a session must not have an engine that ends with the API proxy.
 func LeaveProxy() error {
 	proxy := os.Getenv(proxyVariable)
 	if proxy == "" || os.Getenv("DOCKER_HOST") != proxy {
