@@ -2,11 +2,25 @@
 
 // Package plugin is the docker hostexec command line: the program, and the root command with all verbs below it.
 //
-//	main -> Main -> docker/cli's plugin frame -> root -> a verb of plugin/verb
+//	main -> Main -> plugin.RunPlugin of docker/cli -> root -> a verb of plugin/verb
 //
 // Verbs do not import each other. This package passes the functions of one verb that another needs, and completions of
 // flags. The common code of verbs is in plugin/cli. The command line neither decides nor runs calls: the watcher,
-// another process, does.
+// another process, does. The main packages below this one are:
+//
+//	verb       the verbs, in packages of related verbs
+//	launch     starts a session
+//	inject     describes the changes of a session's container, and fills its share
+//	sessions   finds sessions and their states
+//	watch      the watcher of a session, with its modes
+//	carrier    the transports of calls to the watcher
+//	control    the protocol between watchers, verbs and the page
+//	page       the browser page that answers questions
+//	apiproxy   the proxy of the engine's API
+//	agent      runs an agent, on this host or in a container
+//	container  runs commands in new containers
+//	config     the user's configuration
+//	state      the files in the state directory
 package plugin
 
 import (

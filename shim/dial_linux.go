@@ -87,8 +87,8 @@ func (c *call) dial(dir string) (sock int, relayed bool, err error) {
 	return sock, false, err
 }
 
-// relayFailure returns the reason why no relay has come, or err. In an attached container, the host cannot write another
-// word into the carrier file.
+// relayFailure returns the reason why no relay has come, or err. In an attached container, the host cannot write
+// another word into the carrier file.
 func relayFailure(dir string, err error) error {
 	if full() {
 		return errFull

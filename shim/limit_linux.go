@@ -12,8 +12,8 @@ import (
 // answering is the time limit for the host to report that it ends the call.
 const answering = 700 * time.Millisecond
 
-// finishing is the time limit for the host to answer after that. The host answers within a second. So a call ends at most
-// two seconds after its time limit. Variable for tests.
+// finishing is the time limit for the host to answer after that. The host answers within a second. So a call ends at
+// most two seconds after its time limit. Variable for tests.
 var finishing = 1100 * time.Millisecond
 
 // limit returns the time limit of the call that args make, or 0. The host enforces it too, but its watcher may be

@@ -14,8 +14,8 @@ const (
 	oPath       = 0x200000   // O_PATH, the same on all our architectures
 )
 
-// inspectDescriptors determines the kinds of 0, 1 and 2 and writes them into req. It returns the descriptors to pass, in
-// order. The runtime has opened /dev/null for closed descriptors.
+// inspectDescriptors determines the kinds of 0, 1 and 2 and writes them into req. It returns the descriptors to pass,
+// in order. The runtime has opened /dev/null for closed descriptors.
 func inspectDescriptors(req *wire.Exec) (riders []int) {
 	var st [3]syscall.Stat_t
 	for fd := range st {

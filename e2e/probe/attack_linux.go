@@ -28,8 +28,8 @@ func dial() (int, error) {
 }
 
 // send is a shim that lies: `send KINDS [half]` sends the bytes that stdin has in hexadecimal. KINDS are the kinds of
-// the descriptors that it sends with them, separated by commas, or "-" for none. Then half closes the sending side. send
-// prints all that comes back, in hexadecimal.
+// the descriptors that it sends with them, separated by commas, or "-" for none. Then half closes the sending side.
+// send prints all that comes back, in hexadecimal.
 func send(args []string) error {
 	text, err := io.ReadAll(os.Stdin)
 	if err != nil {

@@ -66,8 +66,8 @@ func count([]string) error {
 	}
 }
 
-// inodes runs a command that prints its descriptors. The command gets a pipe or a socket of this process for each of 0, 1
-// and 2. inodes prints whether each of them is the same file in the command: "true true true".
+// inodes runs a command that prints its descriptors. The command gets a pipe or a socket of this process for each of 0,
+// 1 and 2. inodes prints whether each of them is the same file in the command: "true true true".
 func inodes(args []string) error {
 	var ours, theirs [3]*os.File
 	for i := range ours {

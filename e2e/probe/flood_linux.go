@@ -17,9 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// flood is one process that makes many calls. `flood N M hold|drop` opens N connections, M at a time, and sends the bytes
-// that the first line of stdin has in hexadecimal over each. It prints how many answers began with a frame of each kind.
-// With hold, all connections stay open until another line comes.
+// flood is one process that makes many calls. `flood N M hold|drop` opens N connections, M at a time, and sends the
+// bytes that the first line of stdin has in hexadecimal over each. It prints how many answers began with a frame of
+// each kind. With hold, all connections stay open until another line comes.
 func flood(args []string) error {
 	total, err := strconv.Atoi(args[0])
 	if err != nil {

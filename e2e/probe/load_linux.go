@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// A load makes calls of all kinds until a file exists, and writes a line of JSON for each. Calls at a fixed rate start on
-// time, even if earlier ones have not ended.
+// A load makes calls of all kinds until a file exists, and writes a line of JSON for each. Calls at a fixed rate start
+// on time, even if earlier ones have not ended.
 
 // loadCall is what became of one call.
 type loadCall struct {
@@ -58,9 +58,9 @@ var loadKinds = map[string]loadKind{
 	"asked":  {command: []string{"hask"}, args: []string{"exit", "7"}, code: 7},
 }
 
-// load has the arguments OUT STOP EVIDENCE PER-SECOND WORKERS KIND... If PER-SECOND is 0, each worker makes calls of the
-// kinds, one after the other. Otherwise all workers together make PER-SECOND calls a second. When the file STOP exists
-// and the last call has ended, load writes the line "ended" to OUT, and waits for TERM.
+// load has the arguments OUT STOP EVIDENCE PER-SECOND WORKERS KIND... If PER-SECOND is 0, each worker makes calls of
+// the kinds, one after the other. Otherwise all workers together make PER-SECOND calls a second. When the file STOP
+// exists and the last call has ended, load writes the line "ended" to OUT, and waits for TERM.
 func load(args []string) error {
 	if len(args) < 6 {
 		return errors.New("wants OUT STOP EVIDENCE PER-SECOND WORKERS KIND, and more KINDs")

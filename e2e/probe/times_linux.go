@@ -12,8 +12,8 @@ import (
 )
 
 // times runs commands, which are separated by --, in turn. Its first argument is the number of rounds. It prints a list
-// for each command: the time of each run, from its start until it was reaped, in nanoseconds. The commands get /dev/null
-// on 0 and a pipe on 1 and 2, as from a program that reads their output.
+// for each command: the time of each run, from its start until it was reaped, in nanoseconds. The commands get
+// /dev/null on 0 and a pipe on 1 and 2, as from a program that reads their output.
 func times(args []string) error {
 	rounds, err := strconv.Atoi(args[0])
 	if err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package approval holds the queue of approval requests of one session.
+// Package approval holds the queue of questions of one session.
 //
 //	call --Ask--> Queue <--Approve, Grant, Deny-- a person
 //	     <-Answer-      --Pending, Changed-->
@@ -24,7 +24,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Question is one approval request. All fields except Args and Cwd are set by the host from its own
+// Question asks a person whether a request may run. All fields except Args and Cwd are set by the host from its own
 // data. It has a field for each fact that a person can see.
 type Question struct {
 	ID        string   // of the first request for this question, 16 hex digits
@@ -34,8 +34,8 @@ type Question struct {
 	Path      string   // the program on the host
 	Rule      string   // the rule that asks
 	Session   string
-	Container string // name of the container
-	Project   string
+	Container string       // name of the container
+	Project   string       // base name of the directory where the session was started
 	Effects   []string     // stated by the rule: read, write, network, code
 	Grade     policy.Grade // probability that the command runs code that the container can write
 	Notes     []string     // further facts for the decision: stdin, copies
@@ -103,8 +103,8 @@ func (q *Question) Digest() string {
 	return digestOf([]string{q.Session, q.Container, q.Cwd, q.Dir, q.Path, q.Rule, string(q.Grade)}, q.Effects, q.Notes, q.Named())
 }
 
-// Shown identifies what a person was shown: the question, its inputs and their changes, and its preview. An answer has to
-// repeat it.
+// Shown identifies what a person was shown: the question, its inputs and their changes, and its preview. An answer has
+// to repeat it.
 func (q *Question) Shown() string {
 	files := q.Inputs.Digest()
 	if files == "" && q.Diff == "" && q.Preview == nil {

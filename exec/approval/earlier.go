@@ -8,7 +8,7 @@ import (
 )
 
 // Earlier counts the earlier requests with the same digest since the watcher started, and a person's answers to them.
-// The rest was withdrawn, or nobody answered. It is a JSON object of the API.
+// The rest was withdrawn, or nobody answered. It is a JSON object of the API in docs/api.md.
 type Earlier struct {
 	Asked    int `json:"asked"`
 	Approved int `json:"approved"`

@@ -32,7 +32,7 @@ type grantFile struct {
 	Rule      quotedBytes   `json:"rule"`
 	Session   quotedBytes   `json:"session"`
 	Container quotedBytes   `json:"container"`
-	Project   quotedBytes   `json:"project"`
+	Project   quotedBytes   `json:"project"` // base name of the directory where the session was started
 	Effects   []quotedBytes `json:"effects,omitempty"`
 	Code      bool          `json:"code,omitempty"` // written by versions without grades; means certain
 	Grade     quotedBytes   `json:"grade,omitempty"`
@@ -106,8 +106,8 @@ func load[F, T any](noun, file string, parse func(F) (T, error)) ([]T, error) {
 // maxStored is greater than the size of any list: an entry has at most the bytes of a request and of its files.
 const maxStored = 256 << 20
 
-// read returns the content of file. It does not wait for a named pipe, because the page reads these files, too. Only this
-// user can put one there, so the file is not exchanged after the check.
+// read returns the content of file. It does not wait for a named pipe, because the page reads these files, too. Only
+// this user can put one there, so the file is not exchanged after the check.
 func read(file string) ([]byte, error) {
 	fi, err := os.Lstat(file)
 	switch {

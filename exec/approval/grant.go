@@ -12,8 +12,8 @@ import (
 )
 
 // Grant is an approval that is valid beyond the callers that waited. It applies only to the same
-// arguments, byte for byte, except for Variable, in the same directory, by the same rule, for the same session. The zero
-// value is not valid.
+// arguments, byte for byte, except for Variable, in the same directory, by the same rule, for the same session. The
+// zero value is not valid.
 type Grant struct {
 	ID       string // 16 hex digits
 	Question Question
@@ -175,7 +175,8 @@ func (q *Queue) Granted(ask Question) (g Grant, ok bool, err error) {
 	return q.granted(&ask, ask.Digest(), time.Now())
 }
 
-// Approved returns the inputs of the latest grant for a call that holds while they are unchanged, or nil. call is Set.Call.
+// Approved returns the inputs of the latest grant for a call that holds while they are unchanged, or nil. call is
+// Set.Call.
 func (q *Queue) Approved(call string) *inputs.Set {
 	q.mu.Lock()
 	defer q.mu.Unlock()

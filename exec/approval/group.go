@@ -9,7 +9,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Group identifies questions that are equal except for their containers and directories. The same program runs in the
+// Group identifies questions that are equal except for container, project and directory. The same program runs in the
 // same way, and a person is shown the same facts about it. They can be shown together, but each needs an answer of its
 // own. Group returns "" if q can be shown only alone.
 func (q *Question) Group() string {

@@ -119,8 +119,8 @@ func (q *Queue) enter(ask Question, now time.Time) (*waiter, Answer) {
 	return q.enqueue(ask, digest, now, cmp.Or(q.Timeout, defaultTimeout))
 }
 
-// Opens reports whether Ask would now show ask to a person as a new question. It would not if the same question waits, or
-// if the answer is known.
+// Opens reports whether Ask would now show ask to a person as a new question. It would not if the same question waits,
+// or if the answer is known.
 func (q *Queue) Opens(ask Question) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -96,7 +96,8 @@ func (g *Grant) sameExcept(ask *Question) bool {
 	return masked.Digest() == g.digest
 }
 
-// sameCall reports whether two calls are equal, or differ in exactly one argument, which has changed from before to now.
+// sameCall reports whether two calls are equal, or differ in exactly one argument, which has changed from before to
+// now.
 func sameCall(called, calledNow []string, before, now string) bool {
 	if len(called) != len(calledNow) {
 		return false
@@ -121,8 +122,8 @@ func (g *Grant) samePlace(ask *Question) bool {
 		(strings.Contains(ask.Args[n], "/") || !strings.Contains(g.Question.Args[n], "/"))
 }
 
-// PathsOf returns the arguments of ask that must be paths below its workspace for a grant to cover it. The caller checks
-// them, because the queue opens no files under its lock.
+// PathsOf returns the arguments of ask that must be paths below its workspace for a grant to cover it. The caller
+// checks them, because the queue opens no files under its lock.
 func (q *Queue) PathsOf(ask Question) (paths []int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -148,7 +149,8 @@ func (q *Queue) granted(ask *Question, digest string, now time.Time) (Grant, boo
 	return q.grants.use(func(g *Grant) bool { return g.covers(ask, digest) && !(denied && g.Variable != nil) }, now)
 }
 
-// settleCovered approves the connected callers of other questions that a new grant with a variable covers. The caller holds mu.
+// settleCovered approves the connected callers of other questions that a new grant with a variable covers. The caller
+// holds mu.
 func (q *Queue) settleCovered(now time.Time) {
 	for _, e := range slices.Clone(q.questions) {
 		for _, w := range slices.Clone(e.waiters) {

@@ -51,7 +51,7 @@ type SessionState struct {
 	Policy    *policy.Policy
 	Audit     *audit.Log
 	Dirs      *mount.Table
-	Home      string   // the container's default working directory; empty: /
+	Workdir   string   // the container's default working directory; empty: /
 	PassEnv   []string // names that the container may set
 	NewPrivs  bool
 
@@ -126,7 +126,7 @@ type Server struct {
 	previews     gitTurns // one at a time
 }
 
-// SetState sets the inputs of later calls. Requests that wait for a person are decided again.
+// SetState sets what later calls depend on. Requests that wait for a person are decided again.
 func (s *Server) SetState(sc *SessionState) {
 	sc.programs, sc.othersPrograms, sc.others = &programs{}, &programs{}, nil // the mounts may have changed
 	if sc.Dirs != nil {

@@ -150,8 +150,8 @@ func gitRefusal(req *request, v *policy.Verdict) Failure {
 	return f
 }
 
-// findRemote finds the remote that the container names. A person is asked about a remote that the host does not know. The
-// failure has the reason why there is none.
+// findRemote finds the remote that the container names. A person is asked about a remote that the host does not know.
+// The failure has the reason why there is none.
 func (x *exchange) findRemote(ctx context.Context, sc *SessionState) (*Failure, error) {
 	g := x.req.git
 	switch v := sc.Policy.Decide(policy.Request{Args: []string{policy.GitPush, "fetch", "any"}}); {

@@ -12,8 +12,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// granted returns the grant that approves ask. Files are read only if no grant holds for any files. Then it adds them to
-// ask, with their differences from the approved ones.
+// granted returns the grant that approves ask. Files are read only if no grant holds for any files. Then it adds them
+// to ask, with their differences from the approved ones.
 func (x asking) granted(ask *approval.Question) (approval.Grant, bool) {
 	grant, ok := x.useGrant(*ask)
 	if ok {

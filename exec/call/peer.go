@@ -46,7 +46,8 @@ func newPeer(conn net.Conn) *peer {
 // closeWhenDone closes the connection when ctx ends, so that no read or write blocks afterwards.
 func (p *peer) closeWhenDone(ctx context.Context) { p.stop = context.AfterFunc(ctx, p.hangUp) }
 
-// start begins to read frames, and new sizes among them if the call has a terminal. It calls cancel when the shim hangs up or breaks the protocol.
+// start begins to read frames, and new sizes among them if the call has a terminal. It calls cancel when the shim hangs
+// up or breaks the protocol.
 func (p *peer) start(cancel context.CancelCauseFunc, tty bool) {
 	if tty {
 		p.resize = make(chan executor.Winsize, 1)

@@ -20,8 +20,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/sandbox"
 )
 
-// A preview runs before anybody has approved the command, and may run code of the container. So it runs in a sandbox that
-// can write nothing and has no network, ends soon, and only a person sees its output. A session has one at a time.
+// A preview runs before anybody has approved the command, and may run code of the container. So it runs in a sandbox
+// that can write nothing and has no network, ends soon, and only a person sees its output. A session has one at a time.
 
 // Limits of a preview.
 const (
@@ -72,8 +72,8 @@ func (x asking) preparePreview(ctx context.Context, ask *approval.Question) (p p
 	return p
 }
 
-// previewCommand returns the command of a preview, in a sandbox that can write nothing. It gets no variables of the host
-// that the rule passes to the command itself.
+// previewCommand returns the command of a preview, in a sandbox that can write nothing. It gets no variables of the
+// host that the rule passes to the command itself.
 func (x asking) previewCommand() (executor.Command, error) {
 	w, v := x.w, x.w.v
 	switch {

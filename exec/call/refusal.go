@@ -83,7 +83,8 @@ func nearest(p *policy.Policy, req *request) string {
 // hostVerbs are verbs of the host that people also type in a container.
 var hostVerbs = strings.Fields("approve attach audit deny detach doctor inspect pending policy resume start status stop trust")
 
-// suggestion returns the command that a person may have meant by typed, or "". words are the commands that can be called.
+// suggestion returns the command that a person may have meant by typed, or "". words are the commands that can be
+// called.
 func suggestion(typed string, words []string) string {
 	if typed == "help" || typed == "version" {
 		return "hostexec --" + typed

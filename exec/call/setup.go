@@ -20,8 +20,8 @@ var instanceVars = strings.Fields(`PWD OLDPWD SHLVL _ TERM COLUMNS LINES COLORTE
 	VTE_VERSION GNOME_TERMINAL_SCREEN GNOME_TERMINAL_SERVICE KONSOLE_DBUS_SESSION KONSOLE_DBUS_WINDOW ITERM_SESSION_ID
 	KITTY_WINDOW_ID KITTY_PID ALACRITTY_WINDOW_ID WEZTERM_PANE WT_SESSION`)
 
-// setup returns Question.Setup for w. It is empty for a text of a shell, which depends on earlier texts, and for a push,
-// whose objects differ between repositories.
+// setup returns Question.Setup for w. It is empty for a text of a shell, which depends on earlier texts, and for a
+// push, whose objects differ between repositories.
 func (w *authorizedCall) setup(req *request) string {
 	if req.shell != nil || req.git != nil || req.Args[0] == policy.GitPush {
 		return ""

@@ -119,7 +119,7 @@ func TestShellDefaultDir(t *testing.T) {
 	}
 	t.Cleanup(func() { dirs.Close() })
 	sc = *s.State()
-	sc.Dirs, sc.Home = dirs, "/w/d"
+	sc.Dirs, sc.Workdir = dirs, "/w/d"
 	s.SetState(&sc)
 	if out, err := made("usual", "/w/d"); err != nil || out != home {
 		t.Errorf("where it works: %q, %v, want %q", out, err, home)

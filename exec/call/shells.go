@@ -112,7 +112,7 @@ func (x *exchange) createShell(ctx context.Context, o ShellRequest) error {
 			return x.peer.end(e)
 		}
 		opts = withStartDir(sc, x.req, opts)
-		usual, ok := mountedDir(sc, cmp.Or(sc.Home, "/"))
+		usual, ok := mountedDir(sc, cmp.Or(sc.Workdir, "/"))
 		opts.DefaultDir = ok && o.Dir == "" && opts.Dir == usual
 	}
 	if err := x.server.Shells.Create(o.Name, opts); err != nil {

@@ -167,8 +167,8 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 	return e
 }
 
-// outputMissing returns a warning for the caller if err means that the disk was full, so that output was not written. It
-// also logs the warning. For other errors, and for nil, it returns "".
+// outputMissing returns a warning for the caller if err means that the disk was full, so that output was not written.
+// It also logs the warning. For other errors, and for nil, it returns "".
 func (s *Server) outputMissing(request string, err error) string {
 	lost := fullDisk(err)
 	if lost == "" {

@@ -4,8 +4,8 @@ package dir
 
 import "os"
 
-// Backlog counts the unread bytes of a file to which one side appends, and which the other side reads. It frees the disk
-// space of the parts that were read.
+// Backlog counts the unread bytes of a file to which one side appends, and which the other side reads. It frees the
+// disk space of the parts that were read.
 type Backlog struct {
 	freed int64 // bytes at the beginning whose disk space is free
 }

@@ -59,8 +59,8 @@ func setClosing(slot int, t closingThread) {
 }
 
 // InterruptibleClose runs do, which may close the last copy of a descriptor that a container has made. The container
-// controls how long such a close waits: for a TCP socket, until SO_LINGER is over (socket(7)). A signal ends the wait, and
-// the descriptor is closed nevertheless.
+// controls how long such a close waits: for a TCP socket, until SO_LINGER is over (socket(7)). A signal ends the wait,
+// and the descriptor is closed nevertheless.
 func InterruptibleClose(do func()) {
 	slot := <-freeSlots
 	defer func() { freeSlots <- slot }()

@@ -93,8 +93,8 @@ func discard(fd int) {
 		return
 	}
 	blockedCloses.Add(1)
-	// Ends when the server of the file answers, at the latest when the container has ended. Nothing waits for it, because
-	// the server may not answer before; maxBlockedCloses limits the number of these goroutines.
+	// Ends when the server of the file answers, at the latest when the container has ended. Nothing waits for it,
+	// because the server may not answer before; maxBlockedCloses limits the number of these goroutines.
 	go func() {
 		defer blockedCloses.Add(-1)
 		unix.Dup3(ends[0], fd, unix.O_CLOEXEC) // it replaces fd at once, and then closes the file

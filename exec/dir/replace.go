@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 )
 
-// Replace replaces a file atomically, in a directory that only the host writes. Unlike moby/sys/atomicwriter, it does not
-// wait for the disk, because a container waits for these files at its start. After a power failure, they are useless, or
-// found damaged and written again.
+// Replace replaces a file atomically, in a directory that only the host writes. Unlike moby/sys/atomicwriter, it does
+// not wait for the disk, because a container waits for these files at its start. After a power failure, they are
+// useless, or found damaged and written again.
 func Replace(path string, text []byte, mode os.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".hostexec-*")
 	if err != nil {

@@ -124,8 +124,8 @@ func (d *SharedDir) Read(name string, max int) ([]byte, Entry, error) {
 // TooLong reports whether err is the error of Read for a file with too many bytes.
 func TooLong(err error) bool { return errors.Is(err, errLong) }
 
-// Create makes the file name, open for reading and writing. It replaces any entry except a directory. The file belongs to
-// owner before others can see it. The caller closes it.
+// Create makes the file name, open for reading and writing. It replaces any entry except a directory. The file belongs
+// to owner before others can see it. The caller closes it.
 func (d *SharedDir) Create(name string, owner Entry) (*os.File, error) {
 	return d.create(name, owner)
 }

@@ -241,8 +241,8 @@ func (d *SharedDir) exclusive(name string) (int, error) {
 	return -1, unix.EEXIST
 }
 
-// setOwner makes owner the owner of a file. If this process may not do that, all users get access, because the groups of
-// owner are not known.
+// setOwner makes owner the owner of a file. If this process may not do that, all users get access, because the groups
+// of owner are not known.
 func setOwner(fd int, owner Entry) {
 	euid := os.Geteuid()
 	switch {

@@ -2,8 +2,8 @@
 
 package dir
 
-// Wakeup is a named pipe whose reader waits to be woken. The data has no meaning, and writing never blocks. The methods of
-// a nil Wakeup do nothing.
+// Wakeup is a named pipe whose reader waits to be woken. The data has no meaning, and writing never blocks. The methods
+// of a nil Wakeup do nothing.
 type Wakeup struct{ fd int }
 
 // Wakeup opens the named pipe name. It returns nil if there is none, or if the pipe has no reader.

@@ -56,7 +56,8 @@ func (f *confinement) enter() error {
 	return nil
 }
 
-// confinedCommand is a command in a sandbox. After its end, processes that it left running are killed, as in a container.
+// confinedCommand is a command in a sandbox. After its end, processes that it left running are killed, as in a
+// container.
 type confinedCommand struct {
 	*local
 	confinement *confinement

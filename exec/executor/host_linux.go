@@ -65,8 +65,8 @@ func (h *Host) close() error {
 	return errors.Join(err, h.parent.Close(), unix.Close(h.null))
 }
 
-// waitSupervised waits until the system calls of confined commands are answered. It gives up after grace, because a file
-// system may never react.
+// waitSupervised waits until the system calls of confined commands are answered. It gives up after grace, because a
+// file system may never react.
 func (h *Host) waitSupervised(grace time.Duration) {
 	done := make(chan struct{})
 	// ends with the last answer; a hanging file system keeps it.

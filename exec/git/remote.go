@@ -52,8 +52,8 @@ var harmlessOptions = []string{"-c", "core.fsmonitor=false", "-c", "core.hooksPa
 
 var errAddress = errors.New("an address in its configuration has a line break or another control character")
 
-// remotes returns the notes about the remotes of line. Git itself has to change the addresses (url.*.insteadOf). Addresses
-// without a remote are given to it as remotes with names that the configuration cannot have.
+// remotes returns the notes about the remotes of line. Git itself has to change the addresses (url.*.insteadOf).
+// Addresses without a remote are given to it as remotes with names that the configuration cannot have.
 func (c *Check) remotes(ctx context.Context, line commandLine) ([]string, error) {
 	bare := commandLine{name: line.name, options: harmlessOptions}
 	list, err := c.ask(ctx, bare, c.Dir, maxConfig, configList...)
@@ -84,8 +84,8 @@ func (c *Check) remotes(ctx context.Context, line commandLine) ([]string, error)
 	return line.notes(all, mark, others), nil
 }
 
-// otherAddresses returns the words that git may take for the address of a remote, although no remote has this name. They
-// are operands, and settings that replace operands.
+// otherAddresses returns the words that git may take for the address of a remote, although no remote has this name.
+// They are operands, and settings that replace operands.
 func (l commandLine) otherAddresses(cfg *config) (list []string) {
 	remotes := cfg.remotes()
 	add := func(word string) {

@@ -84,7 +84,8 @@ func (c *Call) network(ctx context.Context, gitDir, quarantine string, out, stde
 		executor.Streams{FD: noFiles, Out: out, Err: stderr})
 }
 
-// The limits of each git that reads objects of the container. A small pack can stand for objects of any size and number.
+// The limits of each git that reads objects of the container. A small pack can stand for objects of any size and
+// number.
 const (
 	maxData       = 2 << 30 // bytes of memory, without mapped files
 	defaultMaxCPU = 5 * time.Minute

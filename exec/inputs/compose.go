@@ -26,7 +26,8 @@ var composeFiles = []string{"compose.yaml", "compose.yml", "docker-compose.yml",
 
 var overrideFiles = []string{"compose.override.yaml", "compose.override.yml", "docker-compose.override.yml", "docker-compose.override.yaml"}
 
-// podmanFiles are further files that podman-compose finds, and reads together with all others. docker can be podman, too.
+// podmanFiles are further files that podman-compose finds, and reads together with all others. docker can be podman,
+// too.
 var podmanFiles = []string{
 	"podman-compose.yaml", "podman-compose.yml", "container-compose.yml", "container-compose.yaml",
 	"container-compose.override.yml", "container-compose.override.yaml",

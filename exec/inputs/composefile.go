@@ -37,8 +37,8 @@ func isYAML(name string) bool {
 	return ext == ".yaml" || ext == ".yml" || ext == ".json"
 }
 
-// Limits of a compose file, because the container writes it. The parser needs 200 times the size of a file in memory, and
-// compares each key of a mapping with all others.
+// Limits of a compose file, because the container writes it. The parser needs 200 times the size of a file in memory,
+// and compares each key of a mapping with all others.
 const (
 	maxYAML = 256 << 10
 	maxKeys = 2000

@@ -19,8 +19,8 @@ const (
 	maxDiffBytes = 16 << 10
 )
 
-// Diff shows how the files of now differ from those of before, as a unified diff of printable ASCII, tabs and newlines. A
-// line with other characters is quoted as in Go. The diff is limited, and then says so.
+// Diff shows how the files of now differ from those of before, as a unified diff of printable ASCII, tabs and newlines.
+// A line with other characters is quoted as in Go. The diff is limited, and then says so.
 func Diff(before, now *Set) string {
 	var b strings.Builder
 	now = now.Kept() // the time for a comparison grows faster than the files

@@ -24,8 +24,8 @@ const gitlinksName = ".git/index (gitlinks)"
 var gitVars = strings.Fields(`GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DIR GIT_CONFIG GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_COUNT
 	GIT_CONFIG_PARAMETERS GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_NAMESPACE`)
 
-// git reads the list of submodules and their commits, and the settings of the repository in the directory of the call. No
-// git runs: the container may control the repository.
+// git reads the list of submodules and their commits, and the settings of the repository in the directory of the call.
+// No git runs: the container may control the repository.
 func (r *reader) git() error {
 	options, operands, err := gitOptions.parse(r.Args, 1)
 	switch {

@@ -35,7 +35,8 @@ func CheckGlob(glob string) error {
 	return nil
 }
 
-// globs reads the files that the patterns of the rule name. A pattern without * ? [ names one file, which may be absent.
+// globs reads the files that the patterns of the rule name. A pattern without * ? [ names one file, which may be
+// absent.
 func (r *reader) globs() error {
 	s := search{reader: r, left: maxEntries}
 	for _, glob := range r.Globs {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inputs finds the files whose content decides what a command runs, so that an approval can hold only while they
-// are unchanged.
+// Package inputs finds the files whose content decides what a command runs, so that an approval can hold only while
+// they are unchanged.
 //
 //	Command --Find--> Set --Digest--> the approval
 //	                  Set, older Set --Diff--> what a person is shown
 //
-// Its invariant: a Set has all files of its kind, or there is no Set. Files are opened below the held directory of the
-// call, through no link. A file that does not exist, but would be read if it did, is in the Set as absent. The package
-// does not include further files to which these lead: Unbound describes those.
+// Its invariant: a Set has all files of its kind, such as the makefiles of a make command, or there is no Set. Files
+// are opened below the held directory of the call, through no link. A file that does not exist, but would be read if it
+// did, is in the Set as absent. The package does not include further files to which these lead: Unbound describes
+// those.
 package inputs
 
 import (

@@ -34,7 +34,8 @@ const (
 	Error     Status = "error"     // by hostexec: output was cut, or the job could not be tracked
 )
 
-// Info describes a job. It is a JSON object of the status file and of the API, with a field for each key.
+// Info describes a job. It is a JSON object of the status file and of the API in docs/api.md, with a field for each
+// key.
 type Info struct {
 	ID      string    `json:"id"` // of its request
 	Status  Status    `json:"status"`

@@ -9,8 +9,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// belowAlias is like names.CutDir for directories of this host, and also compares device and inode. A directory can have
-// several names, by a bind mount or because the file system ignores case. The paths must not have links.
+// belowAlias is like names.CutDir for directories of this host, and also compares device and inode. A directory can
+// have several names, by a bind mount or because the file system ignores case. The paths must not have links.
 func belowAlias(p, dir string) (rest string, ok bool) {
 	if rest, ok = names.CutDir(p, dir); ok {
 		return rest, true

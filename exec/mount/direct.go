@@ -19,8 +19,8 @@ type Opened struct {
 }
 
 // Direct returns the container's directories of the host, opened, for a program that uses their paths on the host. The
-// caller closes them. The Default is not among them. It is an error if the container has another mount below one of them,
-// because the program would see the host's files there instead. If the program writes, a read-only mount below a
+// caller closes them. The Default is not among them. It is an error if the container has another mount below one of
+// them, because the program would see the host's files there instead. If the program writes, a read-only mount below a
 // writable directory is an error, too.
 func (t *Table) Direct(writes bool) (list []Opened, err error) {
 	t.mu.RLock()
@@ -52,8 +52,8 @@ func (t *Table) Direct(writes bool) (list []Opened, err error) {
 	return list, nil
 }
 
-// sameBelow reports whether m shows what each directory of the host above it has at this place. If writes is set, m must
-// also be as writable.
+// sameBelow reports whether m shows what each directory of the host above it has at this place. If writes is set, m
+// must also be as writable.
 func (t *Table) sameBelow(m *mount, writes bool) bool {
 	for i := range t.mounts {
 		outer := &t.mounts[i]

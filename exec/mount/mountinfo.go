@@ -55,7 +55,7 @@ func (p FSPath) In(q FSPath) bool {
 // FSPath returns the directory that is mounted.
 func (m Info) FSPath() FSPath { return FSPath{m.Dev, m.Root} }
 
-// below returns the place of the absolute path p, which lies on m.
+// below returns the FSPath of the absolute path p, which lies on m.
 func (m Info) below(p string) FSPath {
 	rest, ok := names.CutDir(p, m.At)
 	if !ok {

@@ -8,9 +8,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// ContainerPath is the inverse of Open: it returns the container's path of the host's directory host, which is absolute,
-// clean and without links. It reports false if the container does not have the directory, or another mount covers it.
-// Check the result with Open.
+// ContainerPath is the inverse of Open: it returns the container's path of the host's directory host, which is
+// absolute, clean and without links. It reports false if the container does not have the directory, or another mount
+// covers it. Check the result with Open.
 func (t *Table) ContainerPath(host string) (cwd string, ok bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

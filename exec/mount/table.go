@@ -70,9 +70,9 @@ type mount struct {
 	err          error    // why a bind is not held
 }
 
-// NewTable holds the source of each bind mount open. A source that is a file does not count as a bind mount. For a source
-// that cannot be opened, Open returns the reason. No call runs in a mount without a target. fallback is used only if
-// there is no bind mount.
+// NewTable holds the source of each bind mount open. A source that is a file does not count as a bind mount. For a
+// source that cannot be opened, Open returns the reason. No call runs in a mount without a target. fallback is used
+// only if there is no bind mount.
 func NewTable(mounts []Point, fallback Default) (*Table, error) {
 	t := &Table{own: &writableSet{}}
 	mounts, t.sourcesOnly = splitTargets(mounts)

@@ -14,7 +14,7 @@ import (
 
 // One directory may have several names: by symbolic links, by bind mounts, by two mounts of
 // one disk. Its path does not show that. Three properties do, and each finds aliases that the
-// others miss: the path without links, device and inode, and the place in its file system.
+// others miss: the path without links, device and inode, and the FSPath.
 
 // View is a snapshot of this host's mount table.
 type View struct{ mounts []Info }
@@ -57,8 +57,8 @@ func (v *View) at(p string) Location {
 	return l
 }
 
-// place returns the place of a path without links. It is on the mount that the kernel reports for the path, or else on
-// the mount with the longest path.
+// fsPath returns the FSPath of a path without links. It is on the mount that the kernel reports for the path, or else
+// on the mount with the longest path.
 func (v *View) fsPath(p string) FSPath {
 	id, name := mountOf(p)
 	var near *Info
@@ -125,7 +125,7 @@ func (v *View) Overlap(a, b string) bool {
 	return v.Route(a).Through(v.Locate(b)) || v.Route(b).Through(v.Locate(a))
 }
 
-// In reports whether a part of the route is the place p, or lies below it.
+// In reports whether a part of the route has the FSPath p, or lies below it.
 func (r Route) In(p FSPath) bool {
 	for _, at := range r {
 		if at.FSPath.In(p) {
@@ -135,9 +135,9 @@ func (r Route) In(p FSPath) bool {
 	return false
 }
 
-// Shows reports whether the directory l contains the file with the absolute path file, although neither inode nor place
-// show that. bindfs, an overlay or a file server on this host show files with other inodes. The path below l must be an
-// end of that path. Such file systems keep the times of a file, and nobody can set its ctime.
+// Shows reports whether the directory l contains the file with the absolute path file, although neither inode nor
+// FSPath show that. bindfs, an overlay or a file server on this host show files with other inodes. The path below l
+// must be an end of that path. Such file systems keep the times of a file, and nobody can set its ctime.
 func (l Location) Shows(file string) bool {
 	return l.info != nil && l.info.IsDir() && shows(l.Path, file)
 }

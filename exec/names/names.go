@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package names defines the permitted forms of names, IDs and similar words. It supports a small
-// part of regular expressions without allocating memory. Compiled regular expressions took a third
-// of the memory of a watcher, which runs all day.
+// Package names checks and shows untrusted texts: the permitted forms of names and ids, strict JSON, and texts in
+// printable ASCII. It also has small functions for words and paths.
+//
+// Form supports a small part of regular expressions without allocating memory. Compiled regular expressions took a
+// third of the memory of a watcher, which runs all day.
 package names
 
 import "math"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package osenv reads and edits environments, which are lists of NAME=value as in [os.Environ], and
-// searches programs in a PATH. Only ExpandHome reads the environment of this process.
+// searches for programs in a PATH. Only ExpandHome reads the environment of this process.
 package osenv
 
 import (
@@ -66,7 +66,7 @@ func Dirs(path string) iter.Seq[string] {
 	}
 }
 
-// LookPath searches the program name in Dirs(path). An absolute name stands for itself, and a
+// LookPath searches for the program name in Dirs(path). An absolute name stands for itself, and a
 // relative path is not found.
 func LookPath(name, path string) (string, bool) {
 	if filepath.IsAbs(name) {

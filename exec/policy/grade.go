@@ -55,7 +55,7 @@ func (g Grade) Sentence(from string, names ...string) string {
 	return who + verb + " code from " + from
 }
 
-// SentenceForOne returns the Sentence for the single command of an approval request.
+// SentenceForOne returns the Sentence for the single command of a question.
 func (g Grade) SentenceForOne() string { return g.Sentence("files that the container can write", "it") }
 
 // grade returns the Grade that is shown for k.

@@ -9,7 +9,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// CallForms are the arguments of a command, grouped by action, in the notation of Rule.callShape.
+// CallForms are the arguments of a command, grouped by action, as Rule.Shape shows them, without the arguments that the
+// host adds or runs instead.
 type CallForms struct {
 	Allowed, Asked, Denied []string
 }

@@ -10,7 +10,7 @@
 //	           5 the lists of patterns: auto, then manual
 //	           6 plain --proxy X allows X
 //	           7 deny
-//	           a rule of Approved turns ask into allow
+//	           a rule of Ruleset.Approved turns ask into allow
 //
 // Decide is a pure function of the policy and the request, and all unset values deny. Rules match
 // argv elements, never joined strings. Only the two lists of patterns match a joined line, in which
@@ -134,7 +134,7 @@ func (p *Policy) Names() []string {
 	return slices.Compact(names)
 }
 
-// Asks reports whether p can lead to an approval request.
+// Asks reports whether p can lead to a question.
 func (p *Policy) Asks() bool {
 	if p.Broken != "" {
 		return false

@@ -31,8 +31,8 @@ var (
 	errVaryDashes  = errors.New("after --, an argument may be a command")
 )
 
-// Variable returns the forms in which argument n of v may vary in a grant. There are none if other values of the argument
-// could make the command another one: then the error says why.
+// Variable returns the forms in which argument n of v may vary in a grant. There are none if other values of the
+// argument could make the command another one: then the error says why.
 func (p *Policy) Variable(v Verdict, n int) ([]Form, error) {
 	name := v.Args[0]
 	switch {
@@ -107,9 +107,9 @@ func gitVariable(args []string, n int) ([]Form, error) {
 	return []Form{FormNumber, FormWords}, nil
 }
 
-// operandsBefore returns the number of operands before argument n, and the first of them. It returns 0 if an option that
-// is not in options comes before the first two: the argument after it could be its value. The value of options is the
-// number of arguments after an option.
+// operandsBefore returns the number of operands before argument n, and the first of them. It returns 0 if an option
+// that is not in options comes before the first two: the argument after it could be its value. The value of options is
+// the number of arguments after an option.
 func operandsBefore(args []string, n int, options map[string]int) (count int, first string) {
 	for i := 1; i < n; i++ {
 		arg := args[i]

@@ -54,7 +54,7 @@ type StdinMode int
 const (
 	StdinNone    StdinMode = iota // /dev/null
 	StdinPipe                     // the caller's stdin
-	StdinCapture                  // the caller's stdin, read completely before the approval request
+	StdinCapture                  // the caller's stdin, read completely before the question
 )
 
 // Stdin is a mode, and for StdinCapture the maximum number of bytes.

@@ -168,8 +168,8 @@ func (e *treeEnding) freeze(left []proc, match func(proc) bool) (order []proc) {
 	return order
 }
 
-// send signals exactly m: a pidfd refers to one process, and the start time shows that the process is m. In a sandbox and
-// on old kernels, a pidfd cannot send signals, so only the start time identifies m.
+// send signals exactly m: a pidfd refers to one process, and the start time shows that the process is m. In a sandbox
+// and on old kernels, a pidfd cannot send signals, so only the start time identifies m.
 func (e *treeEnding) send(m proc, sig unix.Signal) {
 	fd, openErr := unix.PidfdOpen(m.pid, 0)
 	if openErr == nil {

@@ -32,8 +32,8 @@ type Start struct {
 	mark mark
 }
 
-// Parent starts processes that are children of this process, each in a session of its
-// own, and reaps the orphans that they leave.
+// Parent starts processes that are children of this process, each in a POSIX session
+// of its own, and reaps the orphans that they leave.
 type Parent struct {
 	strict *spawner // with NO_NEW_PRIVS
 	exits  *exitWaiter

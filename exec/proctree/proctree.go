@@ -3,12 +3,12 @@
 // Package proctree starts processes and ends their process trees.
 //
 //	run -> Keep (keeper) -> watcher: Parent -> Child -> ... its tree
-//	                                        -> Monitor (a tty call) -> Child -> ...
+//	                                        -> Monitor (a call with a terminal) -> Child -> ...
 //	                                        -> Supervisor (a shell) -> Child -> ... and its orphans
 //
-// Its invariant: a process is signalled only before it is reaped, and only by a name that cannot refer to another
-// process. So a whole tree ends, and nothing else. A tree may grow by threads that fork, by new sessions and by double
-// forks. The package does not decide when a tree ends, and copies no data.
+// Its invariant: a process is signalled only before it is reaped, and only by a pid or pidfd that cannot refer to
+// another process. So a whole tree ends, and nothing else. A tree may grow by threads that fork, by new sessions
+// (setsid(2)) and by double forks. The package does not decide when a tree ends, and copies no data.
 package proctree
 
 import (
@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// MonitorName is the argv[0] with which this program is the monitor of a tty call, or becomes a command. A main
-// function that imports executor calls Monitor if it has this argv[0].
+// MonitorName is the argv[0] with which this program is one of the three helper processes of Monitor. A main function
+// that imports executor calls Monitor if it has this argv[0].
 const MonitorName = "hostexec-monitor"
 
 // KeeperName is the argv[0] of a session's keeper, the ancestor of all other processes of the session.
@@ -52,8 +52,9 @@ type Keeper struct {
 // commands then.
 func (k Keeper) Keep(args, env []string, extra []*os.File) int { return k.keep(args, env, extra) }
 
-// Monitor is the main function of two helper processes. One is between a terminal and the command that runs on it. The
-// other becomes a command whose exec may block. args are the arguments of the process. Monitor returns its exit code.
+// Monitor is the main function of three helper processes. One is between a terminal and its command. The supervisor is
+// the parent of a shell, and adopts its orphans. The third becomes a command whose exec may block. args are the
+// arguments of the process. Monitor returns its exit code.
 func Monitor(args []string) int { return runAs(args) }
 
 // BecomeSubreaper makes this process the parent of descendants that lose theirs.
@@ -64,5 +65,5 @@ func BecomeSubreaper() error { return becomeSubreaper() }
 func DefaultSignals() { defaultSignals() }
 
 // Tree returns the live processes of request id: those that a Parent started, and all their descendants, also
-// in other sessions and process groups.
+// in other POSIX sessions and process groups.
 func Tree(id string) []int { return treeOf(id) }

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spawner forks from its own locked thread. A child inherits the signal mask, NO_NEW_PRIVS and the sandbox of the thread
-// that forked it. The runtime starts no thread from a locked one, so the rest of the process does not change.
+// spawner forks from its own locked thread. A child inherits the signal mask, NO_NEW_PRIVS and the sandbox of the
+// thread that forked it. The runtime starts no thread from a locked one, so the rest of the process does not change.
 type spawner struct {
 	calls chan threadCall
 	done  chan struct{} // closed when the thread ends

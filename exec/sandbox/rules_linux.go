@@ -78,7 +78,8 @@ func rulesFor(n Net) (list []rule) {
 	// A lease delays other processes that open the file, by up to /proc/sys/fs/lease-break-time.
 	list = append(list, rule{unix.SYS_FCNTL, []condition{is(1, unix.F_SETLEASE)}, refuse})
 	list = append(list, rule{unix.SYS_FCNTL, []condition{is(1, setDelegation)}, refuse})
-	// A descriptor can send the signal of F_SETSIG to any thread of the sandbox, also to the thread that guarded protects.
+	// A descriptor can send the signal of F_SETSIG to any thread of the sandbox, also to the thread that guarded
+	// protects.
 	list = append(list, rule{unix.SYS_FCNTL, []condition{is(1, unix.F_SETSIG)}, refuse})
 	list = append(append(append(list, ioctlRules()...), ownLimit...), otherProcesses...)
 	return append(list, socketRules(n)...)
@@ -122,7 +123,8 @@ func ioctlRules() (list []rule) {
 	return list
 }
 
-// ownLimit refuses changes of the limit by which proctree recognises the processes of a confined command. It can be read.
+// ownLimit refuses changes of the limit by which proctree recognises the processes of a confined command. It can be
+// read.
 var ownLimit = []rule{
 	{unix.SYS_SETRLIMIT, []condition{is(0, unix.RLIMIT_RTTIME)}, refuse},
 	{unix.SYS_PRLIMIT64, []condition{is(1, unix.RLIMIT_RTTIME), isNot(2, 0)}, refuse},

@@ -10,9 +10,9 @@ import (
 	"io"
 )
 
-// In a container or a sandbox this package runs in the program hostexec-shell: see Serve. The two sides exchange frames over the
-// program's stdin and stdout. A frame is a kind, the number of a command, the length of the payload in four bytes,
-// big endian, and the payload.
+// In a container or a sandbox this package runs in the program hostexec-shell: see Serve. The two sides exchange frames
+// over the program's stdin and stdout. A frame is a kind, the number of a command, the length of the payload in four
+// bytes, big endian, and the payload.
 //
 //	host -> program:  setup  (run | cancel | credit)*  end
 //	program -> host:  ready | refused  (state | started | stdout | stderr | done)*  over

@@ -114,10 +114,10 @@ func (s *Shell) startProcess(ctx context.Context, b StartConfig) (process, error
 	return s.startHost(b)
 }
 
-// initLine makes an interactive shell quiet. It is interactive because then neither ${x:?} nor INT ends it: bash returns
-// to reading its next line. Bash ignores an INT if its child dies of another cause. A trap still runs before the next
-// command, and sends another INT. It does so only in a sourced file. Bash up to 5.3 crashes if a trap sends INT while
-// bash waits for a line. The function getc_with_restart in input.c then keeps -1 as the length of its buffer.
+// initLine makes an interactive shell quiet. It is interactive because then neither ${x:?} nor INT ends it: bash
+// returns to reading its next line. Bash ignores an INT if its child dies of another cause. A trap still runs before
+// the next command, and sends another INT. It does so only in a sourced file. Bash up to 5.3 crashes if a trap sends
+// INT while bash waits for a line. The function getc_with_restart in input.c then keeps -1 as the length of its buffer.
 const initLine = repair + `\builtin trap '[[ ${BASH_SOURCE-} ]] && \builtin kill -INT $$' RTMAX-1; ` +
 	`\builtin shopt -s execfail; PS0= PS1= PS2=; \builtin unset -v PROMPT_COMMAND MAILCHECK TMOUT IGNOREEOF` + "\n"
 

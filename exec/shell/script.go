@@ -141,8 +141,8 @@ func (c Command) background(n scriptNames, l *hostProcess) string {
 		"__hostexec=$?; " + n.renamed(`"$__hostexec"`, n.exit, n.err) + "\n} &\n\\builtin disown\n"
 }
 
-// afterInterrupt is an empty line, for an INT that was sent to end a text and arrived after its end. Bash then drops the
-// part of the line that it has read, and runs the rest. If INT came while bash started the mv of after, the next
+// afterInterrupt is an empty line, for an INT that was sent to end a text and arrived after its end. Bash then drops
+// the part of the line that it has read, and runs the rest. If INT came while bash started the mv of after, the next
 // command waits for that mv. If mv was ended, bash reports on its stderr that it cannot set a terminal.
 const afterInterrupt = "\n"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agent runs one agent over stdio, as a process on this host or in a container, from one
-// configuration.
+// Package agent runs one agent for an editor or another client, which speaks to it over stdin and stdout. For example,
+// they speak the Agent Client Protocol (ACP). The agent is a process on this host, or in a container.
 //
 //	client --stdin---> (initialize, session/new) --> agent
 //	client <--stdout-- unchanged ------------------- agent

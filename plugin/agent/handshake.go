@@ -15,8 +15,8 @@ type request struct {
 	Params  any    `json:"params"`
 }
 
-// Handshake returns the two lines that begin a session in cwd: initialize with id 0, and session/new with
-// id 1. The client gets the agent's replies to both.
+// Handshake returns the two lines that begin an ACP session in cwd: initialize with id 0, and session/new
+// with id 1. The client gets the agent's replies to both.
 func Handshake(cwd string) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apiproxy stands between clients of the engine's API and the engine.
+// Package apiproxy is a proxy of the engine's API. It gives sessions to containers that clients of the API create.
 //
 //	client --private unix socket--> Server --docker/cli's dialer--> engine
 //

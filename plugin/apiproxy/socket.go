@@ -193,7 +193,8 @@ func (s *Socket) Record(c Context) error {
 
 func contextFile(dir string) string { return filepath.Join(dir, "context.json") }
 
-// Sweep removes the directories of proxies that were killed. It calls remove for each context that they had created.
+// Sweep removes the directories of API proxies that were killed. It calls remove for each context that they had
+// created.
 func Sweep(store *state.Store, remove func(Context) error) error {
 	dirs, _ := filepath.Glob(filepath.Join(store.APIProxies(), "*")) // the pattern is valid
 	var errs []error

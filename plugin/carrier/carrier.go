@@ -4,7 +4,7 @@
 // a net.Listener whose connections are calls.
 //
 //	socket   a unix socket in the session's share, bind-mounted read-only
-//	relay    a process in the container that carries calls over the stdin and stdout of an exec
+//	relay    a process in the container that carries calls over the stdin and stdout of docker exec
 //	files    a directory that callers can write to, from any script
 //	http     POST /request on the container's gateway, with the session's token; and
 //	         exec.sock, one line of JSON over a unix socket, for tools of this host

@@ -18,7 +18,7 @@ var engineVariables = []string{"DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_TLS", "D
 const proxyVariable = "HOSTEXEC_WITH"
 
 // BehindAPIProxy returns env for a process whose engine is the API proxy at host. globalArgs are docker's flags for the
-// engine of the proxy.
+// engine of the API proxy.
 func BehindAPIProxy(env, globalArgs []string, host string) []string {
 	env = osenv.Without(env, proxyVariable)
 	real := slices.Clone(env)
@@ -41,7 +41,8 @@ func isEngineVariable(kv string) bool {
 	return slices.Contains(engineVariables, name)
 }
 
-// LeaveAPIProxy undoes BehindAPIProxy for this process: a session must not have an engine that ends with the proxy.
+// LeaveAPIProxy undoes BehindAPIProxy for this process: a session must not have an engine that ends with the API
+// proxy.
 func LeaveAPIProxy() error {
 	proxy := os.Getenv(proxyVariable)
 	if proxy == "" || os.Getenv("DOCKER_HOST") != proxy {

@@ -34,7 +34,7 @@ import (
 // Source names the places of the configuration files.
 type Source struct {
 	Store     string // the state directory
-	Project   string // the directory where the session was started, absolute; empty: none
+	Project   string // absolute path of the directory where the session was started; empty: none
 	Workspace string // the directory that the container works in, absolute; empty: none
 	File      string // replaces config.yaml; empty: not set
 	Draft     Change // the new text of its file replaces that of the file; zero: none
@@ -132,8 +132,8 @@ type Jobs struct {
 	Disk   int64 // of all jobs together, on disk
 }
 
-// Notify configures how the user is notified of a waiting request. The zero value beeps on the terminal that the session
-// was started on, and notifies on the desktop, if there is one.
+// Notify configures how the user is notified of a waiting request. The zero value beeps on the terminal that the
+// session was started on, and notifies on the desktop, if there is one.
 type Notify struct {
 	Command []string // a program and its arguments, run without a shell; nil: none
 	Desktop *bool    // nil: if there is a desktop

@@ -47,7 +47,8 @@ func (d *document) paths(what string, into *[]string) func(*yaml.Node) {
 	}
 }
 
-// writes reads the paths that a command may write. Those of the kernel lead out of the sandbox, if root starts hostexec.
+// writes reads the paths that a command may write. Those of the kernel lead out of the sandbox, if root starts
+// hostexec.
 func (d *document) writes(into *[]string) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		d.paths("write", into)(n)

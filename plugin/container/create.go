@@ -174,8 +174,8 @@ func (r *Containers) retryRemove(api Engine, id string) {
 	}
 }
 
-// Sweep removes the leftover containers of home's sessions. A container is left over if dead reports that
-// its session has no watcher.
+// Sweep removes the leftover containers of sessions in the state directory home. A container is left over if dead
+// reports that its session has no watcher.
 func Sweep(ctx context.Context, api Engine, home string, dead func(session string) bool) error {
 	ids, err := Leftovers(ctx, api, home, dead)
 	errs := []error{err}

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package control connects the commands on the host with a session's watcher. The protocol is HTTP on a
-// socket in the session's private directory.
+// Package control connects the verbs of docker hostexec, and the page, with a session's watcher. The protocol is HTTP
+// on a socket in the session's private directory.
 //
 //	GET  /session        state of the session
-//	GET  /sessions       state and description, in the form of the page's list
+//	GET  /sessions       a list with this session only, in the form of the page's list
 //	GET  /agents         what an agent should know about the policy, in Markdown
 //	GET  /audit          the last requests and their results
 //	GET  /pending        the requests that wait for approval
@@ -29,8 +29,8 @@
 //	POST /jobs/{id}/signal  end a job, or send it a signal
 //	POST /stop           end the watcher and every command that it runs
 //
-// A caller can never approve its own request. Containers use another socket, with other code and other
-// verbs. This socket answers only processes of the user who started the session.
+// A caller can never approve its own request. Containers use another socket, with other code and another
+// protocol. This socket answers only processes of the user who started the session.
 package control
 
 import (

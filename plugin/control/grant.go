@@ -13,7 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// Effect is what an answer that also holds for later requests does to them.
+// Effect is the effect of an answer on later requests: a grant, or a denial that holds until the session ends.
 type Effect string
 
 const (
@@ -32,8 +32,8 @@ func (e Effect) None() error {
 	return approval.ErrNoGrant
 }
 
-// Grant is the form in which a grant is shown, or a denial that holds until the session ends: all texts are printable
-// ASCII. It is a JSON object of the API, with a field for each key.
+// Grant is the form in which a grant, or a denial that holds until the session ends, is shown. All texts are printable
+// ASCII. It is a JSON object of the API in docs/api.md, with a field for each key.
 type Grant struct {
 	ID        string    `json:"id"`
 	Args      []string  `json:"args"`            // quoted as in Go if not printable
@@ -44,8 +44,8 @@ type Grant struct {
 	Rule      string    `json:"rule"`            // the rule that would ask
 	Session   string    `json:"session"`
 	Container string    `json:"container"`
-	Project   string    `json:"project"`
-	User      string    `json:"user"` // the user who made it
+	Project   string    `json:"project"` // base name of the directory where the session was started
+	User      string    `json:"user"`    // the user who made it
 	Made      time.Time `json:"made"`
 	Reason    string    `json:"reason,omitempty"`    // of a denial
 	Until     time.Time `json:"until,omitzero"`      // absent: until the session ends
@@ -119,8 +119,8 @@ func serveAnswers[T any](mux *http.ServeMux, e Effect, all func() []T, listed, s
 	}))
 }
 
-// Answers returns the answers in effect that also hold for later requests. Without a watcher, these are the answers that
-// the next watcher of the session would have.
+// Answers returns the answers in effect that also hold for later requests. Without a watcher, these are the answers
+// that the next watcher of the session would have.
 func (c *Client) Answers(ctx context.Context, e Effect) ([]Grant, error) {
 	var all []Grant
 	err := c.get(ctx, e.path(), &all)

@@ -21,8 +21,8 @@ type Event struct {
 	Request   string    `json:"request"`
 	Session   string    `json:"session"`
 	Container string    `json:"container"`
-	Project   string    `json:"project"`
-	Cmd       string    `json:"cmd"` // quoted for a shell, in printable ASCII
+	Project   string    `json:"project"` // base name of the directory where the session was started
+	Cmd       string    `json:"cmd"`     // quoted for a shell, in printable ASCII
 	Exit      int       `json:"exit"`
 	Signal    string    `json:"signal,omitempty"` // the signal that killed the command, if any
 	Seconds   float64   `json:"seconds"`

@@ -12,7 +12,7 @@ import (
 )
 
 // Question is the form in which a waiting request is shown: all texts are printable ASCII. It is a JSON object of the
-// API, with a field for each key.
+// API in docs/api.md, with a field for each key.
 type Question struct {
 	ID        string       `json:"id"`
 	Args      []string     `json:"args"`            // quoted as in Go if not printable
@@ -23,7 +23,7 @@ type Question struct {
 	Rule      string       `json:"rule"`
 	Session   string       `json:"session"`
 	Container string       `json:"container"`
-	Project   string       `json:"project"`
+	Project   string       `json:"project"` // base name of the directory where the session was started
 	Branch    string       `json:"branch,omitempty"`
 	Agent     string       `json:"agent,omitempty"`
 	Effects   []string     `json:"effects,omitempty"` // effects of the command, from the rule
@@ -35,7 +35,7 @@ type Question struct {
 	Waiting   []string     `json:"waiting"`          // the requests that get the same answer
 	Gone      int          `json:"gone"`             // how many of them have no caller any more
 	Digest    string       `json:"digest,omitempty"` // of the question, for the decision; absent if the texts are cut
-	Group     string       `json:"group,omitempty"`  // equal for questions that differ only in container and directory; absent if the texts are cut
+	Group     string       `json:"group,omitempty"`  // equal for the questions of one group; absent if the texts are cut
 	Vary      []Offer      `json:"vary,omitempty"`   // arguments that may vary in a grant; absent if the texts are cut
 	Cut       *Cut         `json:"cut,omitempty"`    // in a list: the texts are cut
 

@@ -18,8 +18,8 @@ type Summary struct {
 	ID        string          `json:"id"`
 	Container string          `json:"container"`
 	Image     string          `json:"image"`
-	Project   string          `json:"project"`
-	State     string          `json:"state"` // as in Status
+	Project   string          `json:"project"` // base name of the directory where the session was started
+	State     string          `json:"state"`   // as in Status
 	Carrier   string          `json:"carrier"`
 	Commands  []state.Command `json:"commands"`
 	Created   time.Time       `json:"created"`

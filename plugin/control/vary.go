@@ -10,14 +10,14 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Offer is an argument of a question that may vary. It is a JSON object of the API.
+// Offer is an argument of a question that may vary. It is a JSON object of the API in docs/api.md.
 type Offer struct {
 	Argument int           `json:"argument"`        // 1 is the first after the program
 	Forms    []policy.Form `json:"forms"`           // number, path, words; the first is the default
 	Below    string        `json:"below,omitempty"` // for path: the directory in the container
 }
 
-// Variable is the argument of a grant that varies. It is a JSON object of the API.
+// Variable is the argument of a grant that varies. It is a JSON object of the API in docs/api.md.
 type Variable struct {
 	Argument int         `json:"argument"`
 	Form     policy.Form `json:"form"`

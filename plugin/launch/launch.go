@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package launch takes a session from checked options to a container that can call. It plans the container's mounts,
+// Package launch starts a session, from its flags to a container that can make calls. It plans the container's mounts,
 // environment and labels, starts the watcher, and fills the share.
 //
 //	Options -> Plan -> Begin -> Launch -> Create, or Attach -> Detach

@@ -2,7 +2,8 @@
 
 // Package notify notifies the user of waiting requests.
 //
-// No text of a container may reach a terminal or a program through it. It has no access to the requests.
+// No text of a container may reach a terminal or a program through this package. It gets the number of waiting
+// requests, but not the requests.
 package notify
 
 // Terminal is the terminal where a session was started. The zero value means none.

@@ -25,8 +25,8 @@ func (p *Page) answers(e control.Effect) http.HandlerFunc {
 	}
 }
 
-// answers returns the answers of all sessions that also hold for later requests, oldest first. Sessions whose watchers do
-// not reply are left out.
+// answers returns the answers of all sessions that also hold for later requests, oldest first. Sessions whose watchers
+// do not reply are left out.
 func answers(ctx context.Context, store *state.Store, e control.Effect) []control.Grant {
 	list := func(c *control.Client, ctx context.Context) ([]control.Grant, error) { return c.Answers(ctx, e) }
 	all, _ := control.AskAll(ctx, store, list, func(g control.Grant) time.Time { return g.Made })

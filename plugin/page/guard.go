@@ -79,7 +79,8 @@ func (p *Page) refusedKey(r *http.Request) (code int, why string) {
 	return 0, ""
 }
 
-// issuedToken returns the token in r, if it was issued for a code. It returns nil for the page's own token, and without a token.
+// issuedToken returns the token in r, if it was issued for a code. It returns nil for the page's own token, and without
+// a token.
 func (p *Page) issuedToken(r *http.Request) *issued {
 	got := r.Header.Values(tokenHeader)
 	if len(got) != 1 {

@@ -15,9 +15,10 @@ import (
 )
 
 // pageState holds the state of all sessions that the page shows. Watchers report waiting questions. The page
-// polls the rest every second, and when a session changes: running calls, grants, denials and ended requests. It does so only while a browser
-// is connected or Page.Open is set, because a client that watches a session counts as an approver. It has a
-// field for each kind of thing that the page shows, all under one lock, so that a browser gets consistent lists.
+// polls the rest every second, and when a session changes: running calls, grants, denials and ended requests. It does
+// so only while a browser is connected or Page.Open is set, because a client that watches a session counts as an
+// approver. It has a field for each kind of thing that the page shows, all under one lock, so that a browser gets
+// consistent lists.
 type pageState struct {
 	store  *state.Store
 	always bool

@@ -14,10 +14,10 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
-// Request is a question in the form of the API: the fields of the watcher, and a shorter form.
+// Request is a question in the form of the API in docs/api.md: the fields of the watcher, and a shorter form.
 type Request struct {
 	control.Question
-	Cloister  string    `json:"cloister"` // the session
+	Cloister  string    `json:"cloister"` // the session; named after cloister, another program for agents: docs/http.md
 	Cmd       string    `json:"cmd"`      // quoted for a shell
 	Timestamp time.Time `json:"timestamp"`
 	Branch    string    `json:"branch"` // of the project; empty if it has none

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package sessions finds sessions and their states. It reads their records, asks their watchers, and asks the
-// engines for their containers. It also ends watchers, and removes leftovers of agents without a watcher.
+// engines for their containers. It also ends watchers, and removes the containers of agents that have no watcher any
+// more.
 //
 //	records + watchers + engines -> States -> Session{State, Watcher}
 //
@@ -35,11 +36,11 @@ const (
 	StateKeeping   = control.StateKeeping // the container has ended, and some of its jobs continue
 	StateExited    = "exited"             // the container is stopped, and the watcher has ended
 	StateLost      = "lost"               // the container runs, and the watcher has ended: resume
-	StateStopped   = "stopped"            // the same, after docker hostexec stop
-	StateKilled    = "killed"             // the same, because hostexec has killed the container
+	StateStopped   = "stopped"            // the container runs, and a person has ended the session
+	StateKilled    = "killed"             // the container does not run: hostexec has killed it
 	StateGone      = "gone"               // the container is removed: prune
 	StateSuspended = "suspended"          // the watcher was suspended by a signal
-	StateUnknown   = "unknown"            // the watcher does not answer, or there is none and the engine does not answer
+	StateUnknown   = "unknown"            // the watcher, or without one the engine, does not answer
 )
 
 // Session is a session's record and its state.

@@ -15,12 +15,12 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// GitDir returns the directory with the copies of git remotes.
+// GitDir returns the directory with the mirrors of git remotes, and the remotes that a person has added.
 func (s *Store) GitDir() string { return filepath.Join(s.Home, "git") }
 
 // gitRemotes is the file of the remotes that a person has added for a project.
 type gitRemotes struct {
-	Project string            `json:"project"` // the directory where sessions were started
+	Project string            `json:"project"` // path of the directory where sessions were started
 	Remotes map[string]string `json:"remotes"` // URLs by name
 }
 

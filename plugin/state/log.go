@@ -13,8 +13,8 @@ import (
 // maxLog is the maximum size of a log file in bytes. A container can cause any number of log records.
 const maxLog = 2 << 20
 
-// Log is the log of a session's watcher, its only writer. When the file is full, it replaces OldLog and a
-// new file is created. A file with the log's name always exists.
+// Log is the log of a session's watcher, or of the page. It has one writer. When the file is full, it replaces OldLog
+// and a new file is created. A file with the log's name always exists.
 type Log struct {
 	path string
 	f    *os.File

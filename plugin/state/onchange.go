@@ -16,8 +16,8 @@ const (
 	maxPause = time.Second
 )
 
-// OnChange calls f, and again each time that sessions have changed (see Changed), wake has a value, or maxPause has passed.
-// It returns when ctx is done. Calls of f do not overlap.
+// OnChange calls f, and again each time that sessions have changed (see Changed), wake has a value, or maxPause has
+// passed. It returns when ctx is done. Calls of f do not overlap.
 func (s *Store) OnChange(ctx context.Context, wake <-chan struct{}, f func()) {
 	changes := make(chan struct{}, 1)
 	if w, err := fsnotify.NewWatcher(); err == nil {

@@ -12,13 +12,13 @@ import (
 // Service is the dev container of a session, or the compose service of a session from an earlier version. The session
 // serves several containers, one after another.
 type Service struct {
-	Project  string `json:"project"`
+	Project  string `json:"project"` // of compose, or Devcontainers
 	Name     string `json:"name"`
 	Oneoff   bool   `json:"oneoff,omitempty"`   // of an earlier version: the container of compose run only
 	Provided bool   `json:"provided,omitempty"` // of an earlier version: compose started it as a provider
 }
 
-// Devcontainers is the project of all dev containers; their service names are the tool's ids. No compose
+// Devcontainers is the project of all dev containers; their service names are the dev container tool's ids. No compose
 // project can have this name.
 const Devcontainers = "-devcontainers"
 
@@ -29,7 +29,7 @@ const (
 	LabelOneoff  = "com.docker.compose.oneoff"
 )
 
-// LabelDevcontainer is the label of a dev container. Its value is the tool's id.
+// LabelDevcontainer is the label of a dev container. Its value is the dev container tool's id.
 const LabelDevcontainer = "io.hostexec.devcontainer"
 
 // ServiceID returns the session id for a service of a project on the engine at endpoint. The id is deterministic, so

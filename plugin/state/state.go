@@ -14,12 +14,15 @@
 //	    images/                      findings about images, by digest
 //	    call-engines                 engines, other than the sessions' own, that ran containers of commands
 //	    proxies/<directory>/         a lock for each command that is called by files in the directory
-//	    api/<id>/                    0700, the socket of a running API proxy, its lock, its docker context: plugin/apiproxy
+//	    api/<id>/                    0700, a running API proxy's socket, lock and docker context: plugin/apiproxy
 //	    services/<project>/<name>    a link to the share of a dev container's session: Store.ServiceShare
 //	    services.lock                held while the session of a dev container starts
 //	    shims/                       decompressed shims, hard-linked into sessions, and copied into shares
 //	    attach.lock                  held while a container is being attached
 //	    page.json, page.lock         0600, address and token of the page, and the lock of its process
+//	    page.log, page.log.old       the page's log: Log
+//	    git/                         the mirrors of git remotes, and the remotes that a person has added: GitDir
+//	    engines.json                 facts about engines: Engine
 //	    sessions/<id>/               0700
 //	        session.json             the record of the session; it contains no environment variables
 //	        session.spare.json       a copy, in case session.json is damaged
@@ -33,6 +36,10 @@
 //	        jobs/                    0700, commands that continue without their callers: exec/job
 //	        watch.log, watch.log.old the watcher's log: Log
 //	        grants.json              0600, the grants in effect
+//	        denials.json             0600, the denials that hold until the session ends
+//	        shim                     the shim: for the container, and for containers of commands
+//	        shells/                  files of the session's shells: exec/shell
+//	        scratch/                 copies of files for running calls; no container can reach it
 //	        callcontainers/          0700, a directory for each running container of a command
 //	        share/                   mounted into the container, read-only
 //	        proxy/                   requests as files, a directory for each command; writable for the container

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// AgentGrace is the time between TERM and KILL for an agent, unless a person sets another time. It is the same in both
-// modes, and for all reasons.
+// AgentGrace is the time between TERM and KILL for an agent, unless a person sets another time. It is the same for
+// agents on this host and in containers, and for all reasons.
 const AgentGrace = 10 * time.Second
 
 // AgentEnd ends the agent of a session: first with TERM, and later with KILL.

@@ -23,7 +23,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Calls answers the session's calls. It holds the inputs of the answers: the directories that callers share
+// Calls answers the session's calls. It holds what the answers depend on: the directories that callers share
 // with this host, the policy, and the environment of commands.
 type Calls struct {
 	Server     *call.Server
@@ -68,7 +68,7 @@ func (c *Calls) Apply(name string, dirs *mount.Table) {
 		Policy:    c.configure(c.config.Load()),
 		Audit:     c.audit.Named(name),
 		Dirs:      dirs,
-		Home:      c.Workdir(),
+		Workdir:   c.Workdir(),
 		PassEnv:   c.record.PassEnv,
 		NewPrivs:  c.record.NewPrivs,
 		Scratch:   filepath.Join(c.record.Dir, "scratch"),

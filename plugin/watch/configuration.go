@@ -48,8 +48,8 @@ func (f *Configuration) Load() *config.Config {
 // Current returns the configuration as it was last read, or nil.
 func (f *Configuration) Current() *config.Config { return f.current.Load() }
 
-// Supplied returns warnings about PATH, variables, and the configuration's commands that a container
-// with access can change.
+// Supplied returns warnings about PATH, variables, and the configuration's commands that are writable according to
+// access.
 func (f *Configuration) Supplied(access *mount.Table) (notes []string) {
 	c := f.Current()
 	if c == nil {

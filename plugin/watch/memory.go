@@ -25,8 +25,8 @@ const (
 	requestCopies = 4
 )
 
-// memory limits the memory of this process, a watcher. A watcher is mostly idle, so its memory matters more than its CPU
-// time.
+// memory limits the memory of this process, a watcher. A watcher is mostly idle, so its memory matters more than its
+// CPU time.
 type memory struct {
 	started *time.Timer // makes the garbage collector run often, after the start
 	idle    *time.Timer // returns the memory of calls when no call has ended for a while

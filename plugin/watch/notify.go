@@ -73,7 +73,7 @@ func NewNotifier(rec state.Session, options config.Notify, others *OtherSessions
 	return n
 }
 
-// WritableNotifier returns a file in notify.command that a container with access can change. A request of a container
+// WritableNotifier returns a file in notify.command that is writable according to access. A request of a container
 // starts this command without a question, so a file that its interpreter reads is as dangerous as the program.
 func WritableNotifier(n notify.Notifier, access executor.ContainerAccess) (at string, ok bool) {
 	for _, word := range n.Command {

@@ -294,8 +294,8 @@ func linkTo(root *os.Root, rest, to string, named []string) error {
 	return nil
 }
 
-// removeLinks returns the first link on the way to rest in root, if it leads to one of named. It removes other links there:
-// those of an earlier configuration, and those that a program has made.
+// removeLinks returns the first link on the way to rest in root, if it leads to one of named. It removes other links
+// there: those of an earlier configuration, and those that a program has made.
 func removeLinks(root *os.Root, rest string, named []string) (to string, err error) {
 	for i, c := range rest {
 		if c != filepath.Separator {

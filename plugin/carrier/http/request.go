@@ -17,7 +17,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// The headers for a token: ours, and the one of cloister's clients.
+// The headers for a token: ours, and the one of clients of cloister, another program for agents: docs/http.md.
 var tokenHeaders = []string{"X-Hostexec-Token", "X-Cloister-Token"}
 
 // GuardianHost is the name that cloister's clients use for the host.

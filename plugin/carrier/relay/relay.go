@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package relay is the carrier for containers in which the sockets of this host do not work. A process in the container,
-// the relay, carries the calls over the stdin and stdout of docker exec.
+// Package relay is the carrier for containers in which the sockets of this host do not work. A process in the
+// container, the relay, carries the calls over the stdin and stdout of docker exec.
 //
 //	shim --socket in the container--> relay --chunks over docker exec--> Listener --connections--> server of calls
 //

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agent has the verb agent, which runs one agent over stdio, and the verb agent-rules.
+// Package agent has the verbs agent and agent-rules. The first runs one agent for an editor or another client. The
+// second prints what an agent in a container should know.
 package agent
 
 import (

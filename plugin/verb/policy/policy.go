@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package policy has the verb policy, which shows, checks and changes what containers may request, and the verb trust.
+// Package policy has the verb policy, which shows, checks and changes what containers may request. It also has the verb
+// trust, which accepts the configuration that a workspace proposes.
 package policy
 
 import (

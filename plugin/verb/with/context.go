@@ -19,14 +19,14 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// SweepProxies returns a function that removes the sockets and contexts of proxies that were killed.
+// SweepProxies returns a function that removes the sockets and contexts of API proxies that were killed.
 func SweepProxies(dockerCLI command.Cli) func(*state.Store) error {
 	return func(s *state.Store) error {
 		return apiproxy.Sweep(s, func(c apiproxy.Context) error { return removeContext(dockerCLI.ContextStore(), c) })
 	}
 }
 
-// createContext creates a context for the proxy. It never changes a context that exists.
+// createContext creates a context for the API proxy. It never changes a context that exists.
 func createContext(contexts store.Store, sock *apiproxy.Socket, name string) error {
 	err := store.ValidateContextName(name)
 	if err == nil && name == command.DefaultContextName {
@@ -51,8 +51,8 @@ func createContext(contexts store.Store, sock *apiproxy.Socket, name string) err
 	})
 }
 
-// removeContext removes a context of a proxy, unless another context has taken its name. If the context is the current
-// one, docker falls back to the default context.
+// removeContext removes a context of an API proxy, unless another context has taken its name. If the context is the
+// current one, docker falls back to the default context.
 func removeContext(contexts store.Store, c apiproxy.Context) error {
 	meta, err := contexts.GetMetadata(c.Name)
 	if errdefs.IsNotFound(err) {

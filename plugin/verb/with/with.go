@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package with has the verbs with and compose. They run COMMAND, a client of the engine, with DOCKER_HOST set to the
-// socket of package apiproxy. The proxy gives the containers that COMMAND creates their sessions.
+// socket of package apiproxy. The API proxy gives the containers that COMMAND creates their sessions.
 package with
 
 import (
@@ -183,7 +183,7 @@ func serveDuring(docker context.Context, server *apiproxy.Server, sock *apiproxy
 	return errors.Join(err, <-served)
 }
 
-// announce prints how to make clients use the proxy.
+// announce prints how to make clients use the API proxy.
 func announce(dockerCLI command.Cli, opts *options, host string) {
 	if opts.context != "" {
 		cli.Say(dockerCLI.Err(), "clients can use docker --context %s, until ^C", opts.context)
@@ -196,7 +196,7 @@ func announce(dockerCLI command.Cli, opts *options, host string) {
 	}
 }
 
-// environ returns the environment of COMMAND. DOCKER_HOST is host, so that clients connect to the proxy, not to the
+// environ returns the environment of COMMAND. DOCKER_HOST is host, so that clients connect to the API proxy, not to the
 // engine.
 func environ(host, engine string, globalArgs []string) []string {
 	env := cli.BehindAPIProxy(cli.WithoutPluginEnv(os.Environ()), globalArgs, host)
