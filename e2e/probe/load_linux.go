@@ -150,7 +150,7 @@ func (l *loader) call() {
 	c := loadCall{Token: host + "-" + strconv.Itoa(os.Getpid()) + "-" + strconv.Itoa(l.n), Kind: l.kinds[rand.IntN(len(l.kinds))]}
 	l.mu.Unlock()
 	kind := loadKinds[c.Kind]
-	c.Timeout = float64(1 + rand.IntN(5))
+	c.Timeout = float64(3 + rand.IntN(3)) // "slow" takes a second
 	if kind.code == 124 {
 		c.Timeout = 1
 	}
