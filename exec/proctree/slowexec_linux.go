@@ -31,8 +31,9 @@ func (s *Start) prompt() bool {
 	answer := make(chan bool, 1)
 	// ends when the file system has answered. If it does not answer, the command waits for it as well.
 	go func() {
-		defer func() { <-lookups }()
-		answer <- (s.Dir == 0 || isLocal(s.Dir)) && promptProgram(s.Path)
+		ok := (s.Dir == 0 || isLocal(s.Dir)) && promptProgram(s.Path)
+		<-lookups // before the answer, so that the next lookup of the caller is not refused
+		answer <- ok
 	}()
 	late := time.NewTimer(answering)
 	defer late.Stop()
