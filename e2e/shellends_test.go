@@ -141,7 +141,7 @@ func TestIntegrationShellUnmounted(t *testing.T) {
 		{"--cwd MISSING " + c.Session + " own", "is not a directory: the shell starts in HOME", "own", h.Home + "\n"},
 		{"--cwd . " + c.Session + " here", "", "here", h.Work + "\n"},
 		{c.Session + " here", "hostexec: shell here: there is a shell of that name\nhostexec: hint: docker hostexec shell ls ", "here", h.Work + "\n"},
-		{c.Session + " ..", ": a shell is named by", "", ""},
+		{c.Session + " ..", ": the name of a shell has at most 64 letters", "", ""},
 	} {
 		r := h.Docker(t, append([]string{"hostexec", "shell", "create"}, strings.Fields(tt.words)...)...)
 		if !strings.Contains(r.Err, tt.says) || strings.Contains(r.Err, "watcher") {
