@@ -40,8 +40,11 @@ func newManCommand(command.Cli) *cobra.Command {
 	}
 }
 
-// writePages writes the pages of cmd and of its visible verbs.
+// writePages writes the pages of cmd and of its visible verbs. It creates dir if necessary.
 func writePages(dir string, cmd *cobra.Command) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("create the directory of the manual pages: %w", err)
+	}
 	var page bytes.Buffer
 	writePage(&page, cmd)
 	if err := os.WriteFile(filepath.Join(dir, pageName(cmd)+".1"), page.Bytes(), 0o644); err != nil {

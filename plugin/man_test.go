@@ -25,7 +25,7 @@ var request = regexp.MustCompile(`^\.(?:TH "[^"]*" 1 "" "[^"]*" "[^"]*"|SH [A-Z 
 // request of man(7).
 func TestEveryVerbHasAPage(t *testing.T) {
 	root := newRootCommand(clitest.New(t, io.Discard))
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "share", "man1") // writePages creates it
 	if err := writePages(dir, root); err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,7 @@ type Agent struct {
 	Env     []Variable
 	// Container holds the values of the container section, by key.
 	Container map[string]string
+	Where     string // file:line of the section that was read last
 
 	Warnings []string
 	problems []policy.Problem
@@ -137,6 +138,7 @@ func (c *Config) agent(d *document) {
 	}
 	r := &reader{file: d.file}
 	c.Agent.read(r, d.agent)
+	c.Agent.Where = r.where(d.agent)
 	c.Agent.addDiagnostics(r)
 	for _, p := range append(r.problems, r.warnings...) {
 		p.Fatal = len(r.problems) > 0 // policy check fails; requests are still decided

@@ -206,7 +206,7 @@ func CheckConfig(store *state.Store, c config.Agent) []policy.Problem {
 		_, _, err = agent.New(c, overrides, agentHost(store))
 	}
 	if err != nil {
-		return []policy.Problem{{Text: err.Error(), Fatal: true}}
+		return []policy.Problem{{Where: c.Where, Text: err.Error(), Fatal: true}}
 	}
 	return nil
 }
