@@ -74,8 +74,8 @@ func (x *exchange) noteStarted(w *authorizedCall, pid int, kill context.CancelCa
 	w.cwd.Close() // it is the command's working directory now
 }
 
-// limitStreams removes from s what the profile of w does not allow, and adds the recording. The counter
-// reports whether the output was cut; it is nil if output is not limited.
+// limitStreams removes from s what the Streams of the verdict do not allow, and adds the recording. The counter reports
+// whether the output was cut; it is nil if output is not limited.
 func (w *authorizedCall) limitStreams(s *executor.Streams, req *request, rec *recording.Recording) (m *outputCounter) {
 	s.Out, s.Err = rec.Out(s.Out), rec.Err(s.Err)
 	if !w.v.Streams.Whole {

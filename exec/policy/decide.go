@@ -182,8 +182,8 @@ func (d *decision) byRule(h matchedRule) Verdict {
 	return v
 }
 
-// byList matches the command line against the lists. A command proxied with --proxy keeps its full
-// profile: a list can make the request ask, but cannot narrow the profile.
+// byList matches the command line against the lists. A command proxied with --proxy still behaves like a local command:
+// a list can make the request ask, but cannot restrict its Streams.
 func (d *decision) byList() (Verdict, bool) {
 	if len(d.Auto)+len(d.Manual) == 0 {
 		return Verdict{}, false

@@ -164,7 +164,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestRuns checks the parts that run: prepend, insert, fixed, the program, paths and the profile.
+// TestRuns checks the parts that run: prepend, insert, fixed, the program, paths and the streams.
 //
 // Attack 36.
 func TestRuns(t *testing.T) {
@@ -197,7 +197,7 @@ func TestRuns(t *testing.T) {
 		t.Errorf("runs %+v", v)
 	}
 	if v.Streams != (Streams{Output: DefaultOutput}) {
-		t.Errorf("profile %+v, want nothing but a cap", v.Streams)
+		t.Errorf("streams %+v, want nothing but a cap", v.Streams)
 	}
 	for _, c := range []Command{{Action: Allow}, {Action: Allow, Explicit: true}, {Action: Ask}} {
 		c.Name, c.Path = "pinned", "/opt/other"
