@@ -62,7 +62,7 @@ func (d *decision) decide() Verdict {
 	case d.req.Args[0] == GitPush:
 		return d.gitPush(h)
 	case explicit:
-		return d.whole()
+		return d.byProxy()
 	case len(d.set.Rules) > 0:
 		return d.byRule(h)
 	}
@@ -72,7 +72,7 @@ func (d *decision) decide() Verdict {
 		}
 	}
 	if d.proxied {
-		return d.whole()
+		return d.byProxy()
 	}
 	return Verdict{Reason: d.unknown()}
 }
@@ -219,9 +219,9 @@ func (d *decision) byList() (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// whole returns the verdict of --proxy X, with or without an action. The command behaves like a
+// byProxy returns the verdict of --proxy X, with or without an action. The command behaves like a
 // local command.
-func (d *decision) whole() Verdict {
+func (d *decision) byProxy() Verdict {
 	c := d.c
 	rule := "--proxy " + c.Name
 	if d.explicit() {
@@ -238,8 +238,8 @@ func (d *decision) whole() Verdict {
 	return v
 }
 
-// verdict returns the verdict of a request that no rule decided. If the command has rules, its
-// other settings in the configuration apply to those rules only.
+// verdict returns the verdict of a request that no rule decided. If the command has rules, its other settings in the
+// configuration apply to those rules only. With whole, the command gets all Streams.
 func (d *decision) verdict(whole bool) Verdict {
 	set := d.set
 	if len(set.Rules) > 0 {
