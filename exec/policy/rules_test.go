@@ -287,13 +287,13 @@ func TestExplain(t *testing.T) {
 		{"x log", "--proxy x", "matches, but x/log decides: allow"},
 		{"x nope", "--proxy x", "matches, but x has rules, and none of them allows this"},
 	} {
-		v, trials := p.Explain(Request{Args: strings.Split(tt.args, " ")})
+		v, results := p.Explain(Request{Args: strings.Split(tt.args, " ")})
 		if again := p.Decide(Request{Args: strings.Split(tt.args, " ")}); again.Rule != v.Rule || again.Action != v.Action {
 			t.Errorf("Explain(%q) decides otherwise than Decide", tt.args)
 		}
-		i := slices.IndexFunc(trials, func(t RuleResult) bool { return t.Name == tt.rule })
-		if i < 0 || trials[i].Why != tt.why {
-			t.Errorf("Explain(%q), %s: %+v, want %q", tt.args, tt.rule, trials, tt.why)
+		i := slices.IndexFunc(results, func(t RuleResult) bool { return t.Name == tt.rule })
+		if i < 0 || results[i].Why != tt.why {
+			t.Errorf("Explain(%q), %s: %+v, want %q", tt.args, tt.rule, results, tt.why)
 		}
 	}
 }
