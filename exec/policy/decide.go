@@ -194,7 +194,7 @@ func (d *decision) byList() (Verdict, bool) {
 	}
 	for _, list := range []struct {
 		name   string
-		of     []Pattern
+		of     []LinePattern
 		action Action
 	}{{"auto_approve", d.Auto, Allow}, {"manual_approve", d.Manual, Ask}} {
 		p, ok := d.first(list.of, text)
@@ -206,7 +206,7 @@ func (d *decision) byList() (Verdict, bool) {
 		}
 		action, askReason := list.action, ""
 		if n := d.outsideArg(); action == Allow && n > 0 && !p.trusted() {
-			if q, ok := d.first(slices.DeleteFunc(slices.Clone(list.of), func(q Pattern) bool { return !q.trusted() }), text); ok {
+			if q, ok := d.first(slices.DeleteFunc(slices.Clone(list.of), func(q LinePattern) bool { return !q.trusted() }), text); ok {
 				p = q
 			} else {
 				action, askReason = Ask, fmt.Sprintf(askOutside, n, "pattern")

@@ -76,7 +76,7 @@ func (d *decision) tryRules() (results []RuleResult) {
 	return results
 }
 
-func (d *decision) tryLists(list []Pattern, name string, action Action) (results []RuleResult) {
+func (d *decision) tryLists(list []LinePattern, name string, action Action) (results []RuleResult) {
 	text, shown := line(d.req.Args)
 	for _, p := range list {
 		result := RuleResult{Name: name + " " + p.Source, Where: p.Where, Action: action}

@@ -14,7 +14,7 @@ func (t Token) escape(from scanState, option bool) (example string, found bool) 
 }
 
 // escape returns a command line that p matches and that names such a path, if one exists.
-func (p Pattern) escape() (example string, found bool) {
+func (p LinePattern) escape() (example string, found bool) {
 	return search(`.*(?:`+p.Source+`).*`, atValue, true, false)
 }
 

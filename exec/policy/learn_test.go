@@ -280,9 +280,9 @@ func (g generator) pick(all ...string) string { return all[g.Intn(len(all))] }
 func (g generator) policy() *Policy {
 	p := askPolicy(g.Intn(2) == 0, "deploy", "make", "sh", "ls")
 	if g.Intn(3) == 0 {
-		auto, _ := ParsePattern("^deploy stop$")
-		manual, _ := ParsePattern("^deploy ")
-		p.Commands, p.Auto, p.Manual = p.Commands[1:], []Pattern{auto}, []Pattern{manual}
+		auto, _ := ParseLinePattern("^deploy stop$")
+		manual, _ := ParseLinePattern("^deploy ")
+		p.Commands, p.Auto, p.Manual = p.Commands[1:], []LinePattern{auto}, []LinePattern{manual}
 	}
 	var rules []Rule
 	for range g.Intn(4) {

@@ -151,7 +151,7 @@ func literal(source string) []string {
 func firstWord(source string) string { return append(literal(source), "")[0] }
 
 // Command returns the command of all lines that p matches, or "".
-func (p Pattern) Command() string { return firstWord(p.Source) }
+func (p LinePattern) Command() string { return firstWord(p.Source) }
 
 // runs reports whether a line that begins with words is known to run code that the container wrote.
 func (l *linter) runs(words []string) bool {
@@ -162,7 +162,7 @@ func (l *linter) runs(words []string) bool {
 func (l *linter) lists() {
 	for _, list := range []struct {
 		name string
-		of   []Pattern
+		of   []LinePattern
 		auto bool
 	}{{"auto_approve", l.policy.Auto, true}, {"manual_approve", l.policy.Manual, false}} {
 		for _, p := range list.of {
@@ -192,7 +192,7 @@ func (l *linter) lists() {
 
 // matchesOutside reports whether a pattern that leaves a choice matches lines with paths outside of the
 // workspace.
-func (l *linter) matchesOutside(p Pattern) bool {
+func (l *linter) matchesOutside(p LinePattern) bool {
 	if p.trusted() || l.policy.Rules[firstWord(p.Source)].Place.Confined() {
 		return false
 	}

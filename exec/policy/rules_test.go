@@ -42,9 +42,9 @@ func rules(list ...Rule) map[string]Ruleset {
 	return map[string]Ruleset{"x": {Exec: "/usr/bin/x", Rules: list}}
 }
 
-func patterns(list ...string) (all []Pattern) {
+func patterns(list ...string) (all []LinePattern) {
 	for _, s := range list {
-		p, err := ParsePattern(s)
+		p, err := ParseLinePattern(s)
 		if err != nil {
 			panic(err)
 		}

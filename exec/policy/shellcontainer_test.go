@@ -33,7 +33,7 @@ func TestShellInContainer(t *testing.T) {
 	proxied := func(a Action) []Command {
 		return []Command{{Name: Shell, Action: a, Explicit: a != Allow, Path: "/bin/bash"}}
 	}
-	list := []Pattern{{Source: ".*", re: regexp.MustCompile(".*")}}
+	list := []LinePattern{{Source: ".*", re: regexp.MustCompile(".*")}}
 	in := []string{"web"}
 	web, text := []string{"shell", "--in", "web", "id"}, []string{"shell", "id"}
 	tests := []struct {

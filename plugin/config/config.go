@@ -103,7 +103,7 @@ type Config struct {
 
 	rules        map[string]policy.Ruleset
 	defaults     policy.Settings
-	auto, manual []policy.Pattern
+	auto, manual []policy.LinePattern
 	problems     []policy.Problem
 	warnings     []policy.Problem
 	stamps       []stamp

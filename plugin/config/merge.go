@@ -59,9 +59,9 @@ func set[T any](at *T, value *T) {
 }
 
 // appendNew appends the patterns that are not in all yet.
-func appendNew(all, more []policy.Pattern) []policy.Pattern {
+func appendNew(all, more []policy.LinePattern) []policy.LinePattern {
 	for _, p := range more {
-		if !slices.ContainsFunc(all, func(q policy.Pattern) bool { return q.Source == p.Source && q.Anywhere == p.Anywhere }) {
+		if !slices.ContainsFunc(all, func(q policy.LinePattern) bool { return q.Source == p.Source && q.Anywhere == p.Anywhere }) {
 			all = append(all, p)
 		}
 	}
