@@ -142,9 +142,9 @@ func (e Element) String() string {
 	case Word, Any:
 		return Line(e.Words[:1]) + more(e.Words)
 	case Re:
-		return "one that matches " + e.Token.String()
+		return "one that matches " + e.Pattern.String()
 	case Args:
-		return e.count() + " matching " + e.Token.String()
+		return e.count() + " matching " + e.Pattern.String()
 	case Path:
 		return e.count() + " that is a path below a mount"
 	case Insert:
@@ -177,5 +177,5 @@ func (e Element) count() string {
 	return fmt.Sprintf("%d to %s", e.Min, most)
 }
 
-// String returns the pattern of t, quoted.
-func (t Token) String() string { return strconv.QuoteToASCII(t.Source) }
+// String returns the pattern of p, quoted.
+func (p ArgPattern) String() string { return strconv.QuoteToASCII(p.Source) }

@@ -14,11 +14,11 @@ func gitRule(t *testing.T, id string, do Action, pattern string, words ...string
 	for _, w := range words {
 		r.Argv = append(r.Argv, Element{Kind: Word, Words: []string{w}})
 	}
-	token, err := ParseToken(pattern, false)
+	compiled, err := ParseArgPattern(pattern, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Argv = append(r.Argv, Element{Kind: Re, Token: token})
+	r.Argv = append(r.Argv, Element{Kind: Re, Pattern: compiled})
 	if err := r.Compile(); err != nil {
 		t.Fatal(err)
 	}

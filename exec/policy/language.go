@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// escape returns an argument that t matches and that names a path outside of the workspace, if one
+// escape returns an argument that p matches and that names a path outside of the workspace, if one
 // exists. from is the state in which the argument begins. option permits a leading -.
-func (t Token) escape(from scanState, option bool) (example string, found bool) {
-	return search(t.Source, from, option, t.unicode)
+func (p ArgPattern) escape(from scanState, option bool) (example string, found bool) {
+	return search(p.Source, from, option, p.unicode)
 }
 
 // escape returns a command line that p matches and that names such a path, if one exists.

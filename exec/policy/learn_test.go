@@ -288,8 +288,8 @@ func (g generator) policy() *Policy {
 	for range g.Intn(4) {
 		r := Rule{ID: "r" + strconv.Itoa(len(rules)), Do: Action(g.Intn(3)), Effects: []string{"read"}, Argv: []Element{{Kind: Any, Words: []string{g.pick("start", "stop"), g.pick("view", "7")}}}}
 		if g.Intn(2) == 0 {
-			tok, _ := ParseToken("[a-z0-9/.-]+", false)
-			r.Argv = append(r.Argv, Element{Kind: Args, Token: tok, Max: 3})
+			p, _ := ParseArgPattern("[a-z0-9/.-]+", false)
+			r.Argv = append(r.Argv, Element{Kind: Args, Pattern: p, Max: 3})
 		}
 		if r.Compile() == nil {
 			rules = append(rules, r)

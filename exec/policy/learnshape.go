@@ -59,8 +59,8 @@ func shape(calls []*Candidate, at int) (Element, bool) {
 	if pattern == "" {
 		return Element{}, false
 	}
-	t, err := ParseToken(pattern, false)
-	return Element{Kind: Re, Token: t}, err == nil // it is too long
+	t, err := ParseArgPattern(pattern, false)
+	return Element{Kind: Re, Pattern: t}, err == nil // it is too long
 }
 
 // numberPattern returns the pattern of numbers that have as many digits as values.

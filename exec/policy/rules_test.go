@@ -15,15 +15,15 @@ func w(s string) Element         { return Element{Kind: Word, Words: []string{s}
 func anyOf(s ...string) Element  { return Element{Kind: Any, Words: s} }
 func insert(s ...string) Element { return Element{Kind: Insert, Words: s} }
 func flags(s ...string) Element  { return Element{Kind: Options, Flags: s} }
-func re(s string) Element        { return Element{Kind: Re, Token: tok(s)} }
-func opt(name, s string) Element { return Element{Kind: Options, Opts: []Opt{{name, tok(s)}}} }
+func re(s string) Element        { return Element{Kind: Re, Pattern: argPattern(s)} }
+func opt(name, s string) Element { return Element{Kind: Options, Opts: []Opt{{name, argPattern(s)}}} }
 func several(s string, min, max int) Element {
-	return Element{Kind: Args, Token: tok(s), Min: min, Max: max}
+	return Element{Kind: Args, Pattern: argPattern(s), Min: min, Max: max}
 }
 func file(min, max int) Element { return Element{Kind: Path, Type: TypeFile, Min: min, Max: max} }
 
-func tok(s string) Token {
-	t, err := ParseToken(s, false)
+func argPattern(s string) ArgPattern {
+	t, err := ParseArgPattern(s, false)
 	if err != nil {
 		panic(err)
 	}
