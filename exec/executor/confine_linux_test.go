@@ -192,7 +192,7 @@ func TestConfinedLeaves(t *testing.T) {
 	}
 	number := strconv.Itoa(40_000_000 + 100*os.Getpid() + 99)
 	cmd := sh(t, "sleep "+number+" &")
-	cmd.Sandbox, cmd.KeepProcesses = s, true
+	cmd.Sandbox, cmd.LeaveProcesses = s, true
 	if _, err := c.host.Run(context.Background(), cmd, none()); err != nil {
 		t.Error(err)
 	}

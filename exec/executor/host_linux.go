@@ -102,7 +102,7 @@ func (h *Host) run(ctx context.Context, c Command, s Streams) (Status, error) {
 		Files:     conns.files,
 		TTY:       s.TTY != nil,
 		NewPrivs:  c.NewPrivs,
-		Leave:     c.KeepProcesses,
+		Leave:     c.LeaveProcesses,
 		Supervise: c.Adopt,
 	}
 	confinement := h.confine(c, &start)
@@ -115,7 +115,7 @@ func (h *Host) run(ctx context.Context, c Command, s Streams) (Status, error) {
 		return Status{}, startError(c, err)
 	}
 	started := &local{child, h, s.TTY != nil}
-	if confinement != nil && !c.KeepProcesses {
+	if confinement != nil && !c.LeaveProcesses {
 		return h.serve(ctx, &confinedCommand{started, confinement}, child.Pid, s, conns)
 	}
 	return h.serve(ctx, started, child.Pid, s, conns)
