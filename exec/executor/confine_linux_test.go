@@ -309,8 +309,8 @@ func TestCloseGivesUpMetadata(t *testing.T) {
 	}
 	h.Grace = 50 * time.Millisecond
 	reacts := make(chan struct{})
-	h.supervised.Go(func() { <-reacts }) // as Serve is in chmod(2) of such a file
-	defer h.supervised.Wait()
+	h.servers.Go(func() { <-reacts }) // as Serve is in chmod(2) of such a file
+	defer h.servers.Wait()
 	defer close(reacts)
 	closed := make(chan error, 1)
 	go func() { closed <- h.Close() }() // ends after Grace
