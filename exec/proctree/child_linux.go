@@ -18,9 +18,9 @@ type Child struct {
 
 	id      string
 	session int // pid of the session's leader: Pid, or its monitor
-	monitor *monitorLink
+	helper  *helperLink
 	mark    mark
-	adopts  bool          // the monitor is a supervisor; guarded by children.mu, as left is
+	adopts  bool          // the helper is a supervisor; guarded by children.mu, as left is
 	left    bool          // the supervisor is an orphan now
 	dead    chan struct{} // closed when the session's leader is dead; it is not reaped yet
 	done    chan struct{} // closed when Pid is dead; it is not reaped yet
@@ -107,11 +107,11 @@ func (c *Child) signal(sig syscall.Signal, pid int) error {
 // End ends the process and all its descendants: TERM, and KILL after grace. It returns when they are dead.
 // c still has to be reaped.
 func (c *Child) End(grace time.Duration) error {
-	if c.monitor != nil {
-		c.monitor.release() // it leaves when the command has
+	if c.helper != nil {
+		c.helper.release() // it leaves when the command has
 	}
 	e := treeEnding{find: c.tree}
-	if c.monitor == nil { // the pid of a released monitor may be reused, because the monitor is reaped elsewhere
+	if c.helper == nil { // the pid of a released helper may be reused, because the helper is reaped elsewhere
 		e.group = c.Pid
 	}
 	return e.run(grace, c.done)
@@ -140,8 +140,8 @@ func (c *Child) tree() snapshot {
 // Reap waits for the process to die and returns its status. From then on, another process may get its pid.
 func (c *Child) Reap() syscall.WaitStatus {
 	<-c.done
-	if c.monitor != nil {
-		return c.reapMonitored()
+	if c.helper != nil {
+		return c.reapHelper()
 	}
 	return c.reapLeader()
 }

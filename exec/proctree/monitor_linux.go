@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// controlFD is the monitor's descriptor of the socket pair to the watcher.
+// controlFD is a helper's descriptor of the socket pair to the watcher.
 const controlFD = 3
 
-// The messages of the monitor are a letter and a number, one packet each. The watcher sends none: its end of
+// The messages of a helper are a letter and a number, one packet each. The watcher sends none: its end of
 // file means that it sends no more signals.
 const (
 	msgStarted = 's' // pid

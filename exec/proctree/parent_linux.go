@@ -176,8 +176,8 @@ func (p *Parent) End(grace time.Duration) error {
 	here := sessionOf(0)
 	e := treeEnding{find: func() snapshot {
 		return newChildLister().snapshot(func(pid int, c *Child) bool {
-			if c != nil && c.monitor != nil {
-				c.monitor.release()
+			if c != nil && c.helper != nil {
+				c.helper.release()
 			}
 			return sessionOf(pid) != here && !(c == nil && p.stays(pid))
 		})

@@ -49,7 +49,7 @@ func noteStops() {
 		children.mu.Lock()
 		c := children.byPID[ch.pid]
 		children.mu.Unlock()
-		if c != nil && c.monitor == nil {
+		if c != nil && c.helper == nil {
 			c.noteStop()
 		}
 	}

@@ -71,7 +71,7 @@ func adopt(pid int) {
 // startSupervised starts a command under a supervisor that is this program again.
 func startSupervised(ctx context.Context, sp *spawner, d *exitWaiter, s Start) (*Child, error) {
 	c := newChild(s)
-	if err := c.startMonitor(ctx, sp, d, asSupervisor, s, s.attr()); err != nil {
+	if err := c.startUnderHelper(ctx, sp, d, asSupervisor, s, s.attr()); err != nil {
 		return nil, err
 	}
 	children.mu.Lock()
@@ -98,9 +98,9 @@ func (c *Child) leave() {
 	children.mu.Lock()
 	c.left = true
 	children.mu.Unlock()
-	c.monitor.release()
-	<-c.monitor.readerDone
-	c.monitor.conn.Close()
+	c.helper.release()
+	<-c.helper.readerDone
+	c.helper.conn.Close()
 	// ends when the last process of the tree has ended; Parent.End sees to that.
 	go c.reapLeader()
 }
