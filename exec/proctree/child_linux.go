@@ -17,12 +17,12 @@ type Child struct {
 	Pid int // of the process, and of its group
 
 	id      string
-	session int // pid of the session's leader: Pid, or its monitor
+	leader  int // pid of the leader of the POSIX session: Pid, or the pid of the helper
 	helper  *helperLink
 	mark    mark
 	adopts  bool          // the helper is a supervisor; guarded by children.mu, as left is
 	left    bool          // the supervisor is an orphan now
-	dead    chan struct{} // closed when the session's leader is dead; it is not reaped yet
+	dead    chan struct{} // closed when leader is dead; it is not reaped yet
 	done    chan struct{} // closed when Pid is dead; it is not reaped yet
 	stopped chan struct{}
 
@@ -35,12 +35,11 @@ func newChild(s Start) *Child {
 	return &Child{id: s.ID, mark: s.mark, dead: make(chan struct{}), stopped: make(chan struct{}, 1), pidfd: -1}
 }
 
-// start forks the leader of the session. It registers the leader with d, if d is not nil, and d reports its
-// death.
+// start forks the leader of a POSIX session. It registers the leader with d, if d is not nil, and d reports its death.
 func (c *Child) start(sp *spawner, d *exitWaiter, path string, args []string, attr *syscall.ProcAttr) error {
 	attr.Sys.PidFD = &c.pidfd
 	err := sp.start(path, args, attr, c.mark, func(pid int) {
-		c.session = pid
+		c.leader = pid
 		if children.byPID == nil {
 			children.byPID = map[int]*Child{}
 		}
@@ -57,14 +56,14 @@ func (c *Child) start(sp *spawner, d *exitWaiter, path string, args []string, at
 	return nil
 }
 
-// alone means that the leader of the session is the command itself.
-func (c *Child) alone() { c.Pid, c.done = c.session, c.dead }
+// alone means that the leader is the command itself.
+func (c *Child) alone() { c.Pid, c.done = c.leader, c.dead }
 
-// await closes dead when the session's leader is. It holds a thread until then.
+// await closes dead when the leader is dead. It holds a thread until then.
 func (c *Child) await() {
 	defer close(c.dead)
 	for {
-		if _, ok := waitid(unix.P_PID, c.session, unix.WEXITED|unix.WNOWAIT); ok {
+		if _, ok := waitid(unix.P_PID, c.leader, unix.WEXITED|unix.WNOWAIT); ok {
 			return
 		}
 	}
@@ -129,11 +128,11 @@ func (c *Child) Exiting() bool {
 	return !ok || st.exiting || !st.alive()
 }
 
-// tree returns a snapshot of the descendants of the session's leader and of the orphans, which are children of
-// this process now. An orphan is recognised by its session, its mark, or the marker in its environment.
+// tree returns a snapshot of the descendants of the leader and of the orphans, which are children of this process now.
+// An orphan is recognised by its POSIX session, its mark (a limit), or the marker in its environment.
 func (c *Child) tree() snapshot {
 	return newChildLister().snapshot(func(pid int, child *Child) bool {
-		return child == c || child == nil && (sessionOf(pid) == c.session || c.mark.has(pid) || hasMarker(pid, c.id))
+		return child == c || child == nil && (posixSession(pid) == c.leader || c.mark.has(pid) || hasMarker(pid, c.id))
 	})
 }
 
@@ -153,8 +152,8 @@ func (c *Child) reapLeader() syscall.WaitStatus {
 	c.mu.Unlock()
 
 	children.mu.Lock()
-	ws := reap(c.session)
-	delete(children.byPID, c.session)
+	ws := reap(c.leader)
+	delete(children.byPID, c.leader)
 	if children.behind {
 		children.behind = !reapOrphansLocked()
 	}

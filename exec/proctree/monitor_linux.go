@@ -25,8 +25,8 @@ const (
 
 const msgLen = 5
 
-// monitor is the leader of a session whose terminal is descriptor 0. A command needs such a parent. If the command led
-// the session itself, its process group would be orphaned, and ^Z could not stop it. Its end would send HUP to its
+// monitor is the leader of a POSIX session whose terminal is descriptor 0. A command needs such a parent. If the command
+// led the session itself, its process group would be orphaned, and ^Z could not stop it. Its end would send HUP to its
 // background processes.
 func monitor(path string, args []string) error {
 	// The monitor must survive the signals that end or stop the command, to report the result. It handles
@@ -66,8 +66,8 @@ func watch(pid int) {
 	}
 }
 
-// takeForeground makes the monitor's own group the foreground group of the terminal. When the session's leader
-// ends, the kernel sends HUP to the foreground group only, and not to the background processes of the command.
+// takeForeground makes the monitor's own group the foreground group of the terminal. When the monitor ends,
+// the kernel sends HUP to the foreground group only, and not to the background processes of the command.
 func takeForeground() {
 	var ttou unix.Sigset_t
 	ttou.Val[0] = 1 << (unix.SIGTTOU - 1)

@@ -137,7 +137,7 @@ func (c *Child) reapHelper() syscall.WaitStatus {
 	c.mu.Lock()
 	c.reaped = true
 	c.mu.Unlock()
-	if status >= 0 && supervisorOf(c.Pid) == c.session {
+	if status >= 0 && supervisorOf(c.Pid) == c.leader {
 		c.leave()
 		return syscall.WaitStatus(status)
 	}

@@ -118,7 +118,7 @@ func (s Subtree) orphans(k childLister, request string) snapshot {
 			return false
 		}
 		value, _ := markerOf(pid)
-		return string(value) == s.id && sessionOf(pid) == s.root.pid || hasMarker(pid, request)
+		return string(value) == s.id && posixSession(pid) == s.root.pid || hasMarker(pid, request)
 	}
 	found := k.snapshot(func(pid int, c *Child) bool { return c == nil && match(pid) })
 	adopted := s.adopted(k)

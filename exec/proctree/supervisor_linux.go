@@ -15,7 +15,7 @@ import (
 // supervised precedes the id in a supervisor's marker.
 const supervised = "."
 
-// supervisor starts a command in its own session and adopts the orphans of the command's descendants, so that
+// supervisor starts a command in its own POSIX session and adopts the orphans of the command's descendants, so that
 // all of them stay below this process. It returns when the command has been reaped and no process is left.
 func supervisor(path string, args []string) error {
 	if err := becomeSubreaper(); err != nil {
@@ -86,7 +86,7 @@ func supervisorOf(pid int) int {
 	defer children.mu.Unlock()
 	for _, c := range children.byPID {
 		if c.adopts && !c.left && c.Pid == pid {
-			return c.session
+			return c.leader
 		}
 	}
 	return 0
