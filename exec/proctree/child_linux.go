@@ -16,15 +16,15 @@ import (
 type Child struct {
 	Pid int // of the process, and of its group
 
-	id      string
-	leader  int // pid of the leader of the POSIX session: Pid, or the pid of the helper
-	helper  *helperLink
-	mark    mark
-	adopts  bool          // the helper is a supervisor; guarded by children.mu, as left is
-	left    bool          // the supervisor is an orphan now
-	dead    chan struct{} // closed when leader is dead; it is not reaped yet
-	done    chan struct{} // closed when Pid is dead; it is not reaped yet
-	stopped chan struct{}
+	id        string
+	leader    int // pid of the leader of the POSIX session: Pid, or the pid of the helper
+	helper    *helperLink
+	mark      mark
+	adopts    bool          // the helper is a supervisor; guarded by children.mu, as abandoned is
+	abandoned bool          // the supervisor is an orphan now
+	dead      chan struct{} // closed when leader is dead; it is not reaped yet
+	done      chan struct{} // closed when Pid is dead; it is not reaped yet
+	stopped   chan struct{}
 
 	mu     sync.Mutex // guards the fields below
 	reaped bool

@@ -25,9 +25,9 @@ const (
 
 const msgLen = 5
 
-// monitor is the leader of a POSIX session whose terminal is descriptor 0. A command needs such a parent. If the command
-// led the session itself, its process group would be orphaned, and ^Z could not stop it. Its end would send HUP to its
-// background processes.
+// monitor is the leader of a POSIX session whose terminal is descriptor 0. A command needs such a parent. If the
+// command led the session itself, its process group would be orphaned, and ^Z could not stop it. Its end would send HUP
+// to its background processes.
 func monitor(path string, args []string) error {
 	// The monitor must survive the signals that end or stop the command, to report the result. It handles
 	// them, and does not ignore them, so that the command gets the default actions.

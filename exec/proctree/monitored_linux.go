@@ -138,7 +138,7 @@ func (c *Child) reapHelper() syscall.WaitStatus {
 	c.reaped = true
 	c.mu.Unlock()
 	if status >= 0 && supervisorOf(c.Pid) == c.leader {
-		c.leave()
+		c.abandonSupervisor()
 		return syscall.WaitStatus(status)
 	}
 	c.helper.release()

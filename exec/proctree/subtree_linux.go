@@ -27,11 +27,11 @@ type interrupted struct {
 	found map[proc]bool
 }
 
-// ending returns the treeEnding for the processes that look finds, and for those that were interrupted.
-func (s Subtree) ending(look func() snapshot) treeEnding {
+// ending returns the treeEnding for the processes that find returns, and for those that were interrupted.
+func (s Subtree) ending(find func() snapshot) treeEnding {
 	s.interrupted.Lock()
 	defer s.interrupted.Unlock()
-	return treeEnding{find: look, found: maps.Clone(s.interrupted.found), unsignalable: map[proc]bool{}}
+	return treeEnding{find: find, found: maps.Clone(s.interrupted.found), unsignalable: map[proc]bool{}}
 }
 
 func newSubtree(pid int, id string) Subtree {

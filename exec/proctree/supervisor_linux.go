@@ -85,18 +85,18 @@ func supervisorOf(pid int) int {
 	children.mu.Lock()
 	defer children.mu.Unlock()
 	for _, c := range children.byPID {
-		if c.adopts && !c.left && c.Pid == pid {
+		if c.adopts && !c.abandoned && c.Pid == pid {
 			return c.leader
 		}
 	}
 	return 0
 }
 
-// leave gives up the supervisor of a reaped command. From now on it is an orphan like others, recognised by its
-// marker.
-func (c *Child) leave() {
+// abandonSupervisor gives up the supervisor of a reaped command. From now on it is an orphan like others, recognised by
+// its marker.
+func (c *Child) abandonSupervisor() {
 	children.mu.Lock()
-	c.left = true
+	c.abandoned = true
 	children.mu.Unlock()
 	c.helper.release()
 	<-c.helper.readerDone
