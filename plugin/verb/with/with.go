@@ -128,7 +128,7 @@ func run(docker context.Context, dockerCLI command.Cli, opts *options, args []st
 	if err != nil {
 		return err
 	}
-	launcher, err := newLauncher(docker, dockerCLI, opts)
+	launcher, err := newSessionLauncher(docker, dockerCLI, opts)
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func run(docker context.Context, dockerCLI command.Cli, opts *options, args []st
 }
 
 // serveOthers serves clients that are started elsewhere, until a signal.
-func serveOthers(docker context.Context, dockerCLI command.Cli, opts *options, launcher *apiproxy.Launcher, host string) {
+func serveOthers(docker context.Context, dockerCLI command.Cli, opts *options, launcher *apiproxy.SessionLauncher, host string) {
 	announce(dockerCLI, opts, host)
 	if dockerCLI.Err().IsTerminal() {
 		launcher.ReportNotes(func(line string) { cli.Say(dockerCLI.Err(), "%s", line) })
