@@ -37,7 +37,7 @@ type document struct {
 	notify   Notify
 	jobs     Jobs
 	limits   Limits
-	proxies  []Proxy
+	proxies  []ProxiedCommand
 	services map[string]Service
 	defaults policy.Settings
 	commands map[string]policy.Ruleset
@@ -82,7 +82,7 @@ func parse(file string, text []byte, r role) *document {
 		"hostexec": section("hostexec"),
 		"commands": d.readCommands,
 		"proxies": func(n *yaml.Node) {
-			d.readProxyList(n, "proxies", func(p Proxy) { d.proxies = append(d.proxies, p) })
+			d.readProxyList(n, "proxies", func(p ProxiedCommand) { d.proxies = append(d.proxies, p) })
 		},
 		"services": d.readServices,
 	}
@@ -239,7 +239,7 @@ func (d *document) readNotify(n *yaml.Node) {
 }
 
 // readProxyList reads a list of commands. The form is that of --proxy.
-func (d *document) readProxyList(n *yaml.Node, what string, add func(Proxy)) {
+func (d *document) readProxyList(n *yaml.Node, what string, add func(ProxiedCommand)) {
 	seen := map[string]bool{}
 	d.list(n, what, func(n *yaml.Node) {
 		p, ok := d.scalar(n, what)
@@ -255,6 +255,6 @@ func (d *document) readProxyList(n *yaml.Node, what string, add func(Proxy)) {
 			return
 		}
 		seen[c.Name] = true
-		add(Proxy{p, d.where(n)})
+		add(ProxiedCommand{p, d.where(n)})
 	})
 }
