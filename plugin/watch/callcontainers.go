@@ -88,7 +88,7 @@ func (c *CallContainers) inContainer(dirs *mount.Table) func(policy.Place, strin
 			return nil, "", err
 		}
 		place := container.Spec{
-			Image: p.Image, Host: p.Host, Network: p.Network, Memory: p.Memory, CPUs: p.CPUs, Pids: p.Pids, Cwd: at,
+			Image: p.Image, DockerHost: p.Host, Network: p.Network, Memory: p.Memory, CPUs: p.CPUs, Pids: p.Pids, Cwd: at,
 			CheckMounts: func(root int) error { return dirs.CheckMounts(root, mounts) },
 		}
 		for _, m := range mounts {
