@@ -55,7 +55,7 @@ type SessionState struct {
 	PassEnv   []string // names that the container may set
 	NewPrivs  bool
 
-	Environ []string                                 // of every command: the host's, without the parts that Dirs supplies
+	Environ []string                                 // of every command: executor.Environ of the host's, for Dirs
 	Find    func(name string) (path string, ok bool) // finds programs that only the policy names; nil finds nothing
 	Scratch string                                   // a directory for copies, which no container can reach
 
@@ -87,7 +87,7 @@ type SessionState struct {
 
 	sandboxed         *mount.Table // the places of SandboxWrites, or nil
 	sandboxedPrograms *programs    // that were checked against sandboxed
-	hostEnviron       []string     // Environ without the parts that sandboxed supplies
+	hostEnviron       []string     // executor.Environ of Environ, for sandboxed
 }
 
 // HostEnviron returns the environment of commands that run on the host without a sandbox.

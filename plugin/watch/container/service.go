@@ -168,7 +168,7 @@ func (m *Mode) setUpService(ctx context.Context, api watch.Engine, c container.I
 	}
 	m.updateWarnings(c, found)
 	m.noteArrival()
-	list = append(list, m.s.Config.Supplied(m.s.Calls.Dirs())...)
+	list = append(list, m.s.Config.WritableCode(m.s.Calls.Dirs())...)
 	link.Bound(append(list, unusedFlag(m.s.Calls.Dirs())...), commandDirs(m.s.Calls.Dirs()))
 	m.s.Life.Down.Store(false)
 	m.admission.containerKnown.open()

@@ -101,7 +101,7 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 		link.Fail(err)
 		return "", nil, setUpFailed(fresh, err)
 	}
-	list = append(list, m.s.Config.Supplied(m.s.Calls.Dirs())...)
+	list = append(list, m.s.Config.WritableCode(m.s.Calls.Dirs())...)
 	if m.s.Carriers.Unreachable != "" {
 		list = append(list, m.s.Carriers.Unreachable)
 	}
