@@ -151,7 +151,7 @@ func (m *Mode) setUpService(ctx context.Context, api watch.Engine, c container.I
 			return err
 		}
 		if old != "" && !startedBefore(c, m.lastEnd) {
-			m.s.Life.NewTerm(ctx, watch.ErrGone)
+			m.s.Life.EndCalls(ctx, watch.ErrGone)
 		}
 	}
 	m.s.Record.Killed = "" // saved with the warnings
