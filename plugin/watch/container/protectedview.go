@@ -106,13 +106,13 @@ func (l *protectedView) showsState(at mount.Location) bool {
 	return l.view.Overlap(at.Path, l.stateDir) || slices.ContainsFunc(l.files, at.Shows)
 }
 
-// firstFiles returns one regular file of each directory in home, where there is one.
-func firstFiles(home string) (files []string) {
-	for _, d := range firstEntries(home) {
+// firstFiles returns one regular file of each directory in stateDir, where there is one.
+func firstFiles(stateDir string) (files []string) {
+	for _, d := range firstEntries(stateDir) {
 		if !d.IsDir() {
 			continue // a named pipe would block
 		}
-		at := filepath.Join(home, d.Name())
+		at := filepath.Join(stateDir, d.Name())
 		entries := firstEntries(at)
 		i := slices.IndexFunc(entries, func(e os.DirEntry) bool { return e.Type().IsRegular() })
 		if i >= 0 {
