@@ -38,7 +38,7 @@ type call struct {
 func run(args, env []string) int {
 	if isRelay(args) {
 		if len(args) > 4 && args[3] == "leave" {
-			return leave(args[0], args[2], args[4], args[5:])
+			return removeShims(args[0], args[2], args[4], args[5:])
 		}
 		return runRelay(args[2])
 	}
