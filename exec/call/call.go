@@ -170,9 +170,9 @@ var (
 	ErrNoRequest = errors.New("no request was received")
 )
 
-// Serve answers one call and closes conn. It returns when the command has ended. If the caller hangs up first, it returns
-// when everything that the command started has ended. The call ends with period, which is derived from session. A job
-// that the call starts also ends with period or, if it is kept, with session. Wait returns after all jobs.
+// Serve answers one call and closes conn. It returns when the command has ended. If the caller hangs up first, it
+// returns when everything that the command started has ended. The call ends with period, which is derived from session.
+// A job that the call starts also ends with period or, if it is kept, with session. Wait returns after all jobs.
 func (s *Server) Serve(session, period context.Context, conn net.Conn) error {
 	ctx, cancel := context.WithCancelCause(period)
 	defer cancel(nil)
@@ -208,8 +208,8 @@ func (s *Server) Serve(session, period context.Context, conn net.Conn) error {
 	return x.command(ctx)
 }
 
-// Wait returns when every job has ended and all records are written. Call it when no Serve runs any more and the session
-// has ended.
+// Wait returns when every job has ended and all records are written. Call it when no Serve runs any more and the
+// session has ended.
 func (s *Server) Wait() {
 	s.ongoing.Wait()
 	s.counter.end()

@@ -164,8 +164,8 @@ var nonInteractiveEnv = map[string]string{
 	"LESSSECURE": "1", "SYSTEMD_PAGERSECURE": "1", "GIT_TERMINAL_PROMPT": "0", "SSH_ASKPASS_REQUIRE": "never",
 }
 
-// apply copies the settings to v. If whole is set, the command gets all Streams, and behaves like a local one except for
-// its timeout, its environment and its lifetime.
+// apply copies the settings to v. If whole is set, the command gets all Streams, and behaves like a local one except
+// for its timeout, its environment and its lifetime.
 func (s Settings) apply(v *Verdict, whole bool) {
 	v.Streams = Streams{Whole: whole}
 	if !whole {

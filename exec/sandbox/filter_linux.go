@@ -175,8 +175,8 @@ func guarded(filter []bpf.RawInstruction, tid int) ([]bpf.RawInstruction, error)
 	return append(guard, filter...), err
 }
 
-// load confines the calling thread by a filter. It returns the descriptor on which the kernel reports the calls with the
-// action notify (seccomp_unotify(2)).
+// load confines the calling thread by a filter. It returns the descriptor on which the kernel reports the calls with
+// the action notify (seccomp_unotify(2)).
 func load(filter []bpf.RawInstruction) (fd int, err error) {
 	list := make([]unix.SockFilter, len(filter))
 	for i, f := range filter {

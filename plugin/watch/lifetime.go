@@ -64,8 +64,8 @@ func (l *Lifetime) ended() bool {
 	}
 }
 
-// callPeriod is a part of a session: from a start of its container until the watcher stops waiting for a restart. Calls,
-// jobs and shells end with their callPeriod. Kept jobs end with the session.
+// callPeriod is a part of a session: from a start of its container until the watcher stops waiting for a restart.
+// Calls, jobs and shells end with their callPeriod. Kept jobs end with the session.
 type callPeriod struct {
 	context.Context
 	end context.CancelCauseFunc
@@ -77,8 +77,8 @@ func (l *Lifetime) beginPeriod(session context.Context) {
 	l.period.Store(&callPeriod{ctx, end})
 }
 
-// EndCalls ends the calls and shells of a container that has ended for the reason why, and jobs that are not kept. Later
-// calls belong to a new callPeriod.
+// EndCalls ends the calls and shells of a container that has ended for the reason why, and jobs that are not kept.
+// Later calls belong to a new callPeriod.
 func (l *Lifetime) EndCalls(session context.Context, why error) {
 	old := l.period.Load()
 	l.beginPeriod(session)
