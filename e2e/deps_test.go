@@ -110,7 +110,7 @@ var allowedImports = map[string]string{
 
 	"cmd/hostexec":        "shim shim/initproc",
 	"cmd/hostexec-shell":  "exec/shell exec/proctree",
-	"cmd/docker-hostexec": "plugin shim exec/proctree", // it is a shim and a monitor too, by argv[0]
+	"cmd/docker-hostexec": "plugin shim exec/proctree", // it is a shim and a helper too, by argv[0]
 
 	"e2e":       "shim/wire",
 	"e2e/probe": "",

@@ -31,9 +31,9 @@ func (f *files) writeRequest(req *wire.Exec, share string) error {
 	return syscall.Rename(f.id+".req.tmp", f.id+".req")
 }
 
-// passed are the variables that the host may need, besides those of the session's --pass-env. Other users
+// passedVariables are the variables that the host may need, besides those of the session's --pass-env. Other users
 // in the container can read the file, so it must not contain more.
-const passed = "TERM\nCOLUMNS\nLINES\nNO_COLOR\nHOSTEXEC_JSON\nHOSTEXEC_TIMEOUT\nHOSTEXEC_APPROVAL_TIMEOUT\n"
+const passedVariables = "TERM\nCOLUMNS\nLINES\nNO_COLOR\nHOSTEXEC_JSON\nHOSTEXEC_TIMEOUT\nHOSTEXEC_APPROVAL_TIMEOUT\n"
 
 // sidecar returns the data for the host other than the arguments.
 func (f *files) sidecar(req *wire.Exec, share string) string {
@@ -45,7 +45,7 @@ func (f *files) sidecar(req *wire.Exec, share string) string {
 		text += "out=one\x00"
 	}
 	more, _ := read(share+"/pass", 16<<10)
-	names := passed + more
+	names := passedVariables + more
 	for from, i := 0, 0; i < len(names); i++ {
 		if names[i] != '\n' {
 			continue

@@ -31,8 +31,8 @@ func (c *call) limit(args []string) time.Duration {
 
 // keepOutput withholds the caller's pipes for output from the host, and returns the descriptors that are left. A
 // suspended watcher would hold such a pipe after the end of the call, and its reader would wait.
-func keepOutput(req *wire.Exec, riders []int) (left []int) {
-	for _, fd := range riders {
+func keepOutput(req *wire.Exec, passed []int) (left []int) {
+	for _, fd := range passed {
 		if fd == 0 || req.FDs[fd] == wire.FDTTY {
 			left = append(left, fd)
 		} else {

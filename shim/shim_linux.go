@@ -38,17 +38,17 @@ type call struct {
 func run(args, env []string) int {
 	if isRelay(args) {
 		if len(args) > 4 && args[3] == "leave" {
-			return leave(args[0], args[2], args[4], args[5:])
+			return removeShims(args[0], args[2], args[4], args[5:])
 		}
 		return runRelay(args[2])
 	}
 	c := &call{env: env}
 	req := wire.Exec{Args: args, Cwd: getcwd(), Env: env}
-	riders := inspectDescriptors(&req)
+	passed := inspectDescriptors(&req)
 	c.kinds = req.FDs
 	limit := c.limit(args)
 	if limit > 0 {
-		riders = keepOutput(&req, riders)
+		passed = keepOutput(&req, passed)
 	}
 	b := frame(&req)
 	if len(b)-wire.HeaderLen > wire.MaxExec {
@@ -68,10 +68,10 @@ func run(args, env []string) int {
 		return c.unanswered(err)
 	}
 	if relayed {
-		riders, b[wire.HeaderLen+wire.PassedAt] = nil, 0
+		passed, b[wire.HeaderLen+wire.PassedAt] = nil, 0
 	}
 	c.host.fd, c.in.fd = sock, sock
-	err = sendRequest(sock, b, riders)
+	err = sendRequest(sock, b, passed)
 	if err != nil && err != syscall.EPIPE && err != syscall.ECONNRESET {
 		return c.fail(wire.CodeFailed, "send the request: "+err.Error(), "")
 	}
@@ -112,10 +112,10 @@ func frame(req *wire.Exec) []byte {
 
 // sendRequest sends b, and the descriptors with its first byte. If the kernel refuses the descriptors, it
 // sends b without them: the host then pumps the bytes.
-func sendRequest(sock int, b []byte, riders []int) error {
+func sendRequest(sock int, b []byte, passed []int) error {
 	var oob []byte
-	if len(riders) > 0 {
-		oob = syscall.UnixRights(riders...)
+	if len(passed) > 0 {
+		oob = syscall.UnixRights(passed...)
 	}
 	for {
 		n, err := syscall.SendmsgN(sock, b, oob, nil, syscall.MSG_NOSIGNAL)

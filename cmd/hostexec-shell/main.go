@@ -12,8 +12,8 @@ import (
 )
 
 func main() {
-	if os.Args[0] == proctree.MonitorName {
-		os.Exit(proctree.Monitor(os.Args))
+	if os.Args[0] == proctree.HelperName {
+		os.Exit(proctree.Helper(os.Args))
 	}
 	os.Exit(shell.Serve(os.Args))
 }

@@ -69,20 +69,20 @@ func (q *Queue) settle(e *question, requests []string, a Answer) (any bool) {
 	return any
 }
 
-// denial prevents that a denied question is asked again at once.
-type denial struct {
+// recentDenial prevents that a denied question is asked again at once.
+type recentDenial struct {
 	until   time.Time
 	backoff time.Duration
 }
 
-// The minimum and maximum time during which a denied question is refused. A denial is forgotten
-// after the same time again.
+// The minimum and maximum time during which a denied question is refused. A recentDenial is
+// forgotten after the same time again.
 const (
 	minBackoff = 10 * time.Second
 	maxBackoff = 5 * time.Minute
 )
 
-// recordDenial records a denial and removes expired ones. The map holds at most the denials of the last ten
+// recordDenial records a recentDenial and removes expired ones. The map holds at most the denials of the last ten
 // minutes.
 func (q *Queue) recordDenial(digest string, now time.Time) {
 	for other, d := range q.recentDenials {
@@ -95,7 +95,7 @@ func (q *Queue) recordDenial(digest string, now time.Time) {
 		wait = min(2*d.backoff, maxBackoff)
 	}
 	if q.recentDenials == nil {
-		q.recentDenials = map[string]denial{}
+		q.recentDenials = map[string]recentDenial{}
 	}
-	q.recentDenials[digest] = denial{until: now.Add(wait), backoff: wait}
+	q.recentDenials[digest] = recentDenial{until: now.Add(wait), backoff: wait}
 }

@@ -24,8 +24,8 @@ type Queue struct {
 
 	mu             sync.Mutex // guards the fields below
 	questions      []*question
-	answered       []*waiter         // answered waiters whose callers have left and may fetch the answer
-	recentDenials  map[string]denial // by digest
+	answered       []*waiter               // answered waiters whose callers have left and may fetch the answer
+	recentDenials  map[string]recentDenial // by digest
 	grants         grants
 	sessionDenials denials // until the session ends
 	earlier        counts

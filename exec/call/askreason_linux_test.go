@@ -15,12 +15,12 @@ import (
 // reason for the question.
 func TestAskReasonIsShown(t *testing.T) {
 	s, _ := calltest.NewServer(t)
-	names, err := policy.ParseToken("[a-z./]+", false)
+	names, err := policy.ParseArgPattern("[a-z./]+", false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	silent := policy.Rule{ID: "silent", Do: policy.Allow}
-	wide := policy.Rule{ID: "wide", Do: policy.Allow, Effects: []string{"read"}, Argv: []policy.Element{{Kind: policy.Re, Token: names}}}
+	wide := policy.Rule{ID: "wide", Do: policy.Allow, Effects: []string{"read"}, Argv: []policy.Element{{Kind: policy.Re, Pattern: names}}}
 	for _, r := range []*policy.Rule{&silent, &wide} {
 		if err := r.Compile(); err != nil {
 			t.Fatal(err)

@@ -55,7 +55,7 @@ type SessionState struct {
 	PassEnv   []string // names that the container may set
 	NewPrivs  bool
 
-	Environ []string                                 // of every command: the host's, without the parts that Dirs supplies
+	Environ []string                                 // of every command: executor.Environ of the host's, for Dirs
 	Find    func(name string) (path string, ok bool) // finds programs that only the policy names; nil finds nothing
 	Scratch string                                   // a directory for copies, which no container can reach
 
@@ -87,7 +87,7 @@ type SessionState struct {
 
 	sandboxed         *mount.Table // the places of SandboxWrites, or nil
 	sandboxedPrograms *programs    // that were checked against sandboxed
-	hostEnviron       []string     // Environ without the parts that sandboxed supplies
+	hostEnviron       []string     // executor.Environ of Environ, for sandboxed
 }
 
 // HostEnviron returns the environment of commands that run on the host without a sandbox.
@@ -170,12 +170,11 @@ var (
 	ErrNoRequest = errors.New("no request was received")
 )
 
-// Serve answers one call and closes conn. It returns when the command has ended. If the caller hangs up
-// first, it returns when everything that the command started has ended. A job that the call starts lives
-// until session ends, or until life does if it is kept; session is derived from life. Wait returns after
-// all jobs.
-func (s *Server) Serve(life, session context.Context, conn net.Conn) error {
-	ctx, cancel := context.WithCancelCause(session)
+// Serve answers one call and closes conn. It returns when the command has ended. If the caller hangs up first, it
+// returns when everything that the command started has ended. The call ends with period, which is derived from session.
+// A job that the call starts also ends with period or, if it is kept, with session. Wait returns after all jobs.
+func (s *Server) Serve(session, period context.Context, conn net.Conn) error {
+	ctx, cancel := context.WithCancelCause(period)
 	defer cancel(nil)
 
 	p := newPeer(conn)
@@ -198,9 +197,9 @@ func (s *Server) Serve(life, session context.Context, conn net.Conn) error {
 	if req.verb() {
 		return s.answerVerb(ctx, &VerbCall{x, func(keep bool) context.Context {
 			if keep {
-				return life
+				return session
 			}
-			return session
+			return period
 		}})
 	}
 	if req.Args[0] == policy.GitHelper {
@@ -209,8 +208,8 @@ func (s *Server) Serve(life, session context.Context, conn net.Conn) error {
 	return x.command(ctx)
 }
 
-// Wait returns when every job has ended and all records are written. Call it when no Serve runs any more
-// and life has ended.
+// Wait returns when every job has ended and all records are written. Call it when no Serve runs any more and the
+// session has ended.
 func (s *Server) Wait() {
 	s.ongoing.Wait()
 	s.counter.end()

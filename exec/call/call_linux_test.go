@@ -22,8 +22,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Args[0] == proctree.MonitorName {
-		os.Exit(proctree.Monitor(os.Args))
+	if os.Args[0] == proctree.HelperName {
+		os.Exit(proctree.Helper(os.Args))
 	}
 	proctree.DefaultSignals() // nohup, or a script's &, is not what is tested
 	os.Exit(m.Run())

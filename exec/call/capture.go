@@ -17,8 +17,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// preview is the number of bytes of a captured stdin that a person is shown.
-const preview = 2 << 10
+// maxExcerpt is the number of bytes of a captured stdin that a person is shown.
+const maxExcerpt = 2 << 10
 
 // capture reads the caller's whole stdin before the command runs, if the verdict demands it. The command
 // then reads exactly these bytes.
@@ -49,10 +49,10 @@ func tooMuchInput(most int64) error { return fmt.Errorf("stdin has more than %d 
 
 // excerpt returns the beginning of b, quoted, and marks that it was cut.
 func excerpt(b []byte) string {
-	if len(b) <= preview {
+	if len(b) <= maxExcerpt {
 		return strconv.QuoteToASCII(string(b))
 	}
-	return strconv.QuoteToASCII(string(b[:preview])) + "..."
+	return strconv.QuoteToASCII(string(b[:maxExcerpt])) + "..."
 }
 
 // captured makes the shim send its stdin, and returns it; never nil. A terminal is not read, because its user

@@ -20,19 +20,19 @@ import (
 // or the person who is asked allows that. Until the caller knows that the job is ready, the job ends
 // with its caller, because nobody would know its id.
 
-// detach has the request decided, and starts it as a job.
-func (x *exchange) detach(session, ctx context.Context, ready Readiness) error {
+// detach has the request decided, and starts it as a job, which ends with lifetime at the latest.
+func (x *exchange) detach(lifetime, ctx context.Context, ready Readiness) error {
 	if x.server.Jobs == nil {
 		return x.peer.end(Failed("this session has no jobs"))
 	}
 	x.req.detached = true
 	x.req.drop(0)
 	x.req.close() // the shim writes to its own
-	return x.decided(ctx, func(_ context.Context, w *authorizedCall) error { return x.startJob(session, ctx, w, ready) })
+	return x.decided(ctx, func(_ context.Context, w *authorizedCall) error { return x.startJob(lifetime, ctx, w, ready) })
 }
 
 // startJob starts w as a job, and answers the caller when the job is ready.
-func (x *exchange) startJob(session, ctx context.Context, w *authorizedCall, ready Readiness) error {
+func (x *exchange) startJob(lifetime, ctx context.Context, w *authorizedCall, ready Readiness) error {
 	kept, err := x.server.Jobs.Begin(x.req.ID, w.named(), w.cwd.Path(), x.req.keep)
 	if err != nil {
 		w.close()
@@ -43,15 +43,15 @@ func (x *exchange) startJob(session, ctx context.Context, w *authorizedCall, rea
 		return errors.Join(fail(x.peer, err, unwritten(err)), kept.Discard())
 	}
 	x.server.calls.Add(1)
-	alive, end := context.WithCancelCause(session)
+	alive, end := context.WithCancelCause(lifetime)
 	let := context.AfterFunc(ctx, func() {
-		if session.Err() == nil {
+		if lifetime.Err() == nil {
 			end(errHungUp)
 		}
 	})
 	held := x.req.detachReservation() // until the job ends
 	lost, asJSON := make(chan wire.Exit, 1), x.peer.json
-	// ends when the job does, which the session's end sees to; Wait waits.
+	// ends when the job does, which the end of lifetime sees to; Wait waits.
 	x.server.ongoing.Go(func() {
 		defer end(nil)
 		defer held.release()

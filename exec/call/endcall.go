@@ -12,9 +12,9 @@ import (
 // ErrNotJob means that a signal was to be sent to a command that is not a job.
 var ErrNotJob = errors.New("not a job: it gets signals from its caller only; kill without -s ends it")
 
-// endOfContainer ends an entry of hostexec ps for a caller in the container. The entry is a job, a call, a text of a
+// endForContainer ends an entry of hostexec ps for a caller in the container. The entry is a job, a call, a text of a
 // shell, or the leftover processes of one of these. It returns when they are gone.
-func (s *Server) endOfContainer(ctx context.Context, id string, sig executor.Signal) error {
+func (s *Server) endForContainer(ctx context.Context, id string, sig executor.Signal) error {
 	if kept, err := s.job(id); err == nil {
 		_, err := s.endJob(ctx, kept, sig, errKilledByContainer, s.endLeftoversForContainer)
 		return err

@@ -16,9 +16,9 @@ import (
 // gitTurns lets git commands of a session run one after the other if necessary. Otherwise one could add submodules that
 // another, already checked, would enter. The zero value is ready.
 type gitTurns struct {
-	mu       sync.Mutex
-	looking  int
-	changing bool
+	mu       sync.Mutex    // guards the fields below
+	entering int           // commands of the kind EntersSubmodules that run
+	changing bool          // a command of the kind Changes runs
 	freed    chan struct{} // closed when another command leaves, or nil
 }
 
@@ -54,7 +54,7 @@ func (t *gitTurns) enter(o git.Overlap) (freed <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case t.changing || o == git.Changes && t.looking > 0:
+	case t.changing || o == git.Changes && t.entering > 0:
 		if t.freed == nil {
 			t.freed = make(chan struct{})
 		}
@@ -62,7 +62,7 @@ func (t *gitTurns) enter(o git.Overlap) (freed <-chan struct{}) {
 	case o == git.Changes:
 		t.changing = true
 	default:
-		t.looking++
+		t.entering++
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func (t *gitTurns) leave(o git.Overlap) {
 	if o == git.Changes {
 		t.changing = false
 	} else {
-		t.looking--
+		t.entering--
 	}
 	if t.freed != nil {
 		close(t.freed)

@@ -94,12 +94,12 @@ func TestJobAsked(t *testing.T) {
 // Attack 141.
 func TestJobLimit(t *testing.T) {
 	s, _ := calltest.NewServer(t)
-	auto, err := policy.ParsePattern("^sh -c ")
+	auto, err := policy.ParseLinePattern("^sh -c ")
 	if err != nil {
 		t.Fatal(err)
 	}
 	sc, limit := *s.State(), int64(100)
-	sc.Policy = &policy.Policy{Auto: []policy.Pattern{auto}, Defaults: policy.Settings{Output: &limit}}
+	sc.Policy = &policy.Policy{Auto: []policy.LinePattern{auto}, Defaults: policy.Settings{Output: &limit}}
 	sc.Find = func(string) (string, bool) { return "/bin/sh", true }
 	s.SetState(&sc)
 	id := calltest.Background(t, s, "sh", "-c", "while :; do echo 0123456789; done")

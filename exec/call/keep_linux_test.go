@@ -29,13 +29,13 @@ func keeping(t *testing.T) *call.Server {
 	return s
 }
 
-// startIn starts a job in a session that is a part of life, and returns its id.
-func startIn(t *testing.T, s *call.Server, life, session context.Context, words ...string) string {
+// startIn starts a job in a period of a session, and returns its id.
+func startIn(t *testing.T, s *call.Server, session, period context.Context, words ...string) string {
 	t.Helper()
 	ours, theirs := net.Pipe()
 	var wg sync.WaitGroup
 	// ends when ours is closed.
-	wg.Go(func() { s.Serve(life, session, theirs) })
+	wg.Go(func() { s.Serve(session, period, theirs) })
 	defer wg.Wait()
 	defer ours.Close()
 	c := &calltest.Caller{Conn: ours, Cwd: "/"}
@@ -48,14 +48,14 @@ func startIn(t *testing.T, s *call.Server, life, session context.Context, words 
 	return id
 }
 
-// What is kept outlives the session, and ends with the server's life; all else does not.
+// What is kept outlives the period, and ends with the session; all else does not.
 func TestJobKept(t *testing.T) {
 	s := keeping(t)
-	life, die := context.WithCancelCause(context.Background())
-	session, over := context.WithCancelCause(life)
+	session, die := context.WithCancelCause(context.Background())
+	period, over := context.WithCancelCause(session)
 	hold, gone := calltest.Alive(t)
-	kept := startIn(t, s, life, session, "--keep", "sh", "-c", hold+"setsid sleep 1000 & wait")
-	other := startIn(t, s, life, session, "sh", "-c", "exec sleep 1000")
+	kept := startIn(t, s, session, period, "--keep", "sh", "-c", hold+"setsid sleep 1000 & wait")
+	other := startIn(t, s, session, period, "sh", "-c", "exec sleep 1000")
 	if got := s.Jobs.Kept(); len(got) != 1 || got[0].Info().ID != kept {
 		t.Errorf("%d jobs are kept", len(got))
 	}
@@ -66,7 +66,7 @@ func TestJobKept(t *testing.T) {
 	}
 	<-j.Done()
 	if got := calltest.InfoOf(t, s, kept); got.Status != job.Running || !got.Keep {
-		t.Errorf("after the session: %+v", got)
+		t.Errorf("after the period: %+v", got)
 	}
 	die(errors.New("stopped"))
 	s.Wait()

@@ -25,7 +25,7 @@ type peer struct {
 	signals chan executor.Delivery
 	resize  chan executor.Winsize // nil: the call has no terminal
 	reader  sync.WaitGroup
-	broken  bool        // the caller was interrupted; only the reader uses it
+	gotINT  bool        // the last signal of the caller was INT; only the reader uses it
 	to      string      // the target of the next signal, if the shim has named one; only the reader uses it
 	stop    func() bool // ends the watch over the context
 	json    bool        // the caller reads the end of its call as JSON; set when the request was read
@@ -76,7 +76,7 @@ func (p *peer) read() error {
 	var head [wire.HeaderLen]byte
 	for {
 		if _, err := io.ReadFull(p.conn, head[:]); err != nil {
-			if p.broken {
+			if p.gotINT {
 				return approval.ErrWithdrawn
 			}
 			return errHungUp
@@ -133,7 +133,7 @@ func (p *peer) frame(kind wire.Kind, n int) error {
 // signal queues a signal for the command. Like the kernel, it does not count: signals that arrive faster
 // than the command takes them are dropped.
 func (p *peer) signal(name string) {
-	p.broken = name == "INT"
+	p.gotINT = name == "INT"
 	if name == wire.ToCommand || name == wire.ToGroup {
 		p.to = name
 		return

@@ -14,10 +14,10 @@ import (
 // for this purpose: RLIMIT_NPROC counts all processes of the user, and only root can create a control
 // group.
 type processCounter struct {
-	rounds sync.WaitGroup
+	running sync.WaitGroup // the goroutine that counts
 
 	mu   sync.Mutex    // guards the fields below
-	stop chan struct{} // closed by end; nil while it does not go
+	stop chan struct{} // closed by end; nil while nothing counts
 	over *limit.Error  // nil while their number is below the limit
 }
 
@@ -36,7 +36,7 @@ func (t *processCounter) start(s *Server) {
 		stop := make(chan struct{})
 		t.stop = stop
 		// ends when no call is in flight and nothing is left of any, or with end, which waits.
-		t.rounds.Go(func() { t.run(s, stop) })
+		t.running.Go(func() { t.run(s, stop) })
 	}
 }
 
@@ -48,7 +48,7 @@ func (t *processCounter) end() {
 		t.stop = nil
 	}
 	t.mu.Unlock()
-	t.rounds.Wait()
+	t.running.Wait()
 }
 
 // full returns the limit if there are too many processes, and otherwise nil.

@@ -19,7 +19,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// programOf returns the name of the program behind a command.
+// programOf returns the name of a command's program. It is the name of the command, except for Shell and GitPush.
 func programOf(name string) string {
 	switch name {
 	case policy.Shell:

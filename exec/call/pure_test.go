@@ -46,7 +46,7 @@ func TestRefusedStdinIsReported(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		fd      wire.FD
-		profile policy.Streams
+		streams policy.Streams
 		want    bool
 	}{
 		{"a pipe", wire.FDPipe, policy.Streams{}, true},
@@ -58,7 +58,7 @@ func TestRefusedStdinIsReported(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			req := &request{fds: [3]wire.FD{tt.fd}, passed: [3]int{-1, -1, -1}}
-			req.restrictStreams(&policy.Verdict{Streams: tt.profile})
+			req.restrictStreams(&policy.Verdict{Streams: tt.streams})
 			e := req.explainMissingStdin(wire.Exit{Outcome: wire.Exited})
 			if got := e.Consumed >= wire.Withheld && e.Text != ""; got != tt.want {
 				t.Errorf("withheld = %v, want %v", got, tt.want)

@@ -68,14 +68,14 @@ func (x *exchange) run(ctx context.Context, streams executor.Streams, w *authori
 func (x *exchange) noteStarted(w *authorizedCall, pid int, kill context.CancelCauseFunc) {
 	w.env = nil
 	x.server.running.set(x.req.running(w.cwd.Path(), pid), kill)
-	if !w.v.KeepProcesses {
+	if !w.v.LeaveProcesses {
 		x.server.left.add(x.req.ID, x.server.running.list)
 	}
 	w.cwd.Close() // it is the command's working directory now
 }
 
-// limitStreams removes from s what the profile of w does not allow, and adds the recording. The counter
-// reports whether the output was cut; it is nil if output is not limited.
+// limitStreams removes from s what the Streams of the verdict do not allow, and adds the recording. The counter reports
+// whether the output was cut; it is nil if output is not limited.
 func (w *authorizedCall) limitStreams(s *executor.Streams, req *request, rec *recording.Recording) (m *outputCounter) {
 	s.Out, s.Err = rec.Out(s.Out), rec.Err(s.Err)
 	if !w.v.Streams.Whole {
@@ -100,14 +100,14 @@ func (w *authorizedCall) recording(req *request) (*recording.Recording, error) {
 // command returns the command for req.
 func (w *authorizedCall) command(req *request) executor.Command {
 	return executor.Command{
-		ID:            req.ID,
-		Path:          w.v.Command.Path,
-		Args:          w.v.Args,
-		Env:           w.env,
-		Dir:           w.cwd.FD(),
-		NewPrivs:      w.state.NewPrivs || w.v.NewPrivs,
-		KeepProcesses: w.v.KeepProcesses,
-		Sandbox:       w.sandbox,
+		ID:             req.ID,
+		Path:           w.v.Command.Path,
+		Args:           w.v.Args,
+		Env:            w.env,
+		Dir:            w.cwd.FD(),
+		NewPrivs:       w.state.NewPrivs || w.v.NewPrivs,
+		LeaveProcesses: w.v.LeaveProcesses,
+		Sandbox:        w.sandbox,
 	}
 }
 

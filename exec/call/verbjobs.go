@@ -33,5 +33,5 @@ func (c *VerbCall) Leftovers() []proctree.Leftover { return c.x.server.left.list
 // End ends the job, call or text of a shell with this id, or the processes that one of these has left running.
 // It returns when they are gone. With a signal it only sends that signal to a job's command.
 func (c *VerbCall) End(ctx context.Context, id string, sig executor.Signal) error {
-	return c.x.server.endOfContainer(ctx, id, sig)
+	return c.x.server.endForContainer(ctx, id, sig)
 }

@@ -44,7 +44,7 @@ func (f *confinement) enter() error {
 	h.metadata[m] = true
 	h.mu.Unlock()
 	// ends with the last process of the command, or when Close closes m; Close waits for it.
-	h.supervised.Go(func() {
+	h.servers.Go(func() {
 		if err := m.Serve(); err != nil {
 			h.log.Debug("serve a sandbox", "error", err)
 		}

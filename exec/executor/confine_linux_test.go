@@ -192,7 +192,7 @@ func TestConfinedLeaves(t *testing.T) {
 	}
 	number := strconv.Itoa(40_000_000 + 100*os.Getpid() + 99)
 	cmd := sh(t, "sleep "+number+" &")
-	cmd.Sandbox, cmd.KeepProcesses = s, true
+	cmd.Sandbox, cmd.LeaveProcesses = s, true
 	if _, err := c.host.Run(context.Background(), cmd, none()); err != nil {
 		t.Error(err)
 	}
@@ -309,8 +309,8 @@ func TestCloseGivesUpMetadata(t *testing.T) {
 	}
 	h.Grace = 50 * time.Millisecond
 	reacts := make(chan struct{})
-	h.supervised.Go(func() { <-reacts }) // as Serve is in chmod(2) of such a file
-	defer h.supervised.Wait()
+	h.servers.Go(func() { <-reacts }) // as Serve is in chmod(2) of such a file
+	defer h.servers.Wait()
 	defer close(reacts)
 	closed := make(chan error, 1)
 	go func() { closed <- h.Close() }() // ends after Grace

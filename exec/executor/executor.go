@@ -38,15 +38,15 @@ type Winsize struct{ Rows, Cols, X, Y uint16 }
 
 // Command is a command to run.
 type Command struct {
-	ID            string   // of the request; stored in the environment of the command and its descendants
-	Path          string   // absolute
-	Args          []string // with argv[0]
-	Env           []string
-	Dir           int              // an open directory; the caller closes it
-	NewPrivs      bool             // permits setuid programs, such as sudo
-	KeepProcesses bool             // processes that it leaves behind survive Close
-	Sandbox       *sandbox.Sandbox // confines the command and its descendants; nil: not; not with NewPrivs
-	Adopt         bool             // processes that it leaves behind stay in its process tree, with or without the marker; not with Sandbox
+	ID             string   // of the request; stored in the environment of the command and its descendants
+	Path           string   // absolute
+	Args           []string // with argv[0]
+	Env            []string
+	Dir            int              // an open directory; the caller closes it
+	NewPrivs       bool             // permits setuid programs, such as sudo
+	LeaveProcesses bool             // processes that it leaves behind survive Close
+	Sandbox        *sandbox.Sandbox // confines the command and its descendants; nil: not; not with NewPrivs
+	Adopt          bool             // processes that it leaves behind stay in its tree, even without proctree.Marker; not with Sandbox
 }
 
 // Streams states how the descriptors 0, 1 and 2 of a command are connected.
@@ -113,6 +113,6 @@ func (h *Host) Run(ctx context.Context, c Command, s Streams) (Status, error) {
 	return h.run(ctx, c, s)
 }
 
-// Close ends all processes that commands left behind, except those of commands with KeepProcesses. It
+// Close ends all processes that commands left behind, except those of commands with LeaveProcesses. It
 // returns when they are gone. Call it once, after every Run has returned.
 func (h *Host) Close() error { return h.close() }

@@ -26,8 +26,7 @@ type host struct {
 	parent  *proctree.Parent
 	null    int // /dev/null
 	copiers sync.WaitGroup
-
-	supervised sync.WaitGroup
+	servers sync.WaitGroup // of metadata
 
 	mu            sync.Mutex // guards the fields below
 	activeCopiers map[*outputCopier]bool
@@ -61,17 +60,17 @@ func (h *Host) close() error {
 	}
 	h.mu.Unlock()
 	h.copiers.Wait()
-	h.waitSupervised(h.grace())
+	h.waitServers(h.grace())
 	return errors.Join(err, h.parent.Close(), unix.Close(h.null))
 }
 
-// waitSupervised waits until the system calls of confined commands are answered. It gives up after grace, because a
-// file system may never react.
-func (h *Host) waitSupervised(grace time.Duration) {
+// waitServers waits until the MetadataServers have answered the system calls of confined commands. It gives up after
+// grace, because a file system may never react.
+func (h *Host) waitServers(grace time.Duration) {
 	done := make(chan struct{})
 	// ends with the last answer; a hanging file system keeps it.
 	go func() {
-		h.supervised.Wait()
+		h.servers.Wait()
 		close(done)
 	}()
 	select {
@@ -102,7 +101,7 @@ func (h *Host) run(ctx context.Context, c Command, s Streams) (Status, error) {
 		Files:     conns.files,
 		TTY:       s.TTY != nil,
 		NewPrivs:  c.NewPrivs,
-		Leave:     c.KeepProcesses,
+		Leave:     c.LeaveProcesses,
 		Supervise: c.Adopt,
 	}
 	confinement := h.confine(c, &start)
@@ -115,7 +114,7 @@ func (h *Host) run(ctx context.Context, c Command, s Streams) (Status, error) {
 		return Status{}, startError(c, err)
 	}
 	started := &local{child, h, s.TTY != nil}
-	if confinement != nil && !c.KeepProcesses {
+	if confinement != nil && !c.LeaveProcesses {
 		return h.serve(ctx, &confinedCommand{started, confinement}, child.Pid, s, conns)
 	}
 	return h.serve(ctx, started, child.Pid, s, conns)

@@ -21,8 +21,8 @@ import (
 
 // TestMain runs the test binary also as the monitor of tty calls, as a keeper and as a watcher.
 func TestMain(m *testing.M) {
-	if os.Args[0] == proctree.MonitorName {
-		os.Exit(proctree.Monitor(os.Args))
+	if os.Args[0] == proctree.HelperName {
+		os.Exit(proctree.Helper(os.Args))
 	}
 	switch os.Getenv("EXECUTOR_TEST_AS") {
 	case "spawner":

@@ -84,7 +84,7 @@ func (e *Element) matchedByPattern(a string) bool {
 	return false
 }
 
-// startState returns the position at which reading of e's arguments begins.
+// startState returns the state in which the scan of e's arguments begins.
 func (e *Element) startState() scanState {
 	if e.afterDashDash {
 		return atOperand

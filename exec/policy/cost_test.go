@@ -97,7 +97,7 @@ func FuzzMatch(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		args := append([]string{"x"}, strings.Split(s, "\x00")...)
-		v, trials := p.Explain(Request{Args: args})
+		v, results := p.Explain(Request{Args: args})
 		again := p.Decide(Request{Args: slices.Clone(args)})
 		if v.Action != again.Action || v.Rule != again.Rule || v.Steps != again.Steps || !slices.Equal(v.Args, again.Args) {
 			t.Errorf("%q: decided as %v, then as %v", args, v, again)
@@ -105,7 +105,7 @@ func FuzzMatch(f *testing.F) {
 		if v.Steps > maxSteps {
 			t.Errorf("%q: %d steps", args, v.Steps)
 		}
-		matched := slices.ContainsFunc(trials, func(t RuleResult) bool { return t.Matched })
+		matched := slices.ContainsFunc(results, func(t RuleResult) bool { return t.Matched })
 		if !matched && v.Action != Deny {
 			t.Errorf("%q: %s, and no rule matches", args, v.Action)
 		}

@@ -62,7 +62,7 @@ func (d *decision) decide() Verdict {
 	case d.req.Args[0] == GitPush:
 		return d.gitPush(h)
 	case explicit:
-		return d.whole()
+		return d.byProxy()
 	case len(d.set.Rules) > 0:
 		return d.byRule(h)
 	}
@@ -72,7 +72,7 @@ func (d *decision) decide() Verdict {
 		}
 	}
 	if d.proxied {
-		return d.whole()
+		return d.byProxy()
 	}
 	return Verdict{Reason: d.unknown()}
 }
@@ -182,8 +182,8 @@ func (d *decision) byRule(h matchedRule) Verdict {
 	return v
 }
 
-// byList matches the command line against the lists. A command proxied with --proxy keeps its full
-// profile: a list can make the request ask, but cannot narrow the profile.
+// byList matches the command line against the lists. A command proxied with --proxy still behaves like a local command:
+// a list can make the request ask, but cannot restrict its Streams.
 func (d *decision) byList() (Verdict, bool) {
 	if len(d.Auto)+len(d.Manual) == 0 {
 		return Verdict{}, false
@@ -194,7 +194,7 @@ func (d *decision) byList() (Verdict, bool) {
 	}
 	for _, list := range []struct {
 		name   string
-		of     []Pattern
+		of     []LinePattern
 		action Action
 	}{{"auto_approve", d.Auto, Allow}, {"manual_approve", d.Manual, Ask}} {
 		p, ok := d.first(list.of, text)
@@ -206,7 +206,7 @@ func (d *decision) byList() (Verdict, bool) {
 		}
 		action, askReason := list.action, ""
 		if n := d.outsideArg(); action == Allow && n > 0 && !p.trusted() {
-			if q, ok := d.first(slices.DeleteFunc(slices.Clone(list.of), func(q Pattern) bool { return !q.trusted() }), text); ok {
+			if q, ok := d.first(slices.DeleteFunc(slices.Clone(list.of), func(q LinePattern) bool { return !q.trusted() }), text); ok {
 				p = q
 			} else {
 				action, askReason = Ask, fmt.Sprintf(askOutside, n, "pattern")
@@ -219,9 +219,9 @@ func (d *decision) byList() (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// whole returns the verdict of --proxy X, with or without an action. The command behaves like a
+// byProxy returns the verdict of --proxy X, with or without an action. The command behaves like a
 // local command.
-func (d *decision) whole() Verdict {
+func (d *decision) byProxy() Verdict {
 	c := d.c
 	rule := "--proxy " + c.Name
 	if d.explicit() {
@@ -238,8 +238,8 @@ func (d *decision) whole() Verdict {
 	return v
 }
 
-// verdict returns the verdict of a request that no rule decided. If the command has rules, its
-// other settings in the configuration apply to those rules only.
+// verdict returns the verdict of a request that no rule decided. If the command has rules, its other settings in the
+// configuration apply to those rules only. With whole, the command gets all Streams.
 func (d *decision) verdict(whole bool) Verdict {
 	set := d.set
 	if len(set.Rules) > 0 {

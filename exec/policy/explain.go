@@ -19,8 +19,8 @@ type RuleResult struct {
 	Why     string // why it did not match or did not decide
 }
 
-// Explain returns the verdict of Decide and every trial of the decision, including those without
-// effect.
+// Explain returns the verdict of Decide, and the result of each rule, list entry and proxied command, including those
+// without effect.
 func (p *Policy) Explain(req Request) (Verdict, []RuleResult) {
 	v := p.Decide(req)
 	if p.Broken != "" {
@@ -30,21 +30,21 @@ func (p *Policy) Explain(req Request) (Verdict, []RuleResult) {
 		return v, nil
 	}
 	d := newDecision(p, req)
-	attempts := d.tryRules()
-	attempts = append(attempts, d.tryLists(d.Auto, "auto_approve", Allow)...)
-	attempts = append(attempts, d.tryLists(d.Manual, "manual_approve", Ask)...)
-	attempts = append(attempts, d.tryProxy()...)
-	for i := range attempts {
-		t := &attempts[i]
-		t.Decides = t.Matched && t.Name == v.Rule
-		if t.Matched && !t.Decides {
-			t.Why = d.overruled(v)
+	results := d.tryRules()
+	results = append(results, d.tryLists(d.Auto, "auto_approve", Allow)...)
+	results = append(results, d.tryLists(d.Manual, "manual_approve", Ask)...)
+	results = append(results, d.tryProxy()...)
+	for i := range results {
+		result := &results[i]
+		result.Decides = result.Matched && result.Name == v.Rule
+		if result.Matched && !result.Decides {
+			result.Why = d.overruled(v)
 		}
 	}
-	return v, attempts
+	return v, results
 }
 
-// overruled returns the reason why a trial that matched did not decide.
+// overruled returns the reason why a rule, list entry or proxied command that matched did not decide.
 func (d *decision) overruled(v Verdict) string {
 	switch {
 	case v.Rule != "":
@@ -55,44 +55,44 @@ func (d *decision) overruled(v Verdict) string {
 	return "matches, but " + v.Reason
 }
 
-func (d *decision) tryRules() (attempts []RuleResult) {
+func (d *decision) tryRules() (results []RuleResult) {
 	for i, r := range d.set.all() {
 		approved := i >= len(d.set.Rules)
-		t := RuleResult{Name: r.Title(d.req.Args[0]), Where: r.Where, Action: r.Do}
+		result := RuleResult{Name: r.Title(d.req.Args[0]), Where: r.Where, Action: r.Do}
 		switch {
 		case !approved && !d.appliesToContainer(&r):
-			t.Why = "it does not name the container"
+			result.Why = "it does not name the container"
 		case approved && !d.answers(&r):
-			t.Why = "it is for commands in a sandbox or a container"
+			result.Why = "it is for commands in a sandbox or a container"
 		case d.m.match(&r):
-			t.Matched = true
-			t.Action, _, t.Why = d.effective(&r)
+			result.Matched = true
+			result.Action, _, result.Why = d.effective(&r)
 		default:
-			t.Why = d.m.why()
+			result.Why = d.m.why()
 		}
 		d.m.stepsLeft, d.m.exhausted = maxSteps, false
-		attempts = append(attempts, t)
+		results = append(results, result)
 	}
-	return attempts
+	return results
 }
 
-func (d *decision) tryLists(list []Pattern, name string, action Action) (attempts []RuleResult) {
+func (d *decision) tryLists(list []LinePattern, name string, action Action) (results []RuleResult) {
 	text, shown := line(d.req.Args)
 	for _, p := range list {
-		t := RuleResult{Name: name + " " + p.Source, Where: p.Where, Action: action}
+		result := RuleResult{Name: name + " " + p.Source, Where: p.Where, Action: action}
 		switch {
 		case targetContainer(d.req.Args) != "":
-			t.Why = "lists are not about shells in containers"
+			result.Why = "lists are not about shells in containers"
 		case !shown:
-			t.Why = "lists match printable ASCII only, up to 64 KiB"
+			result.Why = "lists match printable ASCII only, up to 64 KiB"
 		case p.re == nil || !p.re.MatchString(text):
-			t.Why = "does not match the line"
+			result.Why = "does not match the line"
 		default:
-			t.Matched = true
+			result.Matched = true
 		}
-		attempts = append(attempts, t)
+		results = append(results, result)
 	}
-	return attempts
+	return results
 }
 
 func (d *decision) tryProxy() []RuleResult {
@@ -142,9 +142,9 @@ func (e Element) String() string {
 	case Word, Any:
 		return Line(e.Words[:1]) + more(e.Words)
 	case Re:
-		return "one that matches " + e.Token.String()
+		return "one that matches " + e.Pattern.String()
 	case Args:
-		return e.count() + " matching " + e.Token.String()
+		return e.count() + " matching " + e.Pattern.String()
 	case Path:
 		return e.count() + " that is a path below a mount"
 	case Insert:
@@ -177,5 +177,5 @@ func (e Element) count() string {
 	return fmt.Sprintf("%d to %s", e.Min, most)
 }
 
-// String returns the pattern of t, quoted.
-func (t Token) String() string { return strconv.QuoteToASCII(t.Source) }
+// String returns the pattern of p, quoted.
+func (p ArgPattern) String() string { return strconv.QuoteToASCII(p.Source) }

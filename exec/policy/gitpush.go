@@ -32,7 +32,7 @@ func (d *decision) gitPush(h matchedRule) Verdict {
 	case !d.proxied:
 		return Verdict{Reason: reasonUnknown}
 	}
-	v := d.whole()
+	v := d.byProxy()
 	if v.Action == Deny || len(d.m.args) == 0 {
 		v.Action = Deny
 		return v

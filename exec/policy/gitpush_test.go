@@ -14,11 +14,11 @@ func gitRule(t *testing.T, id string, do Action, pattern string, words ...string
 	for _, w := range words {
 		r.Argv = append(r.Argv, Element{Kind: Word, Words: []string{w}})
 	}
-	token, err := ParseToken(pattern, false)
+	compiled, err := ParseArgPattern(pattern, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Argv = append(r.Argv, Element{Kind: Re, Token: token})
+	r.Argv = append(r.Argv, Element{Kind: Re, Pattern: compiled})
 	if err := r.Compile(); err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestGitPush(t *testing.T) {
 		gitRule(t, "never", Deny, "release/.*", "push", "origin"),
 		gitRule(t, "tags", Allow, `v\d+`, "tag", "origin"),
 	}
-	all, err := ParsePattern("^git-push .*$")
+	all, err := ParseLinePattern("^git-push .*$")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestGitPush(t *testing.T) {
 	} {
 		req := Request{Args: append([]string{GitPush}, strings.Fields(tt.args)...)}
 		proxied := func(action Action, explicit bool, rules ...Rule) Action {
-			p := &Policy{Auto: []Pattern{all}, Rules: map[string]Ruleset{GitPush: {Rules: rules}}, Programs: map[string][]string{GitPush: {"git"}}}
+			p := &Policy{Auto: []LinePattern{all}, Rules: map[string]Ruleset{GitPush: {Rules: rules}}, Programs: map[string][]string{GitPush: {"git"}}}
 			if action != Deny {
 				p.Commands = []Command{{Name: GitPush, Action: action, Explicit: explicit, Path: "/usr/bin/git"}}
 			}

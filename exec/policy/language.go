@@ -7,20 +7,20 @@ import (
 	"slices"
 )
 
-// escape returns an argument that t matches and that names a path outside of the workspace, if one
-// exists. from is the position where the argument begins. option permits a leading -.
-func (t Token) escape(from scanState, option bool) (example string, found bool) {
-	return search(t.Source, from, option, t.unicode)
+// escape returns an argument that p matches and that names a path outside of the workspace, if one
+// exists. from is the state in which the argument begins. option permits a leading -.
+func (p ArgPattern) escape(from scanState, option bool) (example string, found bool) {
+	return search(p.Source, from, option, p.unicode)
 }
 
 // escape returns a command line that p matches and that names such a path, if one exists.
-func (p Pattern) escape() (example string, found bool) {
+func (p LinePattern) escape() (example string, found bool) {
 	return search(`.*(?:`+p.Source+`).*`, atValue, true, false)
 }
 
 // search decides whether a regular expression matches, from its beginning to its end, a text that names a path
-// outside of the workspace. It runs the automaton of the expression and the automaton of position
-// in parallel over all texts, shortest first.
+// outside of the workspace. It runs the automaton of the expression and the automaton of scanState in parallel over all
+// texts, shortest first.
 func search(source string, from scanState, option, wide bool) (example string, found bool) {
 	re, err := syntax.Parse(source, syntax.Perl)
 	if err != nil {
@@ -152,7 +152,7 @@ var alphabet = func() (all []rune) {
 	return all
 }()
 
-// class returns a representative of the characters that every position treats like r.
+// class returns a representative of the characters that every scanState treats like r.
 func class(r rune) rune {
 	switch {
 	case r > '~':
@@ -189,7 +189,7 @@ func (s *searcher) classes(inst *syntax.Inst) []rune {
 		}
 	}
 	if s.wide && key != nil && inst.Rune[len(inst.Rune)-1] > '~' {
-		all = append(all, 'é') // a position treats all characters other than ASCII alike
+		all = append(all, 'é') // a scanState treats all characters other than ASCII alike
 	}
 	s.runes[key] = all
 	return all

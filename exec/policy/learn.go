@@ -121,7 +121,7 @@ func learnedRule(calls []*Candidate, at int, denied Denials) Learned {
 	command := calls[0].Args[0]
 	var r Rule
 	shaped := false
-	if e, ok := shape(calls, at); ok {
+	if e, ok := generalized(calls, at); ok {
 		r = ruleWith(calls[0], at, e)
 		shaped = r.ready && !denied.matchedBy(command, &r)
 	}

@@ -280,16 +280,16 @@ func (g generator) pick(all ...string) string { return all[g.Intn(len(all))] }
 func (g generator) policy() *Policy {
 	p := askPolicy(g.Intn(2) == 0, "deploy", "make", "sh", "ls")
 	if g.Intn(3) == 0 {
-		auto, _ := ParsePattern("^deploy stop$")
-		manual, _ := ParsePattern("^deploy ")
-		p.Commands, p.Auto, p.Manual = p.Commands[1:], []Pattern{auto}, []Pattern{manual}
+		auto, _ := ParseLinePattern("^deploy stop$")
+		manual, _ := ParseLinePattern("^deploy ")
+		p.Commands, p.Auto, p.Manual = p.Commands[1:], []LinePattern{auto}, []LinePattern{manual}
 	}
 	var rules []Rule
 	for range g.Intn(4) {
 		r := Rule{ID: "r" + strconv.Itoa(len(rules)), Do: Action(g.Intn(3)), Effects: []string{"read"}, Argv: []Element{{Kind: Any, Words: []string{g.pick("start", "stop"), g.pick("view", "7")}}}}
 		if g.Intn(2) == 0 {
-			tok, _ := ParseToken("[a-z0-9/.-]+", false)
-			r.Argv = append(r.Argv, Element{Kind: Args, Token: tok, Max: 3})
+			p, _ := ParseArgPattern("[a-z0-9/.-]+", false)
+			r.Argv = append(r.Argv, Element{Kind: Args, Pattern: p, Max: 3})
 		}
 		if r.Compile() == nil {
 			rules = append(rules, r)

@@ -125,18 +125,18 @@ func FuzzLineShell(f *testing.F) {
 }
 
 // Attacks 48, 49, 50, 146.
-func TestParsePattern(t *testing.T) {
+func TestParseLinePattern(t *testing.T) {
 	for _, good := range []string{`^git status$`, `^docker compose (up|down|restart|build).*$`, `[(?i)]`, `\(?i`, `(?:a|b)`, `(?P<x>a)`, `\Q(?i)\E`, `[]](?:x)`, `[^]]`, `[[:alpha:](?]`} {
-		if _, err := ParsePattern(good); err != nil {
-			t.Errorf("ParsePattern(%q): %v", good, err)
+		if _, err := ParseLinePattern(good); err != nil {
+			t.Errorf("ParseLinePattern(%q): %v", good, err)
 		}
 	}
 	for _, bad := range []string{`(`, `a)|(b`, `(?i)x`, `(?m)^x$`, `(?s:.)`, `x(?-i)`, `[](?]x(?i)`, "a\nb", "a\x1b", "\xff", strings.Repeat("a", MaxPattern+1), `\E(?i)`, `[a\]](?i)x`} {
-		if p, err := ParsePattern(bad); err == nil || p.re != nil {
-			t.Errorf("ParsePattern(%q) is taken", bad)
+		if p, err := ParseLinePattern(bad); err == nil || p.re != nil {
+			t.Errorf("ParseLinePattern(%q) is taken", bad)
 		}
 	}
-	if _, ok := newDecision(&Policy{}, Request{Args: []string{"x"}}).first([]Pattern{{Source: "."}}, "x"); ok {
+	if _, ok := newDecision(&Policy{}, Request{Args: []string{"x"}}).first([]LinePattern{{Source: "."}}, "x"); ok {
 		t.Error("the zero pattern matches")
 	}
 }

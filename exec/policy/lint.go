@@ -167,6 +167,8 @@ func (r *Rule) freeArgs() bool {
 	})
 }
 
+// With these verbs and options of a container engine, the caller gets the privileges of root. rootNested has the verbs
+// of verbs.
 var (
 	engines    = names.WordSet("docker podman nerdctl")
 	rootVerbs  = names.WordSet("run create exec build buildx cp plugin context commit")

@@ -24,7 +24,7 @@ var (
 
 func silent(r *Rule) { r.Effects = nil }
 
-func anywhere(list ...string) []Pattern {
+func anywhere(list ...string) []LinePattern {
 	all := patterns(list...)
 	for i := range all {
 		all[i].Anywhere = true

@@ -19,20 +19,20 @@ func (l *linter) elements(s subject) {
 			l.add(s.Where, s.title, false, "path without max: any number of them")
 		}
 		if e.Kind == Re || e.Kind == Args {
-			l.token(s, e.Token)
-			if fits(e.Token, "-") && !e.afterDashDash && !(e.Kind == Re && e.Token.dashed) {
-				l.add(s.Where, s.title, false, "%s could match a leading -, where it never does: name options in flags or opts, or put \"--\" before", e.Token)
+			l.pattern(s, e.Pattern)
+			if fits(e.Pattern, "-") && !e.afterDashDash && !(e.Kind == Re && e.Pattern.dashed) {
+				l.add(s.Where, s.title, false, "%s could match a leading -, where it never does: name options in flags or opts, or put \"--\" before", e.Pattern)
 			}
 		}
 		for _, o := range e.Opts {
-			l.token(s, o.Value)
+			l.pattern(s, o.Value)
 		}
 	}
 }
 
-func (l *linter) token(s subject, t Token) {
-	if matchesAnyText(t.Source) {
-		l.add(s.Where, s.title, s.Do == Allow, "%s matches anything: say which characters, and how many", t)
+func (l *linter) pattern(s subject, p ArgPattern) {
+	if matchesAnyText(p.Source) {
+		l.add(s.Where, s.title, s.Do == Allow, "%s matches anything: say which characters, and how many", p)
 	}
 }
 
@@ -44,7 +44,7 @@ func (l *linter) escapes(s subject) {
 	}
 	for _, e := range s.Argv {
 		if e.Kind == Re || e.Kind == Args {
-			l.escape(s, e.Token, e.startState(), e.afterDashDash || e.Kind == Re && e.Token.dashed)
+			l.escape(s, e.Pattern, e.startState(), e.afterDashDash || e.Kind == Re && e.Pattern.dashed)
 		}
 		for _, o := range e.Opts {
 			l.escape(s, o.Value, atValue, false)
@@ -52,13 +52,13 @@ func (l *linter) escapes(s subject) {
 	}
 }
 
-func (l *linter) escape(s subject, t Token, from scanState, option bool) {
-	switch example, found := t.escape(from, option); {
+func (l *linter) escape(s subject, p ArgPattern, from scanState, option bool) {
+	switch example, found := p.escape(from, option); {
 	case !found:
 	case example == "":
-		l.add(s.Where, s.title, true, "%s is too large to be looked through for paths outside of the workspace: make it simpler, or write anywhere: true", t)
+		l.add(s.Where, s.title, true, "%s is too large to be looked through for paths outside of the workspace: make it simpler, or write anywhere: true", p)
 	default:
-		l.add(s.Where, s.title, true, "%s matches %s, a path outside of the workspace: use {path: ws} for paths, or write anywhere: true", t, Line([]string{example}))
+		l.add(s.Where, s.title, true, "%s matches %s, a path outside of the workspace: use {path: ws} for paths, or write anywhere: true", p, Line([]string{example}))
 	}
 }
 
@@ -87,10 +87,10 @@ func matchesAnyText(source string) bool {
 	return walk(parse(source))
 }
 
-// fits reports whether t matches a text that begins with prefix. It tries a few samples only.
-func fits(t Token, prefix string) bool {
+// fits reports whether p matches a text that begins with prefix. It tries a few samples only.
+func fits(p ArgPattern, prefix string) bool {
 	for _, rest := range []string{"", "x", "1", "-x", "-xx=1", "xxxxxxxx"} {
-		if t.match(prefix + rest) {
+		if p.match(prefix + rest) {
 			return true
 		}
 	}
@@ -151,7 +151,7 @@ func literal(source string) []string {
 func firstWord(source string) string { return append(literal(source), "")[0] }
 
 // Command returns the command of all lines that p matches, or "".
-func (p Pattern) Command() string { return firstWord(p.Source) }
+func (p LinePattern) Command() string { return firstWord(p.Source) }
 
 // runs reports whether a line that begins with words is known to run code that the container wrote.
 func (l *linter) runs(words []string) bool {
@@ -162,7 +162,7 @@ func (l *linter) runs(words []string) bool {
 func (l *linter) lists() {
 	for _, list := range []struct {
 		name string
-		of   []Pattern
+		of   []LinePattern
 		auto bool
 	}{{"auto_approve", l.policy.Auto, true}, {"manual_approve", l.policy.Manual, false}} {
 		for _, p := range list.of {
@@ -192,7 +192,7 @@ func (l *linter) lists() {
 
 // matchesOutside reports whether a pattern that leaves a choice matches lines with paths outside of the
 // workspace.
-func (l *linter) matchesOutside(p Pattern) bool {
+func (l *linter) matchesOutside(p LinePattern) bool {
 	if p.trusted() || l.policy.Rules[firstWord(p.Source)].Place.Confined() {
 		return false
 	}

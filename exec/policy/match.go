@@ -166,10 +166,10 @@ func (m *matcher) fits(e *Element, a string) bool {
 	case Word, Any:
 		return slices.Contains(e.Words, a)
 	case Re, Args:
-		if strings.HasPrefix(a, "-") && !e.afterDashDash && !(e.Kind == Re && e.Token.dashed) {
+		if strings.HasPrefix(a, "-") && !e.afterDashDash && !(e.Kind == Re && e.Pattern.dashed) {
 			return false
 		}
-		return m.useStep(cost(a)) && e.Token.match(a)
+		return m.useStep(cost(a)) && e.Pattern.match(a)
 	case Path: // no leading -, even after --: the caller can write ./-x
 		return a != "" && a[0] != '-' && ascii(a)
 	}

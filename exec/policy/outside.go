@@ -38,9 +38,8 @@ const (
 	outside // a path outside of the workspace was found
 )
 
-// namesOutsidePath reports whether arg, scanned from position p, names a path outside of the workspace. Such
-// a path is absolute, begins with a home directory, or contains a .. element. Symbolic links are
-// not resolved.
+// namesOutsidePath reports whether arg, scanned from the state p, names a path outside of the workspace. Such a path is
+// absolute, begins with a home directory, or contains a .. element. Symbolic links are not resolved.
 func namesOutsidePath(arg string, p scanState) bool {
 	for _, r := range arg {
 		p = p.next(r)
@@ -48,7 +47,7 @@ func namesOutsidePath(arg string, p scanState) bool {
 	return p.end()
 }
 
-// end reports whether an argument that ends at p names a path outside of the workspace.
+// end reports whether an argument that ends in the state p names a path outside of the workspace.
 func (p scanState) end() bool {
 	switch p {
 	case outside, twoDots, optionValueDots, urlTwoDots, schemeSlash:
@@ -57,7 +56,7 @@ func (p scanState) end() bool {
 	return false
 }
 
-// next returns the position after r.
+// next returns the state after r.
 func (p scanState) next(r rune) scanState {
 	switch {
 	case p == outside:
@@ -95,7 +94,7 @@ func (p scanState) next(r rune) scanState {
 	return p.nextOfScheme(r, begins)
 }
 
-// nextOfScheme returns the position after r, which may be a letter of http or https.
+// nextOfScheme returns the state after r, which may be a letter of http or https.
 func (p scanState) nextOfScheme(r rune, begins bool) scanState {
 	switch {
 	case r == 'h' && begins:
@@ -106,7 +105,7 @@ func (p scanState) nextOfScheme(r rune, begins bool) scanState {
 	return inName
 }
 
-// nextInOption returns the position after r in an option with one dash. Each letter there may be an
+// nextInOption returns the state after r in an option with one dash. Each letter there may be an
 // option and the text after it the option's value.
 func (p scanState) nextInOption(r rune) scanState {
 	switch {
@@ -124,7 +123,7 @@ func (p scanState) nextInOption(r rune) scanState {
 	return inOption
 }
 
-// nextInURL returns the position after r in a URL that began with http:// or https://.
+// nextInURL returns the state after r in a URL that began with http:// or https://.
 func (p scanState) nextInURL(r rune) scanState {
 	over := strings.ContainsRune(` '"`, r)
 	switch {

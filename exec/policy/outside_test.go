@@ -50,20 +50,20 @@ func TestEscape(t *testing.T) {
 		`\./[A-Za-z0-9_-][A-Za-z0-9_/-]{0,100}(?:/\.\.\.)?|\.|\./\.\.\.`: "", `[0-9]{1,4}[smh]`: "", `v?\d+\.\d+\.\d+`: "", `[a-z0-9][a-z0-9_.-]{0,60}`: "",
 		`https?://[A-Za-z0-9][A-Za-z0-9.-]{0,252}(?::[0-9]{1,5})?`: "", `@[a-z]+`: "", `-j[0-9]{1,2}`: "", `(a|b)*a(a|b){200}`: "", ``: "",
 	} {
-		token := tok(source)
-		got, found := token.escape(atValue, token.dashed)
+		pattern := argPattern(source)
+		got, found := pattern.escape(atValue, pattern.dashed)
 		if got != want || found != (want != "") {
 			t.Errorf("escape(%q) = %q, %v, want %q", source, got, found, want)
 		}
-		if found && (!token.match(got) || !namesOutsidePath(got, atValue)) {
+		if found && (!pattern.match(got) || !namesOutsidePath(got, atValue)) {
 			t.Errorf("escape(%q) = %q, which is no example", source, got)
 		}
 	}
-	wide, err := ParseToken(`[\x{e0}-\x{ff}]/\.\.`, true)
+	wide, err := ParseArgPattern(`[\x{e0}-\x{ff}]/\.\.`, true)
 	if _, found := wide.escape(atValue, false); err != nil || !found {
 		t.Errorf("other than ASCII: %v, %v", found, err)
 	}
-	if _, found := tok(`(([a-z]{0,10}){0,10}[0-9.]{0,9}){0,9}(([a-z]{0,10}){0,10}[0-9]{0,9}){0,9}`+strings.Repeat(`([a-z]{0,30}|[0-9]{0,30}){0,30}`, 25)).escape(atValue, false); !found {
+	if _, found := argPattern(`(([a-z]{0,10}){0,10}[0-9.]{0,9}){0,9}(([a-z]{0,10}){0,10}[0-9]{0,9}){0,9}`+strings.Repeat(`([a-z]{0,30}|[0-9]{0,30}){0,30}`, 25)).escape(atValue, false); !found {
 		t.Error("what is too large to be looked through counts as inside")
 	}
 }
@@ -82,15 +82,15 @@ func FuzzEscape(f *testing.F) {
 		if len(source) > 60 || strings.Contains(source, "{") && !regexp.MustCompile(`\{\d\}`).MatchString(source) {
 			return
 		}
-		token, err := ParseToken(source, false)
+		pattern, err := ParseArgPattern(source, false)
 		if err != nil {
 			return
 		}
-		example, found := token.escape(atValue, true)
-		if !found && token.match(s) && namesOutsidePath(s, atValue) {
+		example, found := pattern.escape(atValue, true)
+		if !found && pattern.match(s) && namesOutsidePath(s, atValue) {
 			t.Errorf("%q matches %q, which leaves, and nothing was found", source, s)
 		}
-		if found && example != "" && !(token.match(example) && namesOutsidePath(example, atValue)) {
+		if found && example != "" && !(pattern.match(example) && namesOutsidePath(example, atValue)) {
 			t.Errorf("%q: %q is no example", source, example)
 		}
 	})

@@ -12,7 +12,7 @@ import (
 type Place struct {
 	Sandboxed bool   // on the host, confined as Verdict.Sandbox says; without Image
 	Image     string // image of the container that is created for the call; empty: the host
-	Host      string // the engine that creates it, in the form of DOCKER_HOST; empty: the session's engine
+	Host      string // address of the engine that creates it, as in DOCKER_HOST; empty: the session's engine
 	Network   string // the network, as the engine names it; empty: the engine's default
 	Memory    int64  // bytes; 0: no limit
 	CPUs      int64  // billionths of a CPU; 0: no limit

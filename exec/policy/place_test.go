@@ -20,7 +20,7 @@ func TestPlace(t *testing.T) {
 	typed := Command{Name: "make", Action: Allow, Path: "/opt/make", Placed: true, Place: other}
 	home := Command{Name: "make", Action: Allow, Path: "/usr/bin/make", Placed: true}
 	explicit := Command{Name: "make", Action: Allow, Explicit: true, Path: "/usr/bin/make"}
-	listed, err := ParsePattern("^make all$")
+	listed, err := ParseLinePattern("^make all$")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestPlace(t *testing.T) {
 		name     string
 		commands []Command
 		set      Ruleset
-		auto     []Pattern
+		auto     []LinePattern
 		place    Place
 		path     string
 		code     bool
@@ -44,7 +44,7 @@ func TestPlace(t *testing.T) {
 		{"a rule", nil, Ruleset{Place: in, Exec: "/bin/make", Rules: []Rule{allow("a")}}, nil, in, "/bin/make", false, Allow},
 		{"a rule that would ask on the host", nil, Ruleset{Exec: "/bin/make", Rules: []Rule{allow("a")}}, nil, Place{}, "/bin/make", true, Ask},
 		{"explicit, in spite of rules", []Command{explicit}, Ruleset{Place: in, Rules: []Rule{allow("a")}}, nil, in, "", false, Allow},
-		{"a list", nil, Ruleset{Place: in}, []Pattern{listed}, in, "", false, Allow},
+		{"a list", nil, Ruleset{Place: in}, []LinePattern{listed}, in, "", false, Allow},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := &Policy{Commands: tt.commands, Rules: map[string]Ruleset{"make": tt.set}, Auto: tt.auto}

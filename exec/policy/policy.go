@@ -97,8 +97,8 @@ type Policy struct {
 	Commands []Command
 	Rules    map[string]Ruleset // by command name
 	Defaults Settings           // for all commands
-	Auto     []Pattern          // approval.auto_approve
-	Manual   []Pattern          // approval.manual_approve
+	Auto     []LinePattern      // approval.auto_approve
+	Manual   []LinePattern      // approval.manual_approve
 	// ShellContainers lists the containers in which --proxy-shell permits shells. Shells on the host need no
 	// entry.
 	ShellContainers []string
@@ -139,7 +139,7 @@ func (p *Policy) Asks() bool {
 	if p.Broken != "" {
 		return false
 	}
-	mayAsk := func(q Pattern) bool { return !q.trusted() }
+	mayAsk := func(q LinePattern) bool { return !q.trusted() }
 	if len(p.Manual) > 0 || slices.ContainsFunc(p.Auto, mayAsk) || slices.ContainsFunc(p.Commands, func(c Command) bool { return c.Action == Ask }) {
 		return true
 	}

@@ -100,8 +100,8 @@ type Kind int
 const (
 	Word    Kind = iota // one argument equal to Words[0]
 	Any                 // one argument equal to any of Words
-	Re                  // one argument that Token matches
-	Args                // Min to Max arguments that Token matches
+	Re                  // one argument that Pattern matches
+	Args                // Min to Max arguments that Pattern matches
 	Path                // Min to Max paths below a mount
 	Options             // any number of Flags and Opts, in any order
 	Insert              // matches no argument: the host inserts Words here
@@ -111,7 +111,7 @@ const (
 type Element struct {
 	Kind     Kind
 	Words    []string
-	Token    Token
+	Pattern  ArgPattern
 	Flags    []string // options without a value, exactly as spelled
 	Opts     []Opt    // options with a value
 	Min, Max int      // for Args and Path; Max < 0: any number
@@ -124,7 +124,7 @@ type Element struct {
 // Opt is an option with a value: NAME VALUE as two arguments, or NAME=VALUE.
 type Opt struct {
 	Name  string
-	Value Token
+	Value ArgPattern
 }
 
 func (e *Element) check() error {
@@ -144,9 +144,9 @@ func (e *Element) check() error {
 		}
 	case Re:
 		e.Min, e.Max = 1, 1
-		return e.Token.check()
+		return e.Pattern.check()
 	case Args:
-		return errors.Join(e.Token.check(), e.checkRange())
+		return errors.Join(e.Pattern.check(), e.checkRange())
 	case Path:
 		return e.checkRange()
 	case Options:

@@ -15,15 +15,15 @@ func w(s string) Element         { return Element{Kind: Word, Words: []string{s}
 func anyOf(s ...string) Element  { return Element{Kind: Any, Words: s} }
 func insert(s ...string) Element { return Element{Kind: Insert, Words: s} }
 func flags(s ...string) Element  { return Element{Kind: Options, Flags: s} }
-func re(s string) Element        { return Element{Kind: Re, Token: tok(s)} }
-func opt(name, s string) Element { return Element{Kind: Options, Opts: []Opt{{name, tok(s)}}} }
+func re(s string) Element        { return Element{Kind: Re, Pattern: argPattern(s)} }
+func opt(name, s string) Element { return Element{Kind: Options, Opts: []Opt{{name, argPattern(s)}}} }
 func several(s string, min, max int) Element {
-	return Element{Kind: Args, Token: tok(s), Min: min, Max: max}
+	return Element{Kind: Args, Pattern: argPattern(s), Min: min, Max: max}
 }
 func file(min, max int) Element { return Element{Kind: Path, Type: TypeFile, Min: min, Max: max} }
 
-func tok(s string) Token {
-	t, err := ParseToken(s, false)
+func argPattern(s string) ArgPattern {
+	t, err := ParseArgPattern(s, false)
 	if err != nil {
 		panic(err)
 	}
@@ -42,9 +42,9 @@ func rules(list ...Rule) map[string]Ruleset {
 	return map[string]Ruleset{"x": {Exec: "/usr/bin/x", Rules: list}}
 }
 
-func patterns(list ...string) (all []Pattern) {
+func patterns(list ...string) (all []LinePattern) {
 	for _, s := range list {
-		p, err := ParsePattern(s)
+		p, err := ParseLinePattern(s)
 		if err != nil {
 			panic(err)
 		}
@@ -164,7 +164,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestRuns checks the parts that run: prepend, insert, fixed, the program, paths and the profile.
+// TestRuns checks the parts that run: prepend, insert, fixed, the program, paths and the streams.
 //
 // Attack 36.
 func TestRuns(t *testing.T) {
@@ -197,7 +197,7 @@ func TestRuns(t *testing.T) {
 		t.Errorf("runs %+v", v)
 	}
 	if v.Streams != (Streams{Output: DefaultOutput}) {
-		t.Errorf("profile %+v, want nothing but a cap", v.Streams)
+		t.Errorf("streams %+v, want nothing but a cap", v.Streams)
 	}
 	for _, c := range []Command{{Action: Allow}, {Action: Allow, Explicit: true}, {Action: Ask}} {
 		c.Name, c.Path = "pinned", "/opt/other"
@@ -287,13 +287,13 @@ func TestExplain(t *testing.T) {
 		{"x log", "--proxy x", "matches, but x/log decides: allow"},
 		{"x nope", "--proxy x", "matches, but x has rules, and none of them allows this"},
 	} {
-		v, trials := p.Explain(Request{Args: strings.Split(tt.args, " ")})
+		v, results := p.Explain(Request{Args: strings.Split(tt.args, " ")})
 		if again := p.Decide(Request{Args: strings.Split(tt.args, " ")}); again.Rule != v.Rule || again.Action != v.Action {
 			t.Errorf("Explain(%q) decides otherwise than Decide", tt.args)
 		}
-		i := slices.IndexFunc(trials, func(t RuleResult) bool { return t.Name == tt.rule })
-		if i < 0 || trials[i].Why != tt.why {
-			t.Errorf("Explain(%q), %s: %+v, want %q", tt.args, tt.rule, trials, tt.why)
+		i := slices.IndexFunc(results, func(t RuleResult) bool { return t.Name == tt.rule })
+		if i < 0 || results[i].Why != tt.why {
+			t.Errorf("Explain(%q), %s: %+v, want %q", tt.args, tt.rule, results, tt.why)
 		}
 	}
 }

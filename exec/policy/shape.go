@@ -45,9 +45,9 @@ func (e Element) shape() string {
 		}
 		return strings.Join(words, "|")
 	case Re:
-		return e.Token.shape()
+		return e.Pattern.shape()
 	case Args:
-		return e.Token.shape() + e.times()
+		return e.Pattern.shape() + e.times()
 	case Path:
 		return "PATH" + e.times()
 	case Insert:
@@ -60,8 +60,8 @@ func (e Element) shape() string {
 	return "[" + strings.Join(names, " | ") + "]"
 }
 
-func (t Token) shape() string {
-	s := strconv.QuoteToASCII(t.Source)
+func (p ArgPattern) shape() string {
+	s := strconv.QuoteToASCII(p.Source)
 	return "/" + strings.ReplaceAll(s[1:len(s)-1], `\\`, `\`) + "/"
 }
 

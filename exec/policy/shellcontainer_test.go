@@ -16,11 +16,11 @@ func TestShellInContainer(t *testing.T) {
 		}
 		return Element{Kind: Word, Words: w}
 	}
-	token, err := ParseToken(".*", true)
+	compiled, err := ParseArgPattern(".*", true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	anything := Element{Kind: Args, Token: token, Max: -1}
+	anything := Element{Kind: Args, Pattern: compiled, Max: -1}
 	rules := func(rr ...Rule) map[string]Ruleset {
 		for i := range rr {
 			rr[i].Accept = true
@@ -33,7 +33,7 @@ func TestShellInContainer(t *testing.T) {
 	proxied := func(a Action) []Command {
 		return []Command{{Name: Shell, Action: a, Explicit: a != Allow, Path: "/bin/bash"}}
 	}
-	list := []Pattern{{Source: ".*", re: regexp.MustCompile(".*")}}
+	list := []LinePattern{{Source: ".*", re: regexp.MustCompile(".*")}}
 	in := []string{"web"}
 	web, text := []string{"shell", "--in", "web", "id"}, []string{"shell", "id"}
 	tests := []struct {

@@ -17,22 +17,22 @@ type Verdict struct {
 	AskReason string // why the action is Ask although a rule allows the request
 	Command   Command
 
-	Place         Place       // where it runs
-	Sandbox       Sandbox     // of a Place that is sandboxed
-	Args          []string    // the arguments that run; Args[0] is the name of the command
-	Paths         []PathCheck // the arguments to check before the command runs
-	Inputs        []string    // patterns of the files on which an approval may depend
-	Preview       []string    // arguments that are added for a preview; empty: there is none
-	SHA256        string      // of the program, in hex; empty: any
-	Effects       []string    // stated by the rule: read, write, network, code
-	Grade         Grade       // probability that the command runs code that the container can write
-	Streams       Streams
-	Timeout       time.Duration // of the run; 0: none
-	Env           Env
-	NewPrivs      bool // the command may gain privileges
-	KeepProcesses bool // processes that it leaves behind survive the session
-	Keep          bool // as a job, it may outlive the session's container without approval
-	Record        bool // its output is recorded
+	Place          Place       // where it runs
+	Sandbox        Sandbox     // of a Place that is sandboxed
+	Args           []string    // the arguments that run; Args[0] is the name of the command
+	Paths          []PathCheck // the arguments to check before the command runs
+	Inputs         []string    // patterns of the files on which an approval may depend
+	Preview        []string    // arguments that are added for a preview; empty: there is none
+	SHA256         string      // of the program, in hex; empty: any
+	Effects        []string    // stated by the rule: read, write, network, code
+	Grade          Grade       // probability that the command runs code that the container can write
+	Streams        Streams
+	Timeout        time.Duration // of the run; 0: none
+	Env            Env
+	NewPrivs       bool // the command may gain privileges
+	LeaveProcesses bool // processes that it leaves behind survive the session
+	Keep           bool // as a job, it may outlive the session's container without approval
+	Record         bool // its output is recorded
 
 	Steps int // steps of matching in this decision
 }
@@ -115,7 +115,7 @@ type Settings struct {
 	Timeout  *time.Duration // of the run
 	Output   *int64         // maximum bytes of stdout and stderr together
 	NewPrivs *bool          // setuid programs work
-	Leave    *bool          // see Verdict.KeepProcesses
+	Leave    *bool          // see Verdict.LeaveProcesses
 	Keep     *bool          // see Verdict.Keep
 	Record   *bool          // the output is recorded
 	Env      *Env
@@ -164,8 +164,8 @@ var nonInteractiveEnv = map[string]string{
 	"LESSSECURE": "1", "SYSTEMD_PAGERSECURE": "1", "GIT_TERMINAL_PROMPT": "0", "SSH_ASKPASS_REQUIRE": "never",
 }
 
-// apply copies the settings to v. A whole command behaves like a local one, except for its timeout,
-// its environment and its lifetime.
+// apply copies the settings to v. If whole is set, the command gets all Streams, and behaves like a local one except
+// for its timeout, its environment and its lifetime.
 func (s Settings) apply(v *Verdict, whole bool) {
 	v.Streams = Streams{Whole: whole}
 	if !whole {
@@ -183,7 +183,7 @@ func (s Settings) apply(v *Verdict, whole bool) {
 	}
 	maps.Copy(v.Env.Set, env.Set)
 	v.Timeout, v.NewPrivs, v.Record = value(s.Timeout), value(s.NewPrivs), value(s.Record)
-	v.KeepProcesses, v.Keep = value(s.Leave), value(s.Keep)
+	v.LeaveProcesses, v.Keep = value(s.Leave), value(s.Keep)
 }
 
 func value[T any](p *T) (v T) {

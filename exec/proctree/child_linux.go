@@ -16,15 +16,15 @@ import (
 type Child struct {
 	Pid int // of the process, and of its group
 
-	id      string
-	session int // pid of the session's leader: Pid, or its monitor
-	monitor *monitorLink
-	mark    mark
-	adopts  bool          // the monitor is a supervisor; guarded by children.mu, as left is
-	left    bool          // the supervisor is an orphan now
-	dead    chan struct{} // closed when the session's leader is dead; it is not reaped yet
-	done    chan struct{} // closed when Pid is dead; it is not reaped yet
-	stopped chan struct{}
+	id        string
+	leader    int // pid of the leader of the POSIX session: Pid, or the pid of the helper
+	helper    *helperLink
+	mark      mark
+	adopts    bool          // the helper is a supervisor; guarded by children.mu, as abandoned is
+	abandoned bool          // the supervisor is an orphan now
+	dead      chan struct{} // closed when leader is dead; it is not reaped yet
+	done      chan struct{} // closed when Pid is dead; it is not reaped yet
+	stopped   chan struct{}
 
 	mu     sync.Mutex // guards the fields below
 	reaped bool
@@ -35,12 +35,11 @@ func newChild(s Start) *Child {
 	return &Child{id: s.ID, mark: s.mark, dead: make(chan struct{}), stopped: make(chan struct{}, 1), pidfd: -1}
 }
 
-// start forks the leader of the session. It registers the leader with d, if d is not nil, and d reports its
-// death.
+// start forks the leader of a POSIX session. It registers the leader with d, if d is not nil, and d reports its death.
 func (c *Child) start(sp *spawner, d *exitWaiter, path string, args []string, attr *syscall.ProcAttr) error {
 	attr.Sys.PidFD = &c.pidfd
 	err := sp.start(path, args, attr, c.mark, func(pid int) {
-		c.session = pid
+		c.leader = pid
 		if children.byPID == nil {
 			children.byPID = map[int]*Child{}
 		}
@@ -57,14 +56,14 @@ func (c *Child) start(sp *spawner, d *exitWaiter, path string, args []string, at
 	return nil
 }
 
-// alone means that the leader of the session is the command itself.
-func (c *Child) alone() { c.Pid, c.done = c.session, c.dead }
+// alone means that the leader is the command itself.
+func (c *Child) alone() { c.Pid, c.done = c.leader, c.dead }
 
-// await closes dead when the session's leader is. It holds a thread until then.
+// await closes dead when the leader is dead. It holds a thread until then.
 func (c *Child) await() {
 	defer close(c.dead)
 	for {
-		if _, ok := waitid(unix.P_PID, c.session, unix.WEXITED|unix.WNOWAIT); ok {
+		if _, ok := waitid(unix.P_PID, c.leader, unix.WEXITED|unix.WNOWAIT); ok {
 			return
 		}
 	}
@@ -107,11 +106,11 @@ func (c *Child) signal(sig syscall.Signal, pid int) error {
 // End ends the process and all its descendants: TERM, and KILL after grace. It returns when they are dead.
 // c still has to be reaped.
 func (c *Child) End(grace time.Duration) error {
-	if c.monitor != nil {
-		c.monitor.release() // it leaves when the command has
+	if c.helper != nil {
+		c.helper.release() // it leaves when the command has
 	}
 	e := treeEnding{find: c.tree}
-	if c.monitor == nil { // the pid of a released monitor may be reused, because the monitor is reaped elsewhere
+	if c.helper == nil { // the pid of a released helper may be reused, because the helper is reaped elsewhere
 		e.group = c.Pid
 	}
 	return e.run(grace, c.done)
@@ -129,19 +128,19 @@ func (c *Child) Exiting() bool {
 	return !ok || st.exiting || !st.alive()
 }
 
-// tree returns a snapshot of the descendants of the session's leader and of the orphans, which are children of
-// this process now. An orphan is recognised by its session, its mark, or the marker in its environment.
+// tree returns a snapshot of the descendants of the leader and of the orphans, which are children of this process now.
+// An orphan is recognised by its POSIX session, its mark (a limit), or the marker in its environment.
 func (c *Child) tree() snapshot {
 	return newChildLister().snapshot(func(pid int, child *Child) bool {
-		return child == c || child == nil && (sessionOf(pid) == c.session || c.mark.has(pid) || hasMarker(pid, c.id))
+		return child == c || child == nil && (posixSession(pid) == c.leader || c.mark.has(pid) || hasMarker(pid, c.id))
 	})
 }
 
 // Reap waits for the process to die and returns its status. From then on, another process may get its pid.
 func (c *Child) Reap() syscall.WaitStatus {
 	<-c.done
-	if c.monitor != nil {
-		return c.reapMonitored()
+	if c.helper != nil {
+		return c.reapHelper()
 	}
 	return c.reapLeader()
 }
@@ -153,8 +152,8 @@ func (c *Child) reapLeader() syscall.WaitStatus {
 	c.mu.Unlock()
 
 	children.mu.Lock()
-	ws := reap(c.session)
-	delete(children.byPID, c.session)
+	ws := reap(c.leader)
+	delete(children.byPID, c.leader)
 	if children.behind {
 		children.behind = !reapOrphansLocked()
 	}

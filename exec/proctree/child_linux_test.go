@@ -196,7 +196,7 @@ func TestWithoutPidfd(t *testing.T) {
 	c := newChild(Start{ID: "x"})
 	s := Start{Files: [3]int{0, 1, 2}}
 	err := p.strict.start("/bin/sh", []string{"sh", "-c", "exit 5"}, s.attr(), 0, func(pid int) {
-		c.session, c.Pid, c.done = pid, pid, c.dead
+		c.leader, c.Pid, c.done = pid, pid, c.dead
 		if children.byPID == nil {
 			children.byPID = map[int]*Child{}
 		}

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// treeEnding ends all processes that look finds, until look finds none. It repeats snapshots and signals,
-// because a tree can grow meanwhile.
+// treeEnding ends all processes that find returns, until find returns none. It repeats snapshots and signals, because a
+// tree can grow meanwhile.
 type treeEnding struct {
 	find  func() snapshot
 	group int // a process group of theirs that cannot be reused, or 0

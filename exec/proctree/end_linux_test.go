@@ -168,7 +168,7 @@ func orphan(t *testing.T) (pid int) {
 	t.Helper()
 	exectest.Eventually(t, "there is an orphan", func() bool {
 		for _, child := range newChildLister().of(os.Getpid()) {
-			if alive(child) && sessionOf(child) != sessionOf(0) {
+			if alive(child) && posixSession(child) != posixSession(0) {
 				pid = child
 				return true
 			}

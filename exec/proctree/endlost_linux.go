@@ -55,7 +55,7 @@ func findSurvivors() *Survivors {
 		complete := true
 		for _, pid := range pids {
 			env := environ(pid)
-			s.add(commandLine(pid), sessionsOf(env))
+			s.add(commandLine(pid), sessionMarkers(env))
 			complete = complete && (len(env) > 0 || alive(pid))
 		}
 		if complete {
@@ -65,8 +65,8 @@ func findSurvivors() *Survivors {
 	return nil
 }
 
-// sessionsOf returns the values of SessionMarker in env.
-func sessionsOf(env []byte) (ids []string) {
+// sessionMarkers returns the values of SessionMarker in env.
+func sessionMarkers(env []byte) (ids []string) {
 	for kv := range bytes.SplitSeq(env, []byte{0}) {
 		if id, ok := bytes.CutPrefix(kv, []byte(SessionMarker+"=")); ok {
 			ids = append(ids, string(id))

@@ -40,9 +40,9 @@ func (k Keeper) keep(args, env []string, extra []*os.File) int {
 			alive = false
 		}
 	}
-	regular := exitedZero(w.session)
+	regular := exitedZero(w.leader)
 	// Orphans first: no other process gets the watcher's pid before it is reaped.
-	gone := reapAll(w.session)
+	gone := reapAll(w.leader)
 	e := treeEnding{find: func() snapshot {
 		return newChildLister().snapshot(func(pid int, _ *Child) bool { return !(regular && hasVariable(pid, leaveMarker+"=")) })
 	}}
@@ -89,7 +89,7 @@ func startWatcher(args, env []string, extra []*os.File) (*Child, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Pid = c.session
+	c.Pid = c.leader
 	return c, nil
 }
 

@@ -17,8 +17,8 @@ import (
 
 // The test binary is also the monitor, the keeper, the watcher and other processes.
 func TestMain(m *testing.M) {
-	if os.Args[0] == MonitorName {
-		os.Exit(Monitor(os.Args))
+	if os.Args[0] == HelperName {
+		os.Exit(Helper(os.Args))
 	}
 	switch os.Getenv("PROCTREE_TEST_AS") {
 	case "keeper":

@@ -12,7 +12,7 @@ import (
 )
 
 // A mark is a number that all processes of a confined command have. Processes that have cleared their environment, left
-// their session and lost their parent have it, too. It is a soft limit RLIMIT_RTTIME. Children inherit it, every
+// their POSIX session and lost their parent have it, too. It is a soft limit RLIMIT_RTTIME. Children inherit it, every
 // process may read it (proc_pid_limits(5)), and the sandbox does not let its programs change it. It limits nothing,
 // because a confined program has no real-time priority (getrlimit(2)). Zero is no mark.
 type mark uint64

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// controlFD is the monitor's descriptor of the socket pair to the watcher.
+// controlFD is a helper's descriptor of the socket pair to the watcher.
 const controlFD = 3
 
-// The messages of the monitor are a letter and a number, one packet each. The watcher sends none: its end of
+// The messages of a helper are a letter and a number, one packet each. The watcher sends none: its end of
 // file means that it sends no more signals.
 const (
 	msgStarted = 's' // pid
@@ -25,9 +25,9 @@ const (
 
 const msgLen = 5
 
-// monitor is the leader of a session whose terminal is descriptor 0. A command needs such a parent. If the command led
-// the session itself, its process group would be orphaned, and ^Z could not stop it. Its end would send HUP to its
-// background processes.
+// monitor is the leader of a POSIX session whose terminal is descriptor 0. A command needs such a parent. If the
+// command led the session itself, its process group would be orphaned, and ^Z could not stop it. Its end would send HUP
+// to its background processes.
 func monitor(path string, args []string) error {
 	// The monitor must survive the signals that end or stop the command, to report the result. It handles
 	// them, and does not ignore them, so that the command gets the default actions.
@@ -66,8 +66,8 @@ func watch(pid int) {
 	}
 }
 
-// takeForeground makes the monitor's own group the foreground group of the terminal. When the session's leader
-// ends, the kernel sends HUP to the foreground group only, and not to the background processes of the command.
+// takeForeground makes the monitor's own group the foreground group of the terminal. When the monitor ends,
+// the kernel sends HUP to the foreground group only, and not to the background processes of the command.
 func takeForeground() {
 	var ttou unix.Sigset_t
 	ttou.Val[0] = 1 << (unix.SIGTTOU - 1)

@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var errMonitor = errors.New("the monitor of the terminal ended before it started the command")
+var errHelper = errors.New("the helper process of the command ended before it started the command")
 
-// monitorLink is the watcher's end of the socket pair to a monitor.
-type monitorLink struct {
+// helperLink is the watcher's end of the socket pair to a helper.
+type helperLink struct {
 	conn       *os.File
 	status     atomic.Int64  // the command's wait status; -1 while unknown
 	readerDone chan struct{} // closed when the reader has ended
@@ -30,16 +30,16 @@ func startMonitored(ctx context.Context, sp *spawner, d *exitWaiter, s Start) (*
 	attr.Sys.Setctty = true
 	attr.Sys.Ctty = 0
 	c := newChild(s)
-	if err := c.startMonitor(ctx, sp, d, asMonitor, s, attr); err != nil {
+	if err := c.startUnderHelper(ctx, sp, d, asMonitor, s, attr); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// startMonitor starts this program again, which starts the command.
-func (c *Child) startMonitor(ctx context.Context, sp *spawner, d *exitWaiter, as string, s Start, attr *syscall.ProcAttr) error {
+// startUnderHelper starts this program again, as the helper that starts the command.
+func (c *Child) startUnderHelper(ctx context.Context, sp *spawner, d *exitWaiter, as string, s Start, attr *syscall.ProcAttr) error {
 	c.done = make(chan struct{})
-	link, err := c.startSelf(sp, d, as, s, attr)
+	link, err := c.startHelper(sp, d, as, s, attr)
 	if err != nil {
 		return err
 	}
@@ -47,32 +47,32 @@ func (c *Child) startMonitor(ctx context.Context, sp *spawner, d *exitWaiter, as
 		c.giveUp(link)
 		return err
 	}
-	// ends when the monitor's end of the pair is closed, at its death; Reap waits for it.
+	// ends when the helper's end of the pair is closed, at its death; Reap waits for it.
 	go c.listen()
 	return nil
 }
 
-func newLink() (link *monitorLink, theirs int, err error) {
+func newLink() (link *helperLink, theirs int, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, -1, os.NewSyscallError("socketpair", err)
 	}
 	unix.SetNonblock(pair[0], true) // so that os.NewFile polls it
-	link = &monitorLink{conn: os.NewFile(uintptr(pair[0]), "monitor"), readerDone: make(chan struct{})}
+	link = &helperLink{conn: os.NewFile(uintptr(pair[0]), "helper"), readerDone: make(chan struct{})}
 	link.status.Store(-1)
 	return link, pair[1], nil
 }
 
-func (l *monitorLink) read() (kind byte, n uint32, err error) {
+func (l *helperLink) read() (kind byte, n uint32, err error) {
 	var msg [msgLen]byte
 	if m, err := l.conn.Read(msg[:]); err != nil || m != msgLen {
-		return 0, 0, errors.Join(errMonitor, err)
+		return 0, 0, errors.Join(errHelper, err)
 	}
 	return msg[0], binary.NativeEndian.Uint32(msg[1:]), nil
 }
 
-// started waits until the monitor has started its command, or until ctx ends.
-func (l *monitorLink) started(ctx context.Context) (pid int, err error) {
+// started waits until the helper has started its command, or until ctx ends.
+func (l *helperLink) started(ctx context.Context) (pid int, err error) {
 	left := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(left)
@@ -95,16 +95,16 @@ func (l *monitorLink) started(ctx context.Context) (pid int, err error) {
 	return int(n), nil
 }
 
-// listen receives messages about the command until the monitor has exited.
+// listen receives messages about the command until the helper has exited.
 func (c *Child) listen() {
-	defer close(c.monitor.readerDone)
+	defer close(c.helper.readerDone)
 	ended := false
 	for {
-		kind, n, err := c.monitor.read()
+		kind, n, err := c.helper.read()
 		if (err != nil || kind == msgEnded) && !ended {
 			ended = true
 			if err == nil {
-				c.monitor.status.Store(int64(n))
+				c.helper.status.Store(int64(n))
 			}
 			close(c.done)
 		}
@@ -117,9 +117,9 @@ func (c *Child) listen() {
 	}
 }
 
-// release lets the monitor reap the command and exit, as soon as the command has ended. No signal is sent to
+// release lets the helper reap the command and exit, as soon as the command has ended. No signal is sent to
 // the command's group afterwards.
-func (l *monitorLink) release() {
+func (l *helperLink) release() {
 	conn, err := l.conn.SyscallConn()
 	if err != nil {
 		return
@@ -127,24 +127,24 @@ func (l *monitorLink) release() {
 	conn.Control(func(fd uintptr) { unix.Shutdown(int(fd), unix.SHUT_WR) })
 }
 
-// reapMonitored lets the monitor exit and reaps it. If the monitor was killed, its command is killed too,
-// because nothing could control it any more.
-func (c *Child) reapMonitored() syscall.WaitStatus {
-	status := c.monitor.status.Load()
+// reapHelper lets the helper exit and reaps it. If the helper was killed, its command is killed too, because nothing
+// could control it any more.
+func (c *Child) reapHelper() syscall.WaitStatus {
+	status := c.helper.status.Load()
 	if status < 0 {
 		c.End(0)
 	}
 	c.mu.Lock()
 	c.reaped = true
 	c.mu.Unlock()
-	if status >= 0 && supervisorOf(c.Pid) == c.session {
-		c.leave()
+	if status >= 0 && supervisorOf(c.Pid) == c.leader {
+		c.abandonSupervisor()
 		return syscall.WaitStatus(status)
 	}
-	c.monitor.release()
+	c.helper.release()
 	own := c.reapLeader()
-	<-c.monitor.readerDone
-	c.monitor.conn.Close()
+	<-c.helper.readerDone
+	c.helper.conn.Close()
 	if status < 0 {
 		return own
 	}

@@ -173,13 +173,13 @@ func (p *Parent) takeSpare() (*spawner, error) {
 // End ends all processes that were started, and their descendants: TERM, and KILL after grace. It returns when
 // none is left except those that Leave lets stay. These are orphans, so their own call has ended.
 func (p *Parent) End(grace time.Duration) error {
-	here := sessionOf(0)
+	here := posixSession(0)
 	e := treeEnding{find: func() snapshot {
 		return newChildLister().snapshot(func(pid int, c *Child) bool {
-			if c != nil && c.monitor != nil {
-				c.monitor.release()
+			if c != nil && c.helper != nil {
+				c.helper.release()
 			}
-			return sessionOf(pid) != here && !(c == nil && p.stays(pid))
+			return posixSession(pid) != here && !(c == nil && p.stays(pid))
 		})
 	}}
 	return e.run(grace, nil)

@@ -3,8 +3,8 @@
 // Package proctree starts processes and ends their process trees.
 //
 //	run -> Keep (keeper) -> watcher: Parent -> Child -> ... its tree
-//	                                        -> Monitor (a call with a terminal) -> Child -> ...
-//	                                        -> Supervisor (a shell) -> Child -> ... and its orphans
+//	                                        -> monitor (a call with a terminal) -> Child -> ...
+//	                                        -> supervisor (a shell) -> Child -> ... and its orphans
 //
 // Its invariant: a process is signalled only before it is reaped, and only by a pid or pidfd that cannot refer to
 // another process. So a whole tree ends, and nothing else. A tree may grow by threads that fork, by new sessions
@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// MonitorName is the argv[0] with which this program is one of the three helper processes of Monitor. A main function
-// that imports executor calls Monitor if it has this argv[0].
-const MonitorName = "hostexec-monitor"
+// HelperName is the argv[0] with which this program is one of the three processes of Helper. A main function that
+// imports executor calls Helper if it has this argv[0].
+const HelperName = "hostexec-helper"
 
 // KeeperName is the argv[0] of a session's keeper, the ancestor of all other processes of the session.
 const KeeperName = "hostexec-keeper"
@@ -52,10 +52,10 @@ type Keeper struct {
 // commands then.
 func (k Keeper) Keep(args, env []string, extra []*os.File) int { return k.keep(args, env, extra) }
 
-// Monitor is the main function of three helper processes. One is between a terminal and its command. The supervisor is
-// the parent of a shell, and adopts its orphans. The third becomes a command whose exec may block. args are the
-// arguments of the process. Monitor returns its exit code.
-func Monitor(args []string) int { return runAs(args) }
+// Helper is the main function of three helper processes. The monitor is between a terminal and its command. The
+// supervisor is the parent of a shell, and adopts its orphans. The third becomes a command whose exec may block. args
+// are the arguments of the process. Helper returns its exit code.
+func Helper(args []string) int { return runHelper(args) }
 
 // BecomeSubreaper makes this process the parent of descendants that lose theirs.
 func BecomeSubreaper() error { return becomeSubreaper() }

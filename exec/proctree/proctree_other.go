@@ -15,7 +15,7 @@ import (
 var errSystem = errors.New("keeping process trees is not supported on " + runtime.GOOS)
 
 func (Keeper) keep([]string, []string, []*os.File) int { return refuse() }
-func runAs([]string) int                               { return refuse() }
+func runHelper([]string) int                           { return refuse() }
 func becomeSubreaper() error                           { return errSystem }
 func defaultSignals()                                  {}
 func treeOf(string) []int                              { return nil }

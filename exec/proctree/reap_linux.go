@@ -49,7 +49,7 @@ func noteStops() {
 		children.mu.Lock()
 		c := children.byPID[ch.pid]
 		children.mu.Unlock()
-		if c != nil && c.monitor == nil {
+		if c != nil && c.helper == nil {
 			c.noteStop()
 		}
 	}
@@ -79,10 +79,10 @@ func reapOrphansLocked() bool {
 }
 
 // orphanLocked reports whether no goroutine of this process waits for its child pid. The children of Parents
-// are known. Children of other code, such as os/exec, are still in this process's session. For an orphan, each
-// ancestor that a Parent started has left the session.
+// are known. Children of other code, such as os/exec, are still in this process's POSIX session. For an orphan, each
+// ancestor that a Parent started has left that session.
 func orphanLocked(pid int) bool {
-	return children.byPID[pid] == nil && sessionOf(pid) != sessionOf(0)
+	return children.byPID[pid] == nil && posixSession(pid) != posixSession(0)
 }
 
 // reapListed reaps orphans that wait for long behind a dead child. The call of that child may be blocked by a
@@ -98,8 +98,8 @@ func reapListed() {
 	}
 }
 
-// sessionOf returns the session of a process, dead or alive; 0 means this one.
-func sessionOf(pid int) int {
+// posixSession returns the POSIX session of a process, dead or alive; 0 means this one.
+func posixSession(pid int) int {
 	sid, err := unix.Getsid(pid)
 	if err != nil {
 		return -1

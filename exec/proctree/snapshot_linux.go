@@ -124,7 +124,7 @@ func (k childLister) own() map[int]*Child {
 		own[pid] = children.byPID[pid]
 	}
 	for pid, c := range own {
-		if c != nil && c.left {
+		if c != nil && c.abandoned {
 			own[pid] = nil
 		}
 	}

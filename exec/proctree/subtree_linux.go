@@ -27,11 +27,11 @@ type interrupted struct {
 	found map[proc]bool
 }
 
-// ending returns the treeEnding for the processes that look finds, and for those that were interrupted.
-func (s Subtree) ending(look func() snapshot) treeEnding {
+// ending returns the treeEnding for the processes that find returns, and for those that were interrupted.
+func (s Subtree) ending(find func() snapshot) treeEnding {
 	s.interrupted.Lock()
 	defer s.interrupted.Unlock()
-	return treeEnding{find: look, found: maps.Clone(s.interrupted.found), unsignalable: map[proc]bool{}}
+	return treeEnding{find: find, found: maps.Clone(s.interrupted.found), unsignalable: map[proc]bool{}}
 }
 
 func newSubtree(pid int, id string) Subtree {
@@ -118,7 +118,7 @@ func (s Subtree) orphans(k childLister, request string) snapshot {
 			return false
 		}
 		value, _ := markerOf(pid)
-		return string(value) == s.id && sessionOf(pid) == s.root.pid || hasMarker(pid, request)
+		return string(value) == s.id && posixSession(pid) == s.root.pid || hasMarker(pid, request)
 	}
 	found := k.snapshot(func(pid int, c *Child) bool { return c == nil && match(pid) })
 	adopted := s.adopted(k)

@@ -15,7 +15,7 @@ import (
 // supervised precedes the id in a supervisor's marker.
 const supervised = "."
 
-// supervisor starts a command in its own session and adopts the orphans of the command's descendants, so that
+// supervisor starts a command in its own POSIX session and adopts the orphans of the command's descendants, so that
 // all of them stay below this process. It returns when the command has been reaped and no process is left.
 func supervisor(path string, args []string) error {
 	if err := becomeSubreaper(); err != nil {
@@ -71,7 +71,7 @@ func adopt(pid int) {
 // startSupervised starts a command under a supervisor that is this program again.
 func startSupervised(ctx context.Context, sp *spawner, d *exitWaiter, s Start) (*Child, error) {
 	c := newChild(s)
-	if err := c.startMonitor(ctx, sp, d, asSupervisor, s, s.attr()); err != nil {
+	if err := c.startUnderHelper(ctx, sp, d, asSupervisor, s, s.attr()); err != nil {
 		return nil, err
 	}
 	children.mu.Lock()
@@ -85,22 +85,22 @@ func supervisorOf(pid int) int {
 	children.mu.Lock()
 	defer children.mu.Unlock()
 	for _, c := range children.byPID {
-		if c.adopts && !c.left && c.Pid == pid {
-			return c.session
+		if c.adopts && !c.abandoned && c.Pid == pid {
+			return c.leader
 		}
 	}
 	return 0
 }
 
-// leave gives up the supervisor of a reaped command. From now on it is an orphan like others, recognised by its
-// marker.
-func (c *Child) leave() {
+// abandonSupervisor gives up the supervisor of a reaped command. From now on it is an orphan like others, recognised by
+// its marker.
+func (c *Child) abandonSupervisor() {
 	children.mu.Lock()
-	c.left = true
+	c.abandoned = true
 	children.mu.Unlock()
-	c.monitor.release()
-	<-c.monitor.readerDone
-	c.monitor.conn.Close()
+	c.helper.release()
+	<-c.helper.readerDone
+	c.helper.conn.Close()
 	// ends when the last process of the tree has ended; Parent.End sees to that.
 	go c.reapLeader()
 }

@@ -44,7 +44,7 @@ const (
 	refuseNet   = unix.SECCOMP_RET_ERRNO | uint32(unix.EACCES)
 	unavailable = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
 	noAttribute = unix.SECCOMP_RET_ERRNO | uint32(unix.EOPNOTSUPP)
-	supervise   = unix.SECCOMP_RET_USER_NOTIF
+	notify      = unix.SECCOMP_RET_USER_NOTIF // MetadataServer answers
 )
 
 // Offsets in struct seccomp_data (seccomp(2)) on a little-endian machine.
@@ -175,8 +175,8 @@ func guarded(filter []bpf.RawInstruction, tid int) ([]bpf.RawInstruction, error)
 	return append(guard, filter...), err
 }
 
-// load confines the calling thread by a filter. It returns the descriptor on which the kernel reports the supervised
-// calls (seccomp_unotify(2)).
+// load confines the calling thread by a filter. It returns the descriptor on which the kernel reports the calls with
+// the action notify (seccomp_unotify(2)).
 func load(filter []bpf.RawInstruction) (fd int, err error) {
 	list := make([]unix.SockFilter, len(filter))
 	for i, f := range filter {

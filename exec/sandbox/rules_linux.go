@@ -72,7 +72,7 @@ func rulesFor(n Net) (list []rule) {
 		}
 	}
 	for number := range parsers {
-		list = append(list, rule{number: number, action: supervise})
+		list = append(list, rule{number: number, action: notify})
 	}
 	list = append(list, rule{unix.SYS_CLONE, []condition{has(0, namespaces)}, refuse})
 	// A lease delays other processes that open the file, by up to /proc/sys/fs/lease-break-time.

@@ -80,7 +80,7 @@ func (r *run) wait(ctx context.Context) (int, error) {
 // time between TERM and KILL.
 func (r *run) interrupt(grace time.Duration) {
 	code, ok := r.giveUp(grace)
-	r.prune(grace) // background processes of the command
+	r.endProcesses(grace) // background processes of the command
 	if ok && r.process.writeLine(afterInterrupt) == nil {
 		r.process.last = code
 		return
@@ -103,12 +103,12 @@ func (r *run) giveUp(grace time.Duration) (code int, ok bool) {
 		}
 	}
 	r.subtree.Interrupt(r.command.ID, giveUp)
-	pruned := make(chan struct{})
-	defer func() { <-pruned }()
+	processesEnded := make(chan struct{})
+	defer func() { <-processesEnded }()
 	// ends when nothing is left, or grace and some seconds are over; waited for above.
 	go func() {
-		defer close(pruned)
-		r.prune(grace)
+		defer close(processesEnded)
+		r.endProcesses(grace)
 	}()
 	for late := time.Now().Add(grace + r.process.pool.replyTimeout()); time.Now().Before(late); {
 		if code, err := r.waitFor(100 * time.Millisecond); err == nil || !r.process.usable() {
@@ -133,7 +133,8 @@ func (r *run) waitFor(d time.Duration) (int, error) {
 	return r.wait(ctx)
 }
 
-func (r *run) prune(grace time.Duration) {
+// endProcesses ends the processes that the command has started.
+func (r *run) endProcesses(grace time.Duration) {
 	if err := r.subtree.EndNew(r.command.ID, grace); err != nil {
 		r.process.pool.Log.Error("end a command of a shell", "request", r.command.ID, "error", err)
 	}

@@ -25,8 +25,8 @@ import (
 
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
-	case proctree.MonitorName:
-		os.Exit(proctree.Monitor(os.Args))
+	case proctree.HelperName:
+		os.Exit(proctree.Helper(os.Args))
 	case ProgramName:
 		os.Exit(Serve(os.Args))
 	}

@@ -22,7 +22,7 @@ func openDirNoLinks(name string) (*os.File, error) {
 	return openDirAt(fd, ".")
 }
 
-// openDirAt is hold of a name below the directory at.
+// openDirAt is openDir for a name below the directory at.
 func openDirAt(at int, name string) (*os.File, error) {
 	fd, err := unix.Openat(at, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err == nil {

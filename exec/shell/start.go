@@ -30,39 +30,39 @@ func (s *Shell) Start(ctx context.Context, b StartConfig, c Command, o Output) (
 
 // start implements process.
 func (p *hostProcess) start(ctx context.Context, _ StartConfig, c Command, o Output, release func()) (int, error) {
-	j, err := p.fork(ctx, c)
+	r, err := p.fork(ctx, c)
 	release()
 	if err != nil {
 		return 0, err
 	}
-	defer j.files.remove()
+	defer r.files.remove()
 	if o.Started != nil {
-		o.Started(c.ID, j.pid)
+		o.Started(c.ID, r.pid)
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	t := j.files.follow(o, fail)
-	code, err := j.wait(ctx)
+	t := r.files.follow(o, fail)
+	code, err := r.wait(ctx)
 	if err != nil && context.Cause(ctx) != nil {
-		j.end(p.pool.graceFor(ctx))
+		r.end(p.pool.graceFor(ctx))
 	}
 	return code, errors.Join(err, unless(err, t.finish()))
 }
 
-// job is a command while it runs in a copy of the shell.
-type job struct {
+// copyRun is a command while it runs in a copy of the shell.
+type copyRun struct {
 	run
 	pid  int // of the copy
 	copy proctree.Subtree
 }
 
 // fork makes the shell copy itself. The caller holds the turn.
-func (p *hostProcess) fork(ctx context.Context, c Command) (*job, error) {
+func (p *hostProcess) fork(ctx context.Context, c Command) (*copyRun, error) {
 	f, err := p.open(c.ID)
 	if err != nil {
 		return nil, err
 	}
-	j := &job{run: run{process: p, files: f, command: c, subtree: proctree.NewSubtree(p.bashPID, p.id)}}
+	r := &copyRun{run: run{process: p, files: f, command: c, subtree: proctree.NewSubtree(p.bashPID, p.id)}}
 	n := f.names()
 	if err = f.write(c.background(n, p), ""); err == nil {
 		if err = p.writeLine(n.fork()); err != nil {
@@ -70,59 +70,59 @@ func (p *hostProcess) fork(ctx context.Context, c Command) (*job, error) {
 		}
 	}
 	if err == nil {
-		err = j.await(ctx)
+		err = r.await(ctx)
 	}
 	if err != nil {
 		f.remove()
 		return nil, err
 	}
-	return j, nil
+	return r, nil
 }
 
 // await waits until the copy has reported its pid.
-func (j *job) await(ctx context.Context) error {
+func (r *copyRun) await(ctx context.Context) error {
 	tick := time.NewTicker(polling)
 	defer tick.Stop()
 	for {
-		if pid, ok := j.files.pid(); ok {
-			j.pid, j.copy = pid, proctree.NewSubtree(pid, j.process.id)
+		if pid, ok := r.files.pid(); ok {
+			r.pid, r.copy = pid, proctree.NewSubtree(pid, r.process.id)
 			return nil
 		}
 		select {
-		case <-j.files.wakeups():
+		case <-r.files.wakeups():
 		case <-tick.C:
 		case <-ctx.Done():
-			j.prune(j.process.pool.graceFor(ctx))
+			r.endProcesses(r.process.pool.graceFor(ctx))
 			return context.Cause(ctx)
-		case <-j.process.dead:
-			return &TerminatedError{j.process.code}
+		case <-r.process.dead:
+			return &TerminatedError{r.process.code}
 		}
 	}
 }
 
 // wait returns the status of the copy, which may outlive its shell. If it died without a status, it was killed together
 // with the process that reports it. While the shell runs, wait allows some seconds for the report.
-func (j *job) wait(ctx context.Context) (int, error) {
+func (r *copyRun) wait(ctx context.Context) (int, error) {
 	tick := time.NewTicker(polling)
 	defer tick.Stop()
-	patience := int(j.process.pool.replyTimeout() / polling)
+	patience := int(r.process.pool.replyTimeout() / polling)
 	for silent, orphaned := 0, 0; ; {
-		if code, ok := j.files.exited(); ok {
+		if code, ok := r.files.exited(); ok {
 			return code, nil
 		}
 		select {
-		case <-j.files.wakeups():
+		case <-r.files.wakeups():
 		case <-tick.C:
 			switch {
-			case j.copy.Alive():
+			case r.copy.Alive():
 				silent, orphaned = 0, 0
-			case j.process.usable():
+			case r.process.usable():
 				if silent++; silent > patience {
 					return 0, &TerminatedError{128 + 9}
 				}
 			default:
 				if orphaned++; orphaned > 2 {
-					return 0, &TerminatedError{j.process.code}
+					return 0, &TerminatedError{r.process.code}
 				}
 			}
 		case <-ctx.Done():
@@ -132,11 +132,11 @@ func (j *job) wait(ctx context.Context) (int, error) {
 }
 
 // end ends the copy and its tree. grace is between TERM and KILL.
-func (j *job) end(grace time.Duration) {
-	if err := j.subtree.EndSubtree(j.pid, j.command.ID, grace); err != nil {
-		j.process.pool.Log.Error("end a command of a shell", "request", j.command.ID, "error", err)
+func (r *copyRun) end(grace time.Duration) {
+	if err := r.subtree.EndSubtree(r.pid, r.command.ID, grace); err != nil {
+		r.process.pool.Log.Error("end a command of a shell", "request", r.command.ID, "error", err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	j.wait(ctx) // for its exit file, which is not removed elsewhere
+	r.wait(ctx) // for its exit file, which is not removed elsewhere
 }

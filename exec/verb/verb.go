@@ -3,7 +3,7 @@
 // Package verb has the verbs that a container calls as hostexec ls, ps, logs, wait, kill and session,
 // and the options of hostexec COMMAND.
 //
-//	call.Server --Call--> verb --Print, Run, Fail--> caller
+//	call.Server --VerbCall--> verb --Print, Run, Fail--> caller
 //
 // The shim parses no arguments: it sends them to the host. A verb parses them and calls the methods of call.VerbCall. It
 // makes no decisions and starts no processes itself.

@@ -10,7 +10,7 @@
 // (attach, exec, session, grpc), also if one direction ends first.
 //
 // No container that is created through the proxy may mount the proxy's socket. Server uses neither flags nor
-// configuration. Launcher, which implements Sessions, uses both.
+// configuration. SessionLauncher, which implements Sessions, uses both.
 package apiproxy
 
 import (

@@ -37,7 +37,7 @@ type existingContainer struct {
 
 // Narrow removes from the sessions of existing containers the commands and variables that the host does not allow any
 // more. A session that loses something gets a new watcher, and its running calls end.
-func (l *Launcher) Narrow(ctx context.Context) error {
+func (l *SessionLauncher) Narrow(ctx context.Context) error {
 	all, err := l.existing(ctx)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (l *Launcher) Narrow(ctx context.Context) error {
 
 // replaceSession saves rec as the record of its session. If a watcher serves the session, a new watcher takes its
 // place.
-func (l *Launcher) replaceSession(ctx context.Context, rec state.Session) error {
+func (l *SessionLauncher) replaceSession(ctx context.Context, rec state.Session) error {
 	st, err := sessions.AskWatcher(ctx, l.store, rec.ID)
 	if err == nil && st != nil {
 		err = sessions.StopWatcher(ctx, l.store.Dir(rec.ID), rec.ID, sessions.DefaultGrace)
@@ -82,7 +82,7 @@ func (l *Launcher) replaceSession(ctx context.Context, rec state.Session) error 
 }
 
 // Differences names the existing containers that lack commands that the host allows now, and what to do.
-func (l *Launcher) Differences(ctx context.Context) (lines []string, err error) {
+func (l *SessionLauncher) Differences(ctx context.Context) (lines []string, err error) {
 	all, err := l.existing(ctx)
 	for _, e := range all {
 		service := e.Labels[state.LabelService]
@@ -107,7 +107,7 @@ func (e existingContainer) name() string {
 }
 
 // existing returns the selected containers of this directory for which the flags or the configuration name commands.
-func (l *Launcher) existing(ctx context.Context) (all []existingContainer, err error) {
+func (l *SessionLauncher) existing(ctx context.Context) (all []existingContainer, err error) {
 	conf := l.config()
 	given := len(l.opts.Proxies) > 0 || l.opts.Shell != ""
 	if !given && len(conf.Services) == 0 {
@@ -235,7 +235,7 @@ func covers(old, now state.Session) bool {
 }
 
 // config returns the configuration for the directory and the workspace of the flags.
-func (l *Launcher) config() *config.Config {
+func (l *SessionLauncher) config() *config.Config {
 	workspace := l.opts.Dir
 	if l.opts.Workspace != "" {
 		workspace, _ = cli.Directory(l.opts.Workspace) // Plan returns the error

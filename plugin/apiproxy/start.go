@@ -26,7 +26,7 @@ import (
 // Start implements Sessions. If the container has a session, Start ensures that a watcher serves the session before the
 // container starts, unless a person has ended the session. Start checks the mounts again, because the targets of their
 // paths may have changed.
-func (l *Launcher) Start(ctx context.Context, ref string) error {
+func (l *SessionLauncher) Start(ctx context.Context, ref string) error {
 	recs, err := l.store.List()
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func (l *Launcher) Start(ctx context.Context, ref string) error {
 }
 
 // resumeOnce starts a watcher for a session that had none, unless a concurrent request has done so.
-func (l *Launcher) resumeOnce(ctx context.Context, rec state.Session) error {
+func (l *SessionLauncher) resumeOnce(ctx context.Context, rec state.Session) error {
 	l.resuming.Lock()
 	defer l.resuming.Unlock()
 	if st, err := sessions.AskWatcher(ctx, l.store, rec.ID); err != nil || st != nil {
@@ -75,7 +75,7 @@ func (l *Launcher) resumeOnce(ctx context.Context, rec state.Session) error {
 }
 
 // resume starts a watcher for a session that has none.
-func (l *Launcher) resume(ctx context.Context, rec state.Session) error {
+func (l *SessionLauncher) resume(ctx context.Context, rec state.Session) error {
 	link, err := launch.Resume(context.WithoutCancel(ctx), l.store, rec)
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (l *Launcher) resume(ctx context.Context, rec state.Session) error {
 
 // refuseStart returns the error for a container that must not start. It removes a container that has never run, as run
 // does. It keeps other containers, because they may have files that a person needs.
-func (l *Launcher) refuseStart(api client.APIClient, rec state.Session, c container.InspectResponse, err error) error {
+func (l *SessionLauncher) refuseStart(api client.APIClient, rec state.Session, c container.InspectResponse, err error) error {
 	err = fmt.Errorf("container %s: %w", rec.ContainerName, err)
 	if c.State.Status != container.StateCreated {
 		return cli.Hint(err, "the container is kept, but not started: restore the target of its mount, or create it again with other mounts (docker cp copies its files)")
@@ -113,9 +113,9 @@ const (
 
 // resumeAfterStart resumes the session of a container whose watcher has ended while the engine started the container. A
 // watcher waits only some seconds for a stopped container.
-func (l *Launcher) resumeAfterStart(ctx context.Context, api client.APIClient, rec state.Session) {
+func (l *SessionLauncher) resumeAfterStart(ctx context.Context, api client.APIClient, rec state.Session) {
 	// ends when the container runs and is served, or after startTimeout; Close waits for it.
-	l.followers.Go(func() {
+	l.afterStart.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, startTimeout)
 		defer cancel()
 		for watch.Pause(ctx, watch.Poll) {

@@ -13,7 +13,7 @@ import (
 )
 
 // createdUnselected removes container id, which is not selected, if it mounts a part of the state directory.
-func (l *Launcher) createdUnselected(ctx context.Context, id string, labels map[string]string) error {
+func (l *SessionLauncher) createdUnselected(ctx context.Context, id string, labels map[string]string) error {
 	if id == "" {
 		return nil
 	}
@@ -24,10 +24,10 @@ func (l *Launcher) createdUnselected(ctx context.Context, id string, labels map[
 	return err
 }
 
-// refuseState returns an error if container id, which has no session of a Launcher, mounts a part of the state
+// refuseState returns an error if container id, which has no session of a SessionLauncher, mounts a part of the state
 // directory. With the share of another container's session (volumes_from), it could call that container's commands. A
 // container may mount the share of its own session, which a client such as docker hostexec run has created.
-func (l *Launcher) refuseState(ctx context.Context, id string, labels map[string]string) error {
+func (l *SessionLauncher) refuseState(ctx context.Context, id string, labels map[string]string) error {
 	api := l.cli.Client()
 	rec, err := l.store.Load(labels[state.Label])
 	if err == nil && (rec.Service != nil || rec.Container == "" || rec.Container == id) {

@@ -94,7 +94,7 @@ type Config struct {
 	Jobs     Jobs
 	Limits   Limits
 	Git      Git                // for git-push
-	Proxies  []Proxy            // for run in this project
+	Proxies  []ProxiedCommand   // for run in this project
 	Services map[string]Service // for the containers of compose services, by name
 	Agent    Agent              // for docker hostexec agent
 	Warnings []string           // about ignored parts
@@ -103,7 +103,7 @@ type Config struct {
 
 	rules        map[string]policy.Ruleset
 	defaults     policy.Settings
-	auto, manual []policy.Pattern
+	auto, manual []policy.LinePattern
 	problems     []policy.Problem
 	warnings     []policy.Problem
 	stamps       []stamp

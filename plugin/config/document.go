@@ -37,7 +37,7 @@ type document struct {
 	notify   Notify
 	jobs     Jobs
 	limits   Limits
-	proxies  []Proxy
+	proxies  []ProxiedCommand
 	services map[string]Service
 	defaults policy.Settings
 	commands map[string]policy.Ruleset
@@ -46,7 +46,7 @@ type document struct {
 }
 
 type approval struct {
-	auto, manual    []policy.Pattern
+	auto, manual    []policy.LinePattern
 	timeout         *time.Duration
 	always, durable *bool
 }
@@ -82,7 +82,7 @@ func parse(file string, text []byte, r role) *document {
 		"hostexec": section("hostexec"),
 		"commands": d.readCommands,
 		"proxies": func(n *yaml.Node) {
-			d.readProxyList(n, "proxies", func(p Proxy) { d.proxies = append(d.proxies, p) })
+			d.readProxyList(n, "proxies", func(p ProxiedCommand) { d.proxies = append(d.proxies, p) })
 		},
 		"services": d.readServices,
 	}
@@ -151,7 +151,7 @@ func parseApprovalTimeout(s string) (time.Duration, error) {
 // patterns reads a list of regular expressions. An entry is a string or {pattern: string}, which may have
 // anywhere: true if auto is set. An invalid pattern is ignored with a warning: requests that it would have
 // allowed are denied, or the --proxy option decides.
-func (d *document) patterns(what string, auto bool, into *[]policy.Pattern) func(*yaml.Node) {
+func (d *document) patterns(what string, auto bool, into *[]policy.LinePattern) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		d.list(n, what, func(n *yaml.Node) {
 			source, anywhere, before := "", false, len(d.problems)
@@ -169,7 +169,7 @@ func (d *document) patterns(what string, auto bool, into *[]policy.Pattern) func
 			if len(d.problems) > before {
 				return
 			}
-			p, err := policy.ParsePattern(source)
+			p, err := policy.ParseLinePattern(source)
 			if err != nil {
 				d.warn(n, true, "%s: %s: %v: the pattern is ignored until it is corrected", what, policy.Line([]string{source}), err)
 				return
@@ -239,7 +239,7 @@ func (d *document) readNotify(n *yaml.Node) {
 }
 
 // readProxyList reads a list of commands. The form is that of --proxy.
-func (d *document) readProxyList(n *yaml.Node, what string, add func(Proxy)) {
+func (d *document) readProxyList(n *yaml.Node, what string, add func(ProxiedCommand)) {
 	seen := map[string]bool{}
 	d.list(n, what, func(n *yaml.Node) {
 		p, ok := d.scalar(n, what)
@@ -255,6 +255,6 @@ func (d *document) readProxyList(n *yaml.Node, what string, add func(Proxy)) {
 			return
 		}
 		seen[c.Name] = true
-		add(Proxy{p, d.where(n)})
+		add(ProxiedCommand{p, d.where(n)})
 	})
 }

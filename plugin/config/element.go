@@ -70,7 +70,7 @@ func (d *document) readPattern(n *yaml.Node, key string, e *policy.Element, more
 		return
 	}
 	var err error
-	if e.Token, err = policy.ParseToken(source, wide); err != nil {
+	if e.Pattern, err = policy.ParseArgPattern(source, wide); err != nil {
 		d.fail(n, "%s: %v", key, err)
 	}
 }
@@ -107,7 +107,7 @@ func (d *document) opts(into *[]policy.Opt) func(*yaml.Node) {
 			if !ok {
 				return
 			}
-			t, err := policy.ParseToken(w, false)
+			t, err := policy.ParseArgPattern(w, false)
 			if err != nil {
 				d.fail(value, "option %s: %v", key.Value, err)
 				return

@@ -34,7 +34,7 @@ func (c *Config) resolvePrograms(p *policy.Policy) {
 	for name, set := range p.Rules {
 		add(name, set.Exec)
 	}
-	for _, list := range [][]policy.Pattern{p.Auto, p.Manual} {
+	for _, list := range [][]policy.LinePattern{p.Auto, p.Manual} {
 		for _, pattern := range list {
 			if name := pattern.Command(); p.Programs[name] == nil && policy.ValidName(name) {
 				add(name, "")

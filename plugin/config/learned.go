@@ -142,7 +142,7 @@ func elementNode(e policy.Element) *yaml.Node {
 	case policy.Any:
 		n.Content = []*yaml.Node{plainNode("any"), words(e.Words, quotedNode)}
 	case policy.Re:
-		n.Content = []*yaml.Node{plainNode("re"), quotedNode(e.Token.Source)}
+		n.Content = []*yaml.Node{plainNode("re"), quotedNode(e.Pattern.Source)}
 	}
 	return n // Change.check rejects an empty element
 }

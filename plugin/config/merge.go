@@ -59,9 +59,9 @@ func set[T any](at *T, value *T) {
 }
 
 // appendNew appends the patterns that are not in all yet.
-func appendNew(all, more []policy.Pattern) []policy.Pattern {
+func appendNew(all, more []policy.LinePattern) []policy.LinePattern {
 	for _, p := range more {
-		if !slices.ContainsFunc(all, func(q policy.Pattern) bool { return q.Source == p.Source && q.Anywhere == p.Anywhere }) {
+		if !slices.ContainsFunc(all, func(q policy.LinePattern) bool { return q.Source == p.Source && q.Anywhere == p.Anywhere }) {
 			all = append(all, p)
 		}
 	}
@@ -70,8 +70,8 @@ func appendNew(all, more []policy.Pattern) []policy.Pattern {
 
 // proxy adds a command that d proxies. A project's entry replaces the global entry of the same name. A
 // workspace's entry is used only if there is no other.
-func (c *Config) proxy(more Proxy, d *document) {
-	i := slices.IndexFunc(c.Proxies, func(old Proxy) bool { return old.name() == more.name() })
+func (c *Config) proxy(more ProxiedCommand, d *document) {
+	i := slices.IndexFunc(c.Proxies, func(old ProxiedCommand) bool { return old.name() == more.name() })
 	switch {
 	case i < 0:
 		c.Proxies = append(c.Proxies, more)
@@ -82,7 +82,7 @@ func (c *Config) proxy(more Proxy, d *document) {
 	}
 }
 
-func (p Proxy) name() string {
+func (p ProxiedCommand) name() string {
 	c, _ := ParseProxy(p.Value) // the value was parsed before, so there is no error
 	return c.Name
 }

@@ -114,10 +114,10 @@ func (g generator) args(r policy.Rule) (args []string) {
 		case policy.Word, policy.Any:
 			args = append(args, pick(g, e.Words))
 		case policy.Re:
-			args = append(args, g.token(e.Token))
+			args = append(args, g.text(e.Pattern))
 		case policy.Args:
 			for range g.IntN(3) {
-				args = append(args, g.token(e.Token))
+				args = append(args, g.text(e.Pattern))
 			}
 		case policy.Path:
 			for range max(e.Min, g.IntN(3)) {
@@ -145,16 +145,16 @@ func (g generator) options(e policy.Element) (args []string) {
 		case n < len(e.Flags):
 			args = append(args, e.Flags[n])
 		case g.IntN(2) == 0:
-			args = append(args, e.Opts[n-len(e.Flags)].Name, g.token(e.Opts[n-len(e.Flags)].Value))
+			args = append(args, e.Opts[n-len(e.Flags)].Name, g.text(e.Opts[n-len(e.Flags)].Value))
 		default:
-			args = append(args, e.Opts[n-len(e.Flags)].Name+"="+g.token(e.Opts[n-len(e.Flags)].Value))
+			args = append(args, e.Opts[n-len(e.Flags)].Name+"="+g.text(e.Opts[n-len(e.Flags)].Value))
 		}
 	}
 	return args
 }
 
-// token returns a text for a pattern: a match, a hostile path, or a mixture.
-func (g generator) token(t policy.Token) string {
+// text returns a text for a pattern: a match, a hostile path, or a mixture.
+func (g generator) text(t policy.ArgPattern) string {
 	switch g.IntN(4) {
 	case 0:
 		return pick(g, hostilePaths)
@@ -169,7 +169,7 @@ func (g generator) mutant(s string) string {
 	return s[:at] + pick(g, []string{"/..", "../", "..", "/../", "/", "~", "@/", "=/", ":", "\\", "-C..", "./"}) + s[at:]
 }
 
-func (g generator) matching(t policy.Token) string {
+func (g generator) matching(t policy.ArgPattern) string {
 	re, err := syntax.Parse(t.Source, syntax.Perl)
 	if err != nil {
 		return ""

@@ -13,8 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Proxy is a command that run proxies by default.
-type Proxy struct {
+// ProxiedCommand is an entry of proxies: a command that docker hostexec run proxies without a flag.
+type ProxiedCommand struct {
 	Value string // in the form of --proxy
 	Where string // file:line
 }

@@ -39,7 +39,7 @@ func (d *document) service(key, n *yaml.Node) Service {
 	word := func(name string, into *string) func(*yaml.Node) { return scalar(d.reader, name, into, text) }
 	d.fields(n, what, map[string]func(*yaml.Node){
 		"proxies": func(n *yaml.Node) {
-			d.readProxyList(n, what+".proxies", func(p Proxy) { s.Proxies = append(s.Proxies, p.Value) })
+			d.readProxyList(n, what+".proxies", func(p ProxiedCommand) { s.Proxies = append(s.Proxies, p.Value) })
 		},
 		"proxy_shell":     word("proxy_shell", &s.Shell),
 		"workspace":       word("workspace", &s.Workspace),

@@ -65,14 +65,14 @@ type leftover struct {
 
 // Spec is the configuration of a container.
 type Spec struct {
-	Image   string
-	Host    string // of the engine; empty: the session's engine
-	Network string // empty: the engine's default
-	Memory  int64  // bytes; 0: no limit
-	CPUs    int64  // in units of 1e-9 CPU; 0: no limit
-	Pids    int64  // 0: defaultPids
-	Mounts  []Mount
-	Cwd     string // in the container, at or below one of the mounts
+	Image      string
+	DockerHost string // address of the engine, as in DOCKER_HOST; empty: the session's engine
+	Network    string // empty: the engine's default
+	Memory     int64  // bytes; 0: no limit
+	CPUs       int64  // in units of 1e-9 CPU; 0: no limit
+	Pids       int64  // 0: defaultPids
+	Mounts     []Mount
+	Cwd        string // in the container, at or below one of the mounts
 
 	// CheckMounts checks whether the container with the given root directory has the intended mounts. A source
 	// path may have been replaced before the engine resolved it. Nil means no check.

@@ -92,7 +92,7 @@ func userFor(options []string) (as user, err error) {
 
 // create creates the container for c. dir is its directory on the host.
 func (r *Containers) create(ctx context.Context, api Engine, c executor.Command, p Spec, dir string) (id string, err error) {
-	as, err := r.containerUser(ctx, api, p.Host)
+	as, err := r.containerUser(ctx, api, p.DockerHost)
 	if err != nil {
 		return "", explain(err, p, dir)
 	}

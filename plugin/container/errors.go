@@ -39,7 +39,7 @@ const sameHost = "choose an engine on this host, such as docker_host=unix:///var
 // means that the first process could not connect to this host.
 func endedEarly(code int64, p Spec) error {
 	if code == wire.CodeFailed {
-		return engineError{text: "sockets of this host do not work in containers of the engine" + atHost(p.Host), hint: sameHost}
+		return engineError{text: "sockets of this host do not work in containers of the engine" + atHost(p.DockerHost), hint: sameHost}
 	}
 	return fmt.Errorf("the container ended with %d before its command began", code)
 }
@@ -61,12 +61,12 @@ func dockerCommand(host string) string {
 
 // explain translates an engine error about creating a container of p. dir is the container's directory.
 func explain(err error, p Spec, dir string) error {
-	engine, docker := "the engine"+atHost(p.Host), dockerCommand(p.Host)
+	engine, docker := "the engine"+atHost(p.DockerHost), dockerCommand(p.DockerHost)
 	switch {
 	case err == nil:
 		return nil
 	case client.IsErrConnectionFailed(err), errors.Is(err, context.DeadlineExceeded):
-		return unresponsive(p.Host, err)
+		return unresponsive(p.DockerHost, err)
 	case errdefs.IsNotFound(err) && strings.Contains(strings.ToLower(err.Error()), "no such image"):
 		return engineError{engine + " has no image " + p.Image, docker + " pull " + p.Image + " on the host: images are not pulled for calls", nil}
 	case errdefs.IsInvalidArgument(err) && strings.Contains(err.Error(), "invalid reference format"):

@@ -35,14 +35,14 @@ func TestExplain(t *testing.T) {
 		{"another directory", errors.New("bind source path does not exist: /other"), "", "bind source path does not exist: /other", ""},
 		{"a network", network, "", "the engine has no network image", "docker network ls"},
 	} {
-		err := explain(tt.err, Spec{Image: "img", Host: tt.host, Network: "image"}, "/dir/1")
+		err := explain(tt.err, Spec{Image: "img", DockerHost: tt.host, Network: "image"}, "/dir/1")
 		var hint interface{ Hint() string }
 		if !strings.HasPrefix(err.Error(), tt.text) || errors.As(err, &hint) != (tt.hint != "") || hint != nil && !strings.Contains(hint.Hint(), tt.hint) {
 			t.Errorf("%s: %v, hint %v", tt.name, err, hint)
 		}
 	}
 	for code, text := range map[int64]string{125: "sockets of this host do not work in containers of the engine at ssh://e", 137: "the container ended with 137 before its command began"} {
-		if err := endedEarly(code, Spec{Host: "ssh://e"}); err.Error() != text {
+		if err := endedEarly(code, Spec{DockerHost: "ssh://e"}); err.Error() != text {
 			t.Errorf("endedEarly(%d) = %v", code, err)
 		}
 	}

@@ -23,9 +23,9 @@ func (r *Runner) Start(ctx context.Context, c executor.Command, files [3]int, si
 	r.containers.once.Do(func() {
 		r.containers.running, r.containers.creating = make(semaphore, maxRunning), make(semaphore, maxCreating)
 	})
-	api, err := r.containers.Engine(r.spec.Host)
+	api, err := r.containers.Engine(r.spec.DockerHost)
 	if err != nil {
-		return nil, unresponsive(r.spec.Host, err)
+		return nil, unresponsive(r.spec.DockerHost, err)
 	}
 	if err := r.containers.running.acquire(ctx); err != nil {
 		return nil, err

@@ -73,8 +73,8 @@ func decide(w http.ResponseWriter, r *http.Request, done string, settle func(Dec
 	replyResult(w, r, done, settle(d))
 }
 
-// decodeBody decodes the request body of at most max bytes into v. On an error it sends a reply that contains
-// what, and returns false.
+// decodeBody decodes the request body of at most max bytes into v. On an error it sends a reply that begins with
+// prefix, and returns false.
 func decodeBody(w http.ResponseWriter, r *http.Request, max int64, prefix string, v any) bool {
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, max))
 	if err == nil {

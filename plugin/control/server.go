@@ -14,7 +14,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Session is the session that a Server controls.
+// Session is the session that Serve gives access to.
 type Session interface {
 	Status() Status
 	Record() state.Session

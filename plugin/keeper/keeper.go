@@ -3,8 +3,8 @@
 // Package keeper runs the processes of this program that do not need docker's command line:
 //
 //	hostexec-keeper ...    a session's keeper
-//	hostexec-monitor ...   the process between a terminal and its command, the supervisor of a shell, or a process
-//	                       that becomes a command whose exec may block
+//	hostexec-helper ...    the monitor of a terminal, the supervisor of a shell, or a process that becomes a command
+//	                       whose exec may block
 //
 // It runs them while packages are initialized, as plugin/entry does, and has few imports. So most of docker's packages
 // are not initialized, which saves a third of the memory of a keeper.
@@ -39,8 +39,8 @@ func run(args []string) (code int, ok bool) {
 	switch {
 	case len(args) == 0:
 		return 0, false
-	case args[0] == proctree.MonitorName:
-		return proctree.Monitor(args), true
+	case args[0] == proctree.HelperName:
+		return proctree.Helper(args), true
 	case args[0] == proctree.KeeperName:
 		return runKeeper(args[1:]), true
 	}

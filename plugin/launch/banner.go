@@ -160,7 +160,7 @@ func (l *Launch) printHostCommands(rules *policy.Policy, allowed []string) {
 	if len(confined) > 0 {
 		l.Notice("session %s: %s in a sandbox on this host when the container calls", l.Plan.Record.ID, runPhrase(confined))
 	}
-	if at := l.commandDirs(); at != "" {
+	if at := l.describeDirs(); at != "" {
 		l.Notice("%s", at)
 	}
 }
@@ -208,12 +208,12 @@ func (l *Launch) printRules(ruled []string) {
 	}
 }
 
-// commandDirs describes the host directories in which commands run.
-func (l *Launch) commandDirs() string {
-	if l.Place == "" && l.Link != nil {
-		return l.Link.Where()
+// describeDirs describes the host directories in which commands run.
+func (l *Launch) describeDirs() string {
+	if l.CommandDirs == "" && l.Link != nil {
+		return l.Link.CommandDirs()
 	}
-	return l.Place
+	return l.CommandDirs
 }
 
 // runPhrase joins names with the verb in singular or plural.

@@ -105,7 +105,7 @@ func TestBannerIsForTerminals(t *testing.T) {
 	if strings.Contains(out.String(), "hostexec: \r\n") {
 		t.Errorf("banner = %q: it has a line of nothing", out.String())
 	}
-	l.Place = "commands run in /src"
+	l.CommandDirs = "commands run in /src"
 	l.Plan.Record.Commands = []state.Command{{Name: "kubectl", Action: "allow", Path: "/usr/bin/kubectl"}, {Name: "uname", Action: "allow", Path: "/usr/bin/uname"}, {Name: "git", Action: "allow", Path: "/usr/bin/git"}, {Name: "gh", Action: "ask", Path: "/usr/bin/gh"},
 		{Name: "terraform", Action: "allow", Path: "/usr/bin/terraform"}, {Name: "docker", Action: "allow", Path: "/usr/bin/docker"}}
 	l.printCommands()

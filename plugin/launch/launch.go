@@ -62,13 +62,13 @@ type Launch struct {
 	Ready      chan struct{}  // closed when the watcher serves, or Err is set
 	Err        error          // why the watcher does not serve
 
-	ID       string      // of the container, after its creation
-	http     inject.HTTP // how the container calls over HTTP
-	imageEnv []string    // the image's environment, if http adds to it
-	volume   string      // the volume in place of the share, or ""
-	Writable []string    // host directories that the container can write
-	Place    string      // where commands run, for people; empty: as the link reports
-	Failed   error       // why Create failed, if the error is not from the engine
+	ID          string      // of the container, after its creation
+	http        inject.HTTP // how the container calls over HTTP
+	imageEnv    []string    // the image's environment, if http adds to it
+	volume      string      // the volume in place of the share, or ""
+	Writable    []string    // host directories that the container can write
+	CommandDirs string      // the directories in which commands run, as text for people; empty: those of Link
+	Failed      error       // why Create failed, if the error is not from the engine
 }
 
 // Begin creates the session's record and starts its watcher, which is ready when Create needs it. The caller

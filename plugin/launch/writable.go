@@ -61,7 +61,7 @@ func WritableSettings(store *state.Store, src config.Source) ([]policy.Problem, 
 	if err != nil {
 		return nil, err
 	}
-	all := watch.Supplied(config.Load(src).Policy(nil), os.Environ(), access)
+	all := watch.WritableCode(config.Load(src).Policy(nil), os.Environ(), access)
 	for _, f := range executor.Links(os.Getenv("PATH"), access) {
 		all = append(all, policy.Problem{Text: f.String()})
 	}

@@ -155,8 +155,8 @@ func (p *Page) refuse(w http.ResponseWriter, r *http.Request, shown []*member) {
 			render(w, http.StatusConflict, "pending", changedCards(shown))
 			return
 		}
-		q := request(first.now)
-		control.Reply(w, http.StatusConflict, problem{Error: err.Error(), Request: &q})
+		q := newAPIQuestion(first.now)
+		control.Reply(w, http.StatusConflict, problem{Error: err.Error(), Question: &q})
 	case errors.Is(err, approval.ErrTerms), errors.Is(err, approval.ErrNoInputs), errors.As(err, &vary):
 		replyError(w, http.StatusBadRequest, err.Error())
 	case errors.Is(err, control.ErrCalled):

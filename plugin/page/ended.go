@@ -84,7 +84,7 @@ func newEndedCard(q control.Question, outcome Outcome) card {
 	if q.Cut != nil { // the watcher has cut it
 		kept.Cut = q.Cut
 	}
-	return card{Request: request(kept), Outcome: outcome}
+	return card{APIQuestion: newAPIQuestion(kept), Outcome: outcome}
 }
 
 // cards returns the cards of ended questions, followed by those of waiting questions.
@@ -109,7 +109,7 @@ func cards(waiting []control.Question, ended []card) (all []card) {
 
 // newCard returns the card of a group of questions that wait.
 func newCard(group []control.Question) card {
-	c := card{Request: request(control.Merged(group))}
+	c := card{APIQuestion: newAPIQuestion(control.Merged(group))}
 	if len(group) > 1 {
 		c.Members = group
 		c.Digest = strings.Join(control.Distinct(group, func(q control.Question) string { return q.Digest }), " ")

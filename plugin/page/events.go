@@ -136,7 +136,7 @@ func (s *stream) sendChanges(b *pageState) error {
 		html any
 		json any
 	}{
-		{"pending", b.cards(), requests(b.questions())},
+		{"pending", b.cards(), apiQuestions(b.questions())},
 		{"sessions", served, served},
 		{"grants", granted, granted},
 		{"denials", denied, denied},

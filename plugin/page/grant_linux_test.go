@@ -17,7 +17,7 @@ import (
 )
 
 // on returns a decision that approves r on terms.
-func on(r Request, d control.Decision) string {
+func on(r APIQuestion, d control.Decision) string {
 	d.Digest, d.Waiting = r.Digest, r.Waiting
 	b, _ := json.Marshal(d)
 	return string(b)

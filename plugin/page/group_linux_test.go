@@ -30,7 +30,7 @@ func (w *watcher) same(t *testing.T, id string) <-chan approval.Answer {
 }
 
 // three is a page, and three containers that ask the same.
-func three(t *testing.T) (s *served, store *state.Store, all []*watcher, answers []<-chan approval.Answer, shown []Request) {
+func three(t *testing.T) (s *served, store *state.Store, all []*watcher, answers []<-chan approval.Answer, shown []APIQuestion) {
 	t.Helper()
 	store = newStore(t)
 	for i := range 3 {
@@ -43,7 +43,7 @@ func three(t *testing.T) (s *served, store *state.Store, all []*watcher, answers
 }
 
 // members returns a decision on the requests shown.
-func members(shown []Request, d control.Decision) string {
+func members(shown []APIQuestion, d control.Decision) string {
 	body := cardDecision{Decision: d}
 	for _, r := range shown {
 		body.Members = append(body.Members, &member{ID: r.ID, Digest: r.Digest, Waiting: r.Waiting})
@@ -147,7 +147,7 @@ func TestGroupIsChecked(t *testing.T) {
 	many[0].ID = shown[0].ID
 	unread := slices.Clone(shown)
 	unread[1].Digest = ""
-	for name, list := range map[string][]Request{"without the one of the path": shown[1:], "twice": {shown[0], shown[0]}, "too many": many, "without a digest": unread} {
+	for name, list := range map[string][]APIQuestion{"without the one of the path": shown[1:], "twice": {shown[0], shown[0]}, "too many": many, "without a digest": unread} {
 		for _, verb := range []string{"approve", "deny"} {
 			if a := s.try(http.MethodPost, "/"+verb+"/"+shown[0].ID, members(list, control.Decision{}), nil); a.code != 400 {
 				t.Errorf("%s, %s = %d, %s", verb, name, a.code, a.body)

@@ -223,9 +223,9 @@ func (s *served) get(path string, v any) {
 }
 
 // only returns the only waiting request.
-func (s *served) only() Request {
+func (s *served) only() APIQuestion {
 	s.t.Helper()
-	var all []Request
+	var all []APIQuestion
 	if s.get("/pending", &all); len(all) != 1 {
 		s.t.Fatalf("%d requests wait, want one", len(all))
 	}
@@ -233,7 +233,7 @@ func (s *served) only() Request {
 }
 
 // decision returns the body with which the page answers r.
-func decision(r Request, reason string) string {
+func decision(r APIQuestion, reason string) string {
 	b, _ := json.Marshal(control.Decision{Digest: r.Digest, Waiting: r.Waiting, Reason: reason})
 	return string(b)
 }

@@ -21,7 +21,7 @@ import (
 // consistent lists.
 type pageState struct {
 	store  *state.Store
-	always bool
+	always bool // Page.Open is set
 
 	mu             sync.Mutex // guards the fields below
 	streams        int        // connected browsers

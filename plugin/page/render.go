@@ -27,7 +27,7 @@ var templates = sync.OnceValue(func() *template.Template {
 
 // card is the form in which a question is shown, or several that differ only in container and directory.
 type card struct {
-	Request                        // of the first question, with the callers and digests of all
+	APIQuestion                    // of the first question, with the callers and digests of all
 	Members     []control.Question // the questions, if there are several
 	Outcome     Outcome            // empty while it waits
 	SettledHere bool               // it was settled by this client

@@ -52,14 +52,14 @@ func TestCard(t *testing.T) {
 	} {
 		q := tt.q
 		q.ID, q.Waiting, q.Args = "00", []string{"00"}, names.PrintableArgs([]string{"git", "commit", "-m", "it's\nnew", `"`})
-		got := rendered(t, "request", card{Request: request(q)})
+		got := rendered(t, "request", card{APIQuestion: newAPIQuestion(q)})
 		for _, part := range []string{tt.want, `<code>git commit -m $&#39;it\&#39;s\nnew&#39; &#39;&#34;&#39;</code></p>`, `it&#39;s<span class="newline">\n</span><br>new`} {
 			if !strings.Contains(got, part) {
 				t.Errorf("a card of grade %q lacks %s:\n%s", q.Grade, part, got)
 			}
 		}
 	}
-	long := request(control.Question{ID: "00", Args: []string{"x", strings.Repeat("y", 9000)}})
+	long := newAPIQuestion(control.Question{ID: "00", Args: []string{"x", strings.Repeat("y", 9000)}})
 	if got := oneLine(long.Cmd); len(got) > maxShortCommand+10 || !strings.HasSuffix(got, " ...") {
 		t.Errorf("a long command is shown in one line of %d bytes, which end with %q", len(got), got[len(got)-5:])
 	}

@@ -130,9 +130,9 @@ func tooMuch(w http.ResponseWriter, err error) bool {
 
 // problem is the body of an error reply.
 type problem struct {
-	Error   string   `json:"error"`
-	Request *Request `json:"request,omitempty"` // 409: the current question
-	Revoked bool     `json:"revoked,omitempty"` // the token of this browser is revoked
+	Error    string       `json:"error"`
+	Question *APIQuestion `json:"request,omitempty"` // 409: the current question
+	Revoked  bool         `json:"revoked,omitempty"` // the token of this browser is revoked
 }
 
 func replyError(w http.ResponseWriter, code int, why string) {

@@ -50,7 +50,7 @@ func (i *issued) isRevoked() bool {
 	}
 }
 
-// newCode creates a code. It returns the files of expired codes in over.
+// newCode creates a code. It also returns the files of expired codes.
 func (ts *tokens) newCode(now time.Time) (fresh string, expired []string) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

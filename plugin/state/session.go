@@ -38,14 +38,14 @@ type Command struct {
 
 	In []string `json:"in,omitempty"` // for shells with state: the containers where they may run
 
-	Where *Place `json:"where,omitempty"` // nil: the configuration decides; the default is the host
+	Where *Place `json:"where,omitempty"` // its place; nil: the configuration decides; the default is the host
 }
 
 // Place is the place where a command runs, like policy.Place. Without an image, the place is the host.
 type Place struct {
 	Sandboxed bool   `json:"sandbox,omitempty"`
 	Image     string `json:"image,omitempty"`
-	Host      string `json:"docker_host,omitempty"`
+	Host      string `json:"docker_host,omitempty"` // address of the engine, as in DOCKER_HOST; empty: Session.Engine
 	Network   string `json:"network,omitempty"`
 	Memory    int64  `json:"memory,omitempty"`
 	CPUs      int64  `json:"nano_cpus,omitempty"`

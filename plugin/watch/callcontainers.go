@@ -88,7 +88,7 @@ func (c *CallContainers) inContainer(dirs *mount.Table) func(policy.Place, strin
 			return nil, "", err
 		}
 		place := container.Spec{
-			Image: p.Image, Host: p.Host, Network: p.Network, Memory: p.Memory, CPUs: p.CPUs, Pids: p.Pids, Cwd: at,
+			Image: p.Image, DockerHost: p.Host, Network: p.Network, Memory: p.Memory, CPUs: p.CPUs, Pids: p.Pids, Cwd: at,
 			CheckMounts: func(root int) error { return dirs.CheckMounts(root, mounts) },
 		}
 		for _, m := range mounts {
@@ -117,8 +117,8 @@ func (c *CallContainers) socketsOf(host string) (sockets []string) {
 
 // commandMounts returns the mounts of the container of a command in cwd. It leaves out mounts in which the caller could
 // replace files of hostexec, and mounts that would give it the host, such as engine sockets. A call from below one of
-// these mounts gets an error. home is the state directory; only workspace in it belongs to the caller.
-func commandMounts(mounts []mount.Point, cwd, copies, home, workspace string, sockets []string) (kept []mount.Point, err error) {
+// these mounts gets an error. Only workspace in the state directory belongs to the caller.
+func commandMounts(mounts []mount.Point, cwd, copies, stateDir, workspace string, sockets []string) (kept []mount.Point, err error) {
 	for _, m := range mounts {
 		why := ""
 		switch {
@@ -128,7 +128,7 @@ func commandMounts(mounts []mount.Point, cwd, copies, home, workspace string, so
 			why = "what hostexec puts into the command's container would be below it"
 		case m.Source != "" && container.HasEngineSocket(m.Source, sockets...):
 			why = "it holds the engine's socket, which no command's container gets"
-		case m.Source != "" && m.Source != workspace && covers(m.Source, home):
+		case m.Source != "" && m.Source != workspace && covers(m.Source, stateDir):
 			why = "it holds hostexec's own state"
 		default:
 			kept = append(kept, m)

@@ -118,7 +118,7 @@ func (c *Calls) AddWritable(fresh []mount.Point) {
 	}
 }
 
-// cleanEnvironLocked removes the parts of the environment of sc that containers supply.
+// cleanEnvironLocked removes the parts of the environment of sc that name files which containers can write.
 func (c *Calls) cleanEnvironLocked(sc *call.SessionState) {
 	env, found := executor.Environ(c.config.Environ, sc.Dirs)
 	for _, f := range found {

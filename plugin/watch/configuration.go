@@ -48,14 +48,14 @@ func (f *Configuration) Load() *config.Config {
 // Current returns the configuration as it was last read, or nil.
 func (f *Configuration) Current() *config.Config { return f.current.Load() }
 
-// Supplied returns warnings about PATH, variables, and the configuration's commands that are writable according to
+// WritableCode returns warnings about PATH, variables, and the configuration's commands that are writable according to
 // access.
-func (f *Configuration) Supplied(access *mount.Table) (notes []string) {
+func (f *Configuration) WritableCode(access *mount.Table) (notes []string) {
 	c := f.Current()
 	if c == nil {
 		c = f.Load()
 	}
-	for _, p := range Supplied(c.Policy(nil), f.Environ, access) {
+	for _, p := range WritableCode(c.Policy(nil), f.Environ, access) {
 		text := p.Text
 		if p.Rule != "" {
 			text = p.Rule + ": " + text

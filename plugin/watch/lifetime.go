@@ -33,7 +33,7 @@ type Lifetime struct {
 	cancel  context.CancelCauseFunc
 	done    <-chan struct{} // closed when the session ends
 	keeping atomic.Bool     // the container has ended, and only jobs that are kept are waited for
-	term    atomic.Pointer[term]
+	period  atomic.Pointer[callPeriod]
 }
 
 // newLifetime returns a lifetime that ends with ctx at the latest, and the context that is done when it ends.
@@ -64,23 +64,24 @@ func (l *Lifetime) ended() bool {
 	}
 }
 
-// term is a period of a session: from a start of its container until the watcher stops waiting for a restart. Calls,
-// jobs and shells end with their term. Kept jobs belong to no term.
-type term struct {
+// callPeriod is a part of a session: from a start of its container until the watcher stops waiting for a restart.
+// Calls, jobs and shells end with their callPeriod. Kept jobs end with the session.
+type callPeriod struct {
 	context.Context
 	end context.CancelCauseFunc
 }
 
-// begin begins a term, which ends with life at the latest.
-func (l *Lifetime) begin(life context.Context) {
-	ctx, end := context.WithCancelCause(life)
-	l.term.Store(&term{ctx, end})
+// beginPeriod begins a callPeriod, which ends with session at the latest.
+func (l *Lifetime) beginPeriod(session context.Context) {
+	ctx, end := context.WithCancelCause(session)
+	l.period.Store(&callPeriod{ctx, end})
 }
 
-// NewTerm begins a term after the container has ended for the reason why. It ends the calls and shells of the old term.
-func (l *Lifetime) NewTerm(life context.Context, why error) {
-	old := l.term.Load()
-	l.begin(life)
+// EndCalls ends the calls and shells of a container that has ended for the reason why, and jobs that are not kept.
+// Later calls belong to a new callPeriod.
+func (l *Lifetime) EndCalls(session context.Context, why error) {
+	old := l.period.Load()
+	l.beginPeriod(session)
 	old.end(why)
 	for _, sh := range l.calls.Server.Shells.List() {
 		l.calls.Server.Shells.Remove(sh.Name)
@@ -97,7 +98,7 @@ func (l *Lifetime) WaitKeptJobs(ctx context.Context, runs func(context.Context) 
 	l.log.Info("keeping jobs", "reason", why)
 	l.keeping.Store(true)
 	defer l.keeping.Store(false)
-	l.NewTerm(ctx, why)
+	l.EndCalls(ctx, why)
 	tick := time.NewTicker(EnginePoll)
 	defer tick.Stop()
 	if runs == nil {

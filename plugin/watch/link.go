@@ -49,10 +49,10 @@ import (
 // Link is the launcher's end of the connection to a watcher. The launcher is the process that starts the session, such
 // as run. Call its methods from one goroutine.
 type Link struct {
-	f        *os.File
-	r        *bufio.Reader
-	warnings []string
-	where    string
+	f           *os.File
+	r           *bufio.Reader
+	warnings    []string
+	commandDirs string
 
 	once     sync.Once
 	gone     chan struct{} // see Gone
@@ -111,8 +111,8 @@ func (l *Link) Bind(container, volume string) error {
 // Warnings returns the warnings that Bind has found.
 func (l *Link) Warnings() []string { return l.warnings }
 
-// Where returns the directories of this host in which commands run, as text for people. Bind finds them.
-func (l *Link) Where() string { return l.where }
+// CommandDirs returns the directories of this host in which commands run, as text for people. Bind finds them.
+func (l *Link) CommandDirs() string { return l.commandDirs }
 
 // Done ends the link. The session continues if its container does.
 func (l *Link) Done() error { return l.end("done") }
@@ -191,7 +191,7 @@ func (l *Link) awaitValue(want string) (string, error) {
 		case "warn":
 			l.warnings = append(l.warnings, text)
 		case "where":
-			l.where = text
+			l.commandDirs = text
 		case "error":
 			return "", errors.New(text)
 		}
@@ -248,9 +248,9 @@ func (l *LauncherLink) Ready() { fmt.Fprintln(l.f, "ready") }
 
 // Bound reports that the container may start, with warnings about its mounts, and the directories in which
 // commands run.
-func (l *LauncherLink) Bound(warnings []string, where string) {
+func (l *LauncherLink) Bound(warnings []string, commandDirs string) {
 	l.Warn(warnings)
-	fmt.Fprintln(l.f, "where", strconv.Quote(where))
+	fmt.Fprintln(l.f, "where", strconv.Quote(commandDirs))
 	fmt.Fprintln(l.f, "bound")
 }
 

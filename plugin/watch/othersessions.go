@@ -146,8 +146,8 @@ func writerOf(recs []state.Session, file string) string {
 	return "container " + rec.ContainerName + " of session " + rec.ID
 }
 
-// refreshOthers removes the programs and variables that code of other sessions now supplies from the environment of
-// commands.
+// refreshOthers removes from the environment of commands the programs and variables that code of other sessions can
+// write now.
 func (c *Calls) refreshOthers() {
 	if c.others.unchanged() {
 		return
@@ -176,6 +176,6 @@ func (c *Calls) applyOthersLocked(sc *call.SessionState) bool {
 	sc.OtherSandboxWrites = writes.Sandboxes
 	others := mount.WritableTable(nil)
 	others.SetOthers(writes.Containers)
-	c.warnings.setSessions(c.config.Supplied(others))
+	c.warnings.setSessions(c.config.WritableCode(others))
 	return changed
 }

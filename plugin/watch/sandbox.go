@@ -104,9 +104,9 @@ func directories(dirs *mount.Table, readOnly bool) ([]mount.Opened, error) {
 
 // shellProgram returns a function that returns the path of the program of shells in a sandbox. Only this user can write
 // the program, and no sandbox can.
-func shellProgram(home string) func() (string, error) {
+func shellProgram(stateDir string) func() (string, error) {
 	return sync.OnceValues(func() (string, error) {
-		f, err := inject.ShellProgram(home, runtime.GOARCH)
+		f, err := inject.ShellProgram(stateDir, runtime.GOARCH)
 		if err != nil {
 			return "", err
 		}

@@ -80,7 +80,7 @@ func (w *Watcher) serve(ctx context.Context, s *Session, log *audit.Log, link *L
 	}
 	s.memory.start()
 	defer s.memory.stop()
-	s.Life.begin(ctx)
+	s.Life.beginPeriod(ctx)
 	var controlServer sync.WaitGroup
 	api := controlAPI{s, w.Version, time.Now()}
 	// ends when ctl is closed, below.
@@ -181,7 +181,7 @@ func (s *Session) accept(ctx context.Context, ln net.Listener) {
 		// ends when the caller hangs up, the command has ended, or ctx is done.
 		wg.Go(func() {
 			// Connections without a request are not logged: a container could fill the disk with them.
-			if err := s.Calls.Server.Serve(ctx, s.Life.term.Load(), conn); err != nil && !errors.Is(err, call.ErrNoRequest) {
+			if err := s.Calls.Server.Serve(ctx, s.Life.period.Load(), conn); err != nil && !errors.Is(err, call.ErrNoRequest) {
 				s.Log.Warn("serve a call", "error", err)
 			}
 			s.memory.callEnded()

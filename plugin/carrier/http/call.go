@@ -12,11 +12,11 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// caller makes calls in this process, for clients that get the answer in one piece. As a net.Listener it has
+// callMaker makes calls in this process, for clients that get the answer in one piece. As a net.Listener it has
 // the host's ends of these calls.
 //
 //	a request  ->  a call, as frames over a pipe  ->  how it ended, and all output
-type caller struct {
+type callMaker struct {
 	*carrier.Queue
 	dir       string       // for output that is too long for memory
 	freeSpace atomic.Int64 // remaining bytes for output in dir
@@ -37,14 +37,14 @@ const (
 	maxInFiles = 256 << 20
 )
 
-func newCaller(dir string) *caller {
-	l := &caller{Queue: carrier.NewQueue(carrier.Addr{Carrier: "pipe", Place: "pipe"}), dir: dir, slots: make(chan struct{}, maxCalls)}
+func newCallMaker(dir string) *callMaker {
+	l := &callMaker{Queue: carrier.NewQueue(carrier.Addr{Carrier: "pipe", Place: "pipe"}), dir: dir, slots: make(chan struct{}, maxCalls)}
 	l.freeSpace.Store(maxInFiles)
 	return l
 }
 
 // enter counts a call. It reports false if there are too many, or the listener is closed. Call leave afterwards.
-func (l *caller) enter() bool {
+func (l *callMaker) enter() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -59,13 +59,13 @@ func (l *caller) enter() bool {
 	}
 }
 
-func (l *caller) leave() {
+func (l *callMaker) leave() {
 	<-l.slots
 	l.flight.Done()
 }
 
 // end refuses further calls. It does not wait for calls in flight.
-func (l *caller) end() {
+func (l *callMaker) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
@@ -73,7 +73,7 @@ func (l *caller) end() {
 }
 
 // call makes a call and follows it until it ends. The caller hangs up when ctx is done.
-func (l *caller) call(ctx context.Context, exec wire.Exec) *reply {
+func (l *callMaker) call(ctx context.Context, exec wire.Exec) *reply {
 	r := &reply{name: names.Quoted(exec.Args[0]), out: &output{l: l}, err: &output{l: l}, exit: carrier.Failed(carrier.ErrGone.Error())}
 	exec.FDs = [3]wire.FD{wire.FDNull, wire.FDPipe, wire.FDPipe}
 	exec.Env = append(exec.Env, "HOSTEXEC_JSON=1")

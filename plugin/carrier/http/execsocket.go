@@ -23,7 +23,7 @@ import (
 //
 // It is a net.Listener whose connections are calls. A tool's request is decided as if the container had made it.
 type ExecSocket struct {
-	*caller
+	*callMaker
 	options SocketOptions
 	ln      *carrier.ConnLimiter
 	loop    sync.WaitGroup
@@ -42,7 +42,7 @@ var ErrNoWorkdir = errors.New("the session does not have this directory")
 
 // ListenExecSocket answers the requests that arrive at ln. dir is a private directory for output. Close ends it.
 func ListenExecSocket(ln net.Listener, dir string, options SocketOptions) *ExecSocket {
-	l := &ExecSocket{caller: newCaller(dir), options: options, ln: &carrier.ConnLimiter{Listener: ln}}
+	l := &ExecSocket{callMaker: newCallMaker(dir), options: options, ln: &carrier.ConnLimiter{Listener: ln}}
 	// ends when ln is closed; Close waits for it.
 	l.loop.Go(l.accept)
 	return l

@@ -30,7 +30,7 @@ import (
 // It is a net.Listener whose connections are calls. Others can reach its port, which is on a bridge: only the token
 // shows that a request is the session's.
 type Listener struct {
-	*caller
+	*callMaker
 	token string
 	cwd   func() string // returns the directory of calls whose caller sends none
 
@@ -59,7 +59,7 @@ const (
 // New returns a carrier that has no port yet. dir is a private directory for output.
 // Requests are the session's if they have token; if that is empty, all are refused.
 func New(dir, token string, cwd func() string) *Listener {
-	h := &Listener{caller: newCaller(dir), token: token, cwd: cwd}
+	h := &Listener{callMaker: newCallMaker(dir), token: token, cwd: cwd}
 	h.name = "HTTP"
 	return h
 }

@@ -14,7 +14,7 @@ import (
 // output holds the bytes that a command writes to one stream. A small part is in memory, the rest in a file
 // without a name. If there is no space left, further output is dropped.
 type output struct {
-	l         *caller
+	l         *callMaker
 	held      []byte
 	inFile    int64
 	f         *os.File

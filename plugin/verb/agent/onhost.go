@@ -90,7 +90,7 @@ func (r *agentRun) process(ctx context.Context, l *launch.Launch, program string
 		return 0, l.Err
 	}
 	l.Writable = []string{r.plan.Record.Workspace}
-	l.Place = "commands run in " + r.plan.Record.Workspace + ", and below it"
+	l.CommandDirs = "commands run in " + r.plan.Record.Workspace + ", and below it"
 	l.Announce()
 	return l.Link.Run(ctx, watch.Process{Path: program, Args: r.spec.Args, Env: env, Dir: r.plan.Record.Workspace})
 }

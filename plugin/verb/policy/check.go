@@ -104,9 +104,9 @@ func ruled(rule, text string) string {
 
 // checkHere returns the findings of config.Check, of the agent section, and of the environment.
 func checkHere(store *state.Store, src config.Source, checkAgent func(*state.Store, config.Agent) []policy.Problem) []policy.Problem {
-	supplied, err := launch.WritableSettings(store, src)
+	writable, err := launch.WritableSettings(store, src)
 	if err != nil {
-		supplied = []policy.Problem{{Text: "look at what containers can write: " + err.Error()}}
+		writable = []policy.Problem{{Text: "look at what containers can write: " + err.Error()}}
 	}
-	return slices.Concat(config.Check(src), checkAgent(store, config.Load(src).Agent), supplied)
+	return slices.Concat(config.Check(src), checkAgent(store, config.Load(src).Agent), writable)
 }

@@ -90,7 +90,7 @@ func inDirectory(c *config.Config) (*policy.Policy, error) {
 }
 
 func explain(w io.Writer, p *policy.Policy, args []string) error {
-	v, trials := p.Explain(policy.Request{Args: args, GitDir: true})
+	v, results := p.Explain(policy.Request{Args: args, GitDir: true})
 	fmt.Fprintln(w, names.Escaped(policy.Line(args)+": "+outcome(v)))
 	if v.Action != policy.Deny {
 		facts(w, v)
@@ -98,13 +98,13 @@ func explain(w io.Writer, p *policy.Policy, args []string) error {
 	if other := p.Decide(policy.Request{Args: args}); other.Action != v.Action {
 		fmt.Fprintf(w, "  %s where the container can write .git\n", other.Action)
 	}
-	if len(trials) == 0 {
+	if len(results) == 0 {
 		return nil
 	}
 	fmt.Fprintln(w)
 	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(table, "RULE\tACTION\tWHY\tWHERE")
-	for _, t := range trials {
+	for _, t := range results {
 		why := t.Why
 		if t.Decides {
 			why = strings.TrimSuffix("decides: "+t.Why, ": ")

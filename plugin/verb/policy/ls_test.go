@@ -41,8 +41,8 @@ commands: {c: {rules: [{id: r, do: deny, argv: []}]}}
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, trials := p.Explain(policy.Request{Args: []string{"make"}})
-	if last := trials[len(trials)-1]; last.Where != file+":5" || !last.Decides {
+	_, results := p.Explain(policy.Request{Args: []string{"make"}})
+	if last := results[len(results)-1]; last.Where != file+":5" || !last.Decides {
 		t.Errorf("policy explain: %+v", last)
 	}
 }

@@ -12,9 +12,10 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
-// newLauncher returns the Launcher for the selected containers. It narrows the sessions of containers that exist.
-func newLauncher(ctx context.Context, dockerCLI command.Cli, opts *options) (*apiproxy.Launcher, error) {
-	l, err := apiproxy.NewLauncher(dockerCLI, opts.run, apiproxy.Selection{Services: opts.services, Labels: opts.labels, All: opts.all})
+// newSessionLauncher returns the SessionLauncher for the selected containers. It narrows the sessions of containers
+// that exist.
+func newSessionLauncher(ctx context.Context, dockerCLI command.Cli, opts *options) (*apiproxy.SessionLauncher, error) {
+	l, err := apiproxy.NewSessionLauncher(dockerCLI, opts.run, apiproxy.Selection{Services: opts.services, Labels: opts.labels, All: opts.all})
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +26,7 @@ func newLauncher(ctx context.Context, dockerCLI command.Cli, opts *options) (*ap
 const differencesTimeout = 5 * time.Second
 
 // report prints, after COMMAND, the lines for people about the sessions. In scripts it prints nothing.
-func report(dockerCLI command.Cli, l *apiproxy.Launcher) {
+func report(dockerCLI command.Cli, l *apiproxy.SessionLauncher) {
 	l.Close()
 	if !dockerCLI.Err().IsTerminal() {
 		return

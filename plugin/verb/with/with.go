@@ -128,11 +128,11 @@ func run(docker context.Context, dockerCLI command.Cli, opts *options, args []st
 	if err != nil {
 		return err
 	}
-	launcher, err := newLauncher(docker, dockerCLI, opts)
+	launcher, err := newSessionLauncher(docker, dockerCLI, opts)
 	if err != nil {
 		return err
 	}
-	if err := SweepProxies(dockerCLI)(store); err != nil {
+	if err := SweepAPIProxies(dockerCLI)(store); err != nil {
 		return err
 	}
 	sock, err := apiproxy.Listen(store, opts.listen)
@@ -162,7 +162,7 @@ func run(docker context.Context, dockerCLI command.Cli, opts *options, args []st
 }
 
 // serveOthers serves clients that are started elsewhere, until a signal.
-func serveOthers(docker context.Context, dockerCLI command.Cli, opts *options, launcher *apiproxy.Launcher, host string) {
+func serveOthers(docker context.Context, dockerCLI command.Cli, opts *options, launcher *apiproxy.SessionLauncher, host string) {
 	announce(dockerCLI, opts, host)
 	if dockerCLI.Err().IsTerminal() {
 		launcher.ReportNotes(func(line string) { cli.Say(dockerCLI.Err(), "%s", line) })

@@ -61,22 +61,22 @@ func viewOf(all []watch.ProtectedFile, session string) (*protectedView, error) {
 
 // refuseSource refuses the mount of source, a directory or file of this host. recursive means that the engine also
 // mounts the mounts below source.
-func (l *protectedView) refuseSource(refuseSource string, writable, recursive bool) error {
-	at := l.view.Locate(refuseSource)
+func (l *protectedView) refuseSource(source string, writable, recursive bool) error {
+	at := l.view.Locate(source)
 	if holdsDisk(at.Path, l.stateDir) {
-		return fmt.Errorf("%s is the disk that hostexec's own state in %s is on: mount something narrower, or %s on another one", refuseSource, l.stateDir, l.hint())
+		return fmt.Errorf("%s is the disk that hostexec's own state in %s is on: mount something narrower, or %s on another one", source, l.stateDir, l.hint())
 	}
 	if l.showsState(at) {
 		alias := ""
 		if !names.Within(at.Path, l.stateLocation.Path) && !names.Within(l.stateLocation.Path, at.Path) {
 			alias = ", which has another name there"
 		}
-		return fmt.Errorf("the mount of %s covers hostexec's own state in %s%s: mount something narrower, or %s outside of it", refuseSource, l.stateDir, alias, l.hint())
+		return fmt.Errorf("the mount of %s covers hostexec's own state in %s%s: mount something narrower, or %s outside of it", source, l.stateDir, alias, l.hint())
 	}
 	if writable {
 		for _, k := range l.refused {
 			if k.route.Through(at) || holdsDisk(at.Path, k.Path) || at.Shows(mount.Resolved(k.Path)) {
-				return k.refuse(refuseSource)
+				return k.refuse(source)
 			}
 		}
 	}
@@ -84,7 +84,7 @@ func (l *protectedView) refuseSource(refuseSource string, writable, recursive bo
 		return nil
 	}
 	for _, m := range l.view.MountsBelow(at.Path) {
-		name := fmt.Sprintf("%s (with %s below it)", refuseSource, m.At)
+		name := fmt.Sprintf("%s (with %s below it)", source, m.At)
 		if l.overlaps(m.FSPath()) {
 			return fmt.Errorf("the mount of %s covers hostexec's own state in %s: mount something narrower, or with bind-recursive=disabled", name, l.stateDir)
 		}
@@ -106,13 +106,13 @@ func (l *protectedView) showsState(at mount.Location) bool {
 	return l.view.Overlap(at.Path, l.stateDir) || slices.ContainsFunc(l.files, at.Shows)
 }
 
-// firstFiles returns one regular file of each directory in home, where there is one.
-func firstFiles(home string) (files []string) {
-	for _, d := range firstEntries(home) {
+// firstFiles returns one regular file of each directory in stateDir, where there is one.
+func firstFiles(stateDir string) (files []string) {
+	for _, d := range firstEntries(stateDir) {
 		if !d.IsDir() {
 			continue // a named pipe would block
 		}
-		at := filepath.Join(home, d.Name())
+		at := filepath.Join(stateDir, d.Name())
 		entries := firstEntries(at)
 		i := slices.IndexFunc(entries, func(e os.DirEntry) bool { return e.Type().IsRegular() })
 		if i >= 0 {

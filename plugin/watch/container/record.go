@@ -15,7 +15,7 @@ import (
 // setWarnings replaces the warnings about the session's container in the record, which the caller saves. found are the
 // result of mountCheck.warnings.
 func (m *Mode) setWarnings(c container.InspectResponse, found []string) {
-	list := append(slices.Clone(found), m.s.Config.Supplied(m.mounts.access(c))...)
+	list := append(slices.Clone(found), m.s.Config.WritableCode(m.mounts.access(c))...)
 	if m.s.Carriers.Unreachable != "" {
 		list = append(list, m.s.Carriers.Unreachable)
 	}

@@ -151,7 +151,7 @@ func (m *Mode) setUpService(ctx context.Context, api watch.Engine, c container.I
 			return err
 		}
 		if old != "" && !startedBefore(c, m.lastEnd) {
-			m.s.Life.NewTerm(ctx, watch.ErrGone)
+			m.s.Life.EndCalls(ctx, watch.ErrGone)
 		}
 	}
 	m.s.Record.Killed = "" // saved with the warnings
@@ -168,8 +168,8 @@ func (m *Mode) setUpService(ctx context.Context, api watch.Engine, c container.I
 	}
 	m.updateWarnings(c, found)
 	m.noteArrival()
-	list = append(list, m.s.Config.Supplied(m.s.Calls.Dirs())...)
-	link.Bound(append(list, unusedFlag(m.s.Calls.Dirs())...), where(m.s.Calls.Dirs()))
+	list = append(list, m.s.Config.WritableCode(m.s.Calls.Dirs())...)
+	link.Bound(append(list, unusedFlag(m.s.Calls.Dirs())...), commandDirs(m.s.Calls.Dirs()))
 	m.s.Life.Down.Store(false)
 	m.admission.containerKnown.open()
 	return nil

@@ -101,7 +101,7 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 		link.Fail(err)
 		return "", nil, setUpFailed(fresh, err)
 	}
-	list = append(list, m.s.Config.Supplied(m.s.Calls.Dirs())...)
+	list = append(list, m.s.Config.WritableCode(m.s.Calls.Dirs())...)
 	if m.s.Carriers.Unreachable != "" {
 		list = append(list, m.s.Carriers.Unreachable)
 	}
@@ -115,7 +115,7 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 		exit.drop()
 		exit = nil // the run has ended, which wait finds
 	}
-	link.Bound(append(list, unusedFlag(m.s.Calls.Dirs())...), where(m.s.Calls.Dirs()))
+	link.Bound(append(list, unusedFlag(m.s.Calls.Dirs())...), commandDirs(m.s.Calls.Dirs()))
 	return c.State.StartedAt, exit, nil
 }
 

@@ -50,11 +50,11 @@ func TestUpdateWritable(t *testing.T) {
 	if err := mc.refuse(c); err == nil || !strings.Contains(err.Error(), work+"/bin/only") {
 		t.Errorf("preflight = %v", err)
 	}
-	if got := strings.Join(mc.config.Supplied(mc.access(c)), "\n"); !strings.Contains(got, `PATH has "`+work+`/bin", which the container can write`) {
-		t.Errorf("supplied = %q", got)
+	if got := strings.Join(mc.config.WritableCode(mc.access(c)), "\n"); !strings.Contains(got, `PATH has "`+work+`/bin", which the container can write`) {
+		t.Errorf("writable code = %q", got)
 	}
 	mc.record.RemoteFiles = true
-	if got := mc.config.Supplied(mc.access(c)); strings.Contains(strings.Join(got, "\n"), "PATH") {
+	if got := mc.config.WritableCode(mc.access(c)); strings.Contains(strings.Join(got, "\n"), "PATH") {
 		t.Errorf("of an engine that mounts nothing of this host's: %q", got)
 	}
 }

@@ -90,7 +90,7 @@ func (m *Mode) Follow(ctx context.Context, link *watch.LauncherLink) error {
 	for _, text := range notes {
 		m.s.Log.Warn(text)
 	}
-	for _, text := range m.s.Config.Supplied(m.s.Calls.Dirs()) {
+	for _, text := range m.s.Config.WritableCode(m.s.Calls.Dirs()) {
 		notes = append(notes, "warning: "+text)
 	}
 	link.Warn(notes)

@@ -17,15 +17,15 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Supplied lists the code and settings of commands that are writable according to access. The command's environment
+// WritableCode lists the code and settings of commands that are writable according to access. The command's environment
 // loses findings in env. Findings in paths that p names stay. No finding is fatal.
-func Supplied(p *policy.Policy, env []string, access executor.ContainerAccess) (all []policy.Problem) {
+func WritableCode(p *policy.Policy, env []string, access executor.ContainerAccess) (all []policy.Problem) {
 	_, found := executor.Environ(env, access)
 	for _, f := range append(found, executor.WritableSettings(osenv.Get(env, "HOME"), access)...) {
 		all = append(all, policy.Problem{Text: f.String()})
 	}
 	search, _ := executor.Path(osenv.Get(env, "PATH"), access)
-	s := suppliedFinder{access: access, search: search}
+	s := writableFinder{access: access, search: search}
 	s.settings("", "", p.Defaults)
 	for _, name := range slices.Sorted(maps.Keys(p.Rules)) {
 		if set := p.Rules[name]; !set.Place.Contained() {
@@ -36,18 +36,18 @@ func Supplied(p *policy.Policy, env []string, access executor.ContainerAccess) (
 	return append(all, s.problems...)
 }
 
-// suppliedFinder collects the findings of Supplied in a policy.
-type suppliedFinder struct {
+// writableFinder collects the findings of WritableCode in a policy.
+type writableFinder struct {
 	access   executor.ContainerAccess
 	search   string // PATH
 	problems []policy.Problem
 }
 
-func (s *suppliedFinder) add(where, rule, format string, args ...any) {
+func (s *writableFinder) add(where, rule, format string, args ...any) {
 	s.problems = append(s.problems, policy.Problem{Where: where, Rule: rule, Text: fmt.Sprintf(format, args...)})
 }
 
-func (s *suppliedFinder) command(name string, set policy.Ruleset) {
+func (s *writableFinder) command(name string, set policy.Ruleset) {
 	if set.Exec != "" {
 		if at, ok := executor.WritableDependency(set.Exec, s.search, s.access); ok {
 			s.add(set.Where, name, "exec: %s could change %s, so it will not run", s.access.Writer(at), strconv.QuoteToASCII(at))
@@ -69,7 +69,7 @@ func (s *suppliedFinder) command(name string, set policy.Ruleset) {
 }
 
 // sandboxes finds paths of sandboxes that code in another sandbox could replace.
-func (s *suppliedFinder) sandboxes(p *policy.Policy) {
+func (s *writableFinder) sandboxes(p *policy.Policy) {
 	written := p.SandboxWrites()
 	for _, name := range slices.Sorted(maps.Keys(p.Rules)) {
 		set := p.Rules[name]
@@ -82,7 +82,7 @@ func (s *suppliedFinder) sandboxes(p *policy.Policy) {
 }
 
 // words checks arguments of the configuration. A path in an argument may be code: -c core.sshCommand=/w/x.
-func (s *suppliedFinder) words(where, rule, key string, words []string) {
+func (s *writableFinder) words(where, rule, key string, words []string) {
 	for _, word := range words {
 		if at, ok := executor.WritablePath(word, s.access); ok {
 			s.add(where, rule, "%s: %s names %s, which %s can write", key, strconv.QuoteToASCII(word), strconv.QuoteToASCII(at), s.access.Writer(at))
@@ -90,7 +90,7 @@ func (s *suppliedFinder) words(where, rule, key string, words []string) {
 	}
 }
 
-func (s *suppliedFinder) settings(where, rule string, set policy.Settings) {
+func (s *writableFinder) settings(where, rule string, set policy.Settings) {
 	if set.Env == nil {
 		return
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestLeave checks that the files of attach are removed and other files stay.
-func TestLeave(t *testing.T) {
+// TestRemoveShims checks that the files of attach are removed and other files stay.
+func TestRemoveShims(t *testing.T) {
 	dir, links := filepath.Join(t.TempDir(), "hostexec"), t.TempDir()
 	for _, d := range []string{"bin", "relay"} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
@@ -29,7 +29,7 @@ func TestLeave(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if code := leave("hostexec", dir, links, []string{"make", "git", "file", "none"}); code != 0 {
+	if code := removeShims("hostexec", dir, links, []string{"make", "git", "file", "none"}); code != 0 {
 		t.Errorf("leave = %d", code)
 	}
 	if _, err := os.Lstat(dir); !os.IsNotExist(err) {
@@ -41,8 +41,8 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// TestLeaveOthers checks that files of the image in the directory stay, without an error.
-func TestLeaveOthers(t *testing.T) {
+// TestRemoveShimsOthers checks that files of the image in the directory stay, without an error.
+func TestRemoveShimsOthers(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "hostexec")
 	if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o755); err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestLeaveOthers(t *testing.T) {
 		}
 	}
 	for range 2 { // the second time, there is nothing to do
-		if code := leave("hostexec", dir, t.TempDir(), []string{"make"}); code != 0 {
+		if code := removeShims("hostexec", dir, t.TempDir(), []string{"make"}); code != 0 {
 			t.Errorf("leave = %d", code)
 		}
 	}
@@ -62,15 +62,15 @@ func TestLeaveOthers(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
-	if code := leave("", filepath.Join(dir, "none"), t.TempDir(), nil); code != 0 {
+	if code := removeShims("", filepath.Join(dir, "none"), t.TempDir(), nil); code != 0 {
 		t.Errorf("of what is not there: %d", code)
 	}
 }
 
-// TestLeaveLinks checks that a link in place of a directory is not followed.
+// TestRemoveShimsLinks checks that a link in place of a directory is not followed.
 //
 // Attack 218.
-func TestLeaveLinks(t *testing.T) {
+func TestRemoveShimsLinks(t *testing.T) {
 	for _, name := range []string{"", "/bin", "/relay"} {
 		top := t.TempDir()
 		theirs, dir := filepath.Join(top, "theirs"), filepath.Join(top, "hostexec")
@@ -93,7 +93,7 @@ func TestLeaveLinks(t *testing.T) {
 		if err := os.Symlink(theirs, dir+name); err != nil {
 			t.Fatal(err)
 		}
-		if code := leave("hostexec", dir, t.TempDir(), []string{"make"}); code != 0 {
+		if code := removeShims("hostexec", dir, t.TempDir(), []string{"make"}); code != 0 {
 			t.Errorf("%q is a link: leave = %d", name, code)
 		}
 		for _, file := range files {

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// maxWords is the number of values up to which a rule lists them, instead of stating a shape.
+	// maxWords is the number of values up to which a rule lists them, instead of generalizing them.
 	maxWords = 8
 	// maxListed is the number of values that one rule lists.
 	maxListed = 32
@@ -37,11 +37,11 @@ func valuesOf(calls []*Candidate, at int) (values []string) {
 	return values
 }
 
-// shape returns an element that matches further values of argument at. These are numbers with as many digits as those
-// of calls, or files below the same directory. It matches files only for a command in a sandbox or a container. It
-// reports false if there is none. On the host no shape is safe for names of files, because a file could be replaced by
-// a link.
-func shape(calls []*Candidate, at int) (Element, bool) {
+// generalized returns an element that matches further values of argument at. These are numbers with as many digits as
+// those of calls, or files below the same directory. It matches files only for a command in a sandbox or a container. It
+// reports false if there is none. On the host no such element is safe for names of files, because a file could be
+// replaced by a link.
+func generalized(calls []*Candidate, at int) (Element, bool) {
 	if at == 0 || len(calls) <= maxWords {
 		return Element{}, false
 	}
@@ -59,8 +59,8 @@ func shape(calls []*Candidate, at int) (Element, bool) {
 	if pattern == "" {
 		return Element{}, false
 	}
-	t, err := ParseToken(pattern, false)
-	return Element{Kind: Re, Token: t}, err == nil // it is too long
+	t, err := ParseArgPattern(pattern, false)
+	return Element{Kind: Re, Pattern: t}, err == nil // it is too long
 }
 
 // numberPattern returns the pattern of numbers that have as many digits as values.

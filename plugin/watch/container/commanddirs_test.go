@@ -13,7 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-func TestWhere(t *testing.T) {
+func TestCommandDirs(t *testing.T) {
 	base := t.TempDir()
 	app, file := filepath.Join(base, "app"), filepath.Join(base, "file")
 	if err := os.Mkdir(app, 0o755); err != nil {
@@ -49,7 +49,7 @@ func TestWhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer dirs.Close()
-		if got := where(dirs); got != tt.want {
+		if got := commandDirs(dirs); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}

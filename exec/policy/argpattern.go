@@ -14,25 +14,25 @@ import (
 // MaxPattern is the maximum length of a regular expression, in bytes.
 const MaxPattern = 1024
 
-// Token is a regular expression that must match one whole argument. The zero value matches nothing.
-type Token struct {
+// ArgPattern is a regular expression that must match one whole argument. The zero value matches nothing.
+type ArgPattern struct {
 	Source  string
 	unicode bool
 	dashed  bool // it spells an option out
 	re      *regexp.Regexp
 }
 
-// ParseToken compiles a pattern for one argument. It anchors the pattern at both ends. The pattern
+// ParseArgPattern compiles a pattern for one argument. It anchors the pattern at both ends. The pattern
 // matches printable ASCII only, or any printable text if wide is set.
-func ParseToken(source string, wide bool) (Token, error) {
+func ParseArgPattern(source string, wide bool) (ArgPattern, error) {
 	if err := checkPattern(source); err != nil {
-		return Token{}, err
+		return ArgPattern{}, err
 	}
 	re, err := regexp.Compile(`\A(?:` + source + `)\z`)
 	if err != nil {
-		return Token{}, err
+		return ArgPattern{}, err
 	}
-	return Token{Source: source, unicode: wide, dashed: dashed(source), re: re}, nil
+	return ArgPattern{Source: source, unicode: wide, dashed: dashed(source), re: re}, nil
 }
 
 // dashed reports whether every text that a pattern matches begins with the same option: -j, --jobs.
@@ -42,18 +42,18 @@ func dashed(source string) bool {
 	return name != "" && name != prefix
 }
 
-func (t Token) check() error {
-	if t.re == nil {
+func (p ArgPattern) check() error {
+	if p.re == nil {
 		return errors.New("no pattern")
 	}
 	return nil
 }
 
-func (t Token) match(s string) bool {
-	if t.re == nil || !ascii(s) && !(t.unicode && printable(s)) {
+func (p ArgPattern) match(s string) bool {
+	if p.re == nil || !ascii(s) && !(p.unicode && printable(s)) {
 		return false
 	}
-	return t.re.MatchString(s)
+	return p.re.MatchString(s)
 }
 
 // ascii reports whether s consists of printable ASCII only.

@@ -16,7 +16,7 @@ const (
 
 // inspectDescriptors determines the kinds of 0, 1 and 2 and writes them into req. It returns the descriptors to pass,
 // in order. The runtime has opened /dev/null for closed descriptors.
-func inspectDescriptors(req *wire.Exec) (riders []int) {
+func inspectDescriptors(req *wire.Exec) (passed []int) {
 	var st [3]syscall.Stat_t
 	for fd := range st {
 		req.FDs[fd] = classify(fd, &st[fd])
@@ -43,10 +43,10 @@ func inspectDescriptors(req *wire.Exec) (riders []int) {
 			syscall.Fchmod(fd, 0o666)
 		}
 		req.Passed |= 1 << fd
-		riders = append(riders, fd)
+		passed = append(passed, fd)
 	}
 	req.SameOut = req.FDs[1] != wire.FDNull && req.FDs[1] == req.FDs[2] && sameFile(&st[1], &st[2])
-	return riders
+	return passed
 }
 
 func classify(fd int, st *syscall.Stat_t) wire.FD {

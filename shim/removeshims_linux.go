@@ -8,14 +8,14 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// leave removes the files that attach has put into dir: the commands called names, and their links in
+// removeShims removes the files that attach has put into dir: the commands called names, and their links in
 // linkDir that point there. Other files and directories that are not empty stay. It follows no link in
 // place of a directory. If self is a shim that was copied into the container for this purpose, it is
-// removed too. leave returns 0 if all these files are gone.
-func leave(self, dir, linkDir string, names []string) int {
+// removed too. removeShims returns 0 if all these files are gone.
+func removeShims(self, dir, linkDir string, names []string) int {
 	const own = "/hostexec-leave-"
 	if len(self) > len(own) && self[:len(own)] == own {
-		leave("", self[:len(self)-len("/bin/hostexec")], linkDir, nil)
+		removeShims("", self[:len(self)-len("/bin/hostexec")], linkDir, nil)
 	}
 	var b [512]byte
 	inside := true

@@ -21,16 +21,16 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Launcher implements Sessions: it gives selected containers the sessions that docker hostexec run would give them.
-// Only the flags and the host's configuration determine which commands a container may call. Launcher has more methods
+// SessionLauncher implements Sessions: it gives selected containers the sessions that docker hostexec run would give
+// them. Only the flags and the host's configuration determine which commands a container may call. It has more methods
 // than other types because the creation, the start and the comparison of containers use the same flags.
-type Launcher struct {
-	cli       command.Cli // of the real engine
-	opts      launch.Options
-	selection Selection
-	store     *state.Store
-	followers sync.WaitGroup
-	resuming  sync.Mutex // held while a watcher is started for a session that has none
+type SessionLauncher struct {
+	cli        command.Cli // of the real engine
+	opts       launch.Options
+	selection  Selection
+	store      *state.Store
+	afterStart sync.WaitGroup // of resumeAfterStart
+	resuming   sync.Mutex     // held while a watcher is started for a session that has none
 
 	mu         sync.Mutex        // guards the fields below
 	notes      []string          // see Notes
@@ -39,9 +39,9 @@ type Launcher struct {
 	unselected int               // created containers that were not selected
 }
 
-// NewLauncher returns a Launcher. It checks the flags and the configuration as run does, and warns of the parts of the
-// configuration that are not used. The caller calls Close.
-func NewLauncher(dockerCLI command.Cli, opts launch.Options, selection Selection) (*Launcher, error) {
+// NewSessionLauncher returns a SessionLauncher. It checks the flags and the configuration as run does, and warns of the
+// parts of the configuration that are not used. The caller calls Close.
+func NewSessionLauncher(dockerCLI command.Cli, opts launch.Options, selection Selection) (*SessionLauncher, error) {
 	store, err := state.Open()
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func NewLauncher(dockerCLI command.Cli, opts launch.Options, selection Selection
 			return nil, fmt.Errorf("find the current directory: %w", err)
 		}
 	}
-	l := &Launcher{cli: dockerCLI, opts: opts, selection: selection, store: store}
+	l := &SessionLauncher{cli: dockerCLI, opts: opts, selection: selection, store: store}
 	p, err := opts.Plan("", false)
 	if err != nil {
 		return nil, err
@@ -63,10 +63,10 @@ func NewLauncher(dockerCLI command.Cli, opts launch.Options, selection Selection
 }
 
 // Close waits for the goroutines that Start has started. They end within some seconds.
-func (l *Launcher) Close() { l.followers.Wait() }
+func (l *SessionLauncher) Close() { l.afterStart.Wait() }
 
 // Notes returns messages about the sessions so far. Print them after COMMAND, which may use the terminal, has ended.
-func (l *Launcher) Notes() []string {
+func (l *SessionLauncher) Notes() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	notes := slices.Clone(l.notes)
@@ -78,7 +78,7 @@ func (l *Launcher) Notes() []string {
 
 // ReportNotes calls report with each line so far, and later with each new line. Only one goroutine at a time calls
 // report.
-func (l *Launcher) ReportNotes(report func(line string)) {
+func (l *SessionLauncher) ReportNotes(report func(line string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, line := range l.notes {
@@ -88,7 +88,7 @@ func (l *Launcher) ReportNotes(report func(line string)) {
 }
 
 // count notes that a container is created, and whether it is selected.
-func (l *Launcher) count(selected bool) {
+func (l *SessionLauncher) count(selected bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if selected {
@@ -98,7 +98,7 @@ func (l *Launcher) count(selected bool) {
 	}
 }
 
-func (l *Launcher) note(format string, args ...any) {
+func (l *SessionLauncher) note(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	line := escaped(fmt.Sprintf(format, args...))
@@ -110,7 +110,7 @@ func (l *Launcher) note(format string, args ...any) {
 }
 
 // Create implements Sessions.
-func (l *Launcher) Create(ctx context.Context, req *CreateRequest) (created func(context.Context, string) error, err error) {
+func (l *SessionLauncher) Create(ctx context.Context, req *CreateRequest) (created func(context.Context, string) error, err error) {
 	if req.Body == nil {
 		return nil, nil
 	}
@@ -152,7 +152,7 @@ func (l *Launcher) Create(ctx context.Context, req *CreateRequest) (created func
 }
 
 // addSession adds to req what the container of session s needs. The returned function binds s to the container.
-func (l *Launcher) addSession(ctx context.Context, s *launch.Launch, req *CreateRequest, want launch.Creation) (created func(context.Context, string) error, err error) {
+func (l *SessionLauncher) addSession(ctx context.Context, s *launch.Launch, req *CreateRequest, want launch.Creation) (created func(context.Context, string) error, err error) {
 	api := l.cli.Client()
 	text, err := encode(req.Body)
 	if err != nil {
@@ -189,7 +189,7 @@ func (l *Launcher) addSession(ctx context.Context, s *launch.Launch, req *Create
 }
 
 // inspectImage sets want.Image, unless the image is missing.
-func (l *Launcher) inspectImage(ctx context.Context, want *launch.Creation) (missing bool, err error) {
+func (l *SessionLauncher) inspectImage(ctx context.Context, want *launch.Creation) (missing bool, err error) {
 	image, err := want.InspectImage(ctx, l.cli.Client())
 	if launch.ImageMissing(err) {
 		return true, nil
@@ -214,7 +214,7 @@ func allLabels(want launch.Creation) map[string]string {
 
 // plan returns what the host allows a container, or nil if it is not selected. The configuration may have changed since
 // the last call.
-func (l *Launcher) plan(image string, keepDir bool, labels map[string]string, conf *config.Config) (*launch.Plan, error) {
+func (l *SessionLauncher) plan(image string, keepDir bool, labels map[string]string, conf *config.Config) (*launch.Plan, error) {
 	service, configured := conf.Services[labels[state.LabelService]]
 	if !l.selection.selects(labels, configured) {
 		return nil, nil

@@ -4,28 +4,28 @@ package policy
 
 import "regexp"
 
-// Pattern is one entry of the lists auto_approve and manual_approve. It is a regular expression
+// LinePattern is one entry of the lists auto_approve and manual_approve. It is a regular expression
 // that is searched in the whole command line as Line returns it. The zero value matches nothing.
-type Pattern struct {
+type LinePattern struct {
 	Source   string
 	Where    string // file:line, for people
 	Anywhere bool   // the lines that it matches may name paths outside of the workspace
 	re       *regexp.Regexp
 }
 
-// ParsePattern compiles an entry of the lists. It adds no anchors; Lint reports patterns without
+// ParseLinePattern compiles an entry of the lists. It adds no anchors; Lint reports patterns without
 // them.
-func ParsePattern(source string) (Pattern, error) {
+func ParseLinePattern(source string) (LinePattern, error) {
 	if err := checkPattern(source); err != nil {
-		return Pattern{}, err
+		return LinePattern{}, err
 	}
 	re, err := regexp.Compile(source)
-	return Pattern{Source: source, re: re}, err
+	return LinePattern{Source: source, re: re}, err
 }
 
 // trusted reports whether the author of p accepted the paths of the lines that it matches: p has
 // Anywhere set, or it leaves no choice.
-func (p Pattern) trusted() bool { return p.Anywhere || !leavesChoice(p.Source) }
+func (p LinePattern) trusted() bool { return p.Anywhere || !leavesChoice(p.Source) }
 
 // maxLine is the maximum length in bytes of a command line that the lists match and that a person
 // is shown.
@@ -45,7 +45,7 @@ func line(args []string) (string, bool) {
 }
 
 // first returns the first pattern of list that matches line.
-func (d *decision) first(list []Pattern, line string) (Pattern, bool) {
+func (d *decision) first(list []LinePattern, line string) (LinePattern, bool) {
 	for _, p := range list {
 		if !d.m.useStep(cost(line)) {
 			break
@@ -54,5 +54,5 @@ func (d *decision) first(list []Pattern, line string) (Pattern, bool) {
 			return p, true
 		}
 	}
-	return Pattern{}, false
+	return LinePattern{}, false
 }

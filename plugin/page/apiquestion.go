@@ -14,8 +14,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
-// Request is a question in the form of the API in docs/api.md: the fields of the watcher, and a shorter form.
-type Request struct {
+// APIQuestion is a question in the form of the API in docs/api.md: the fields of the watcher, and a shorter form.
+type APIQuestion struct {
 	control.Question
 	Cloister  string    `json:"cloister"` // the session; named after cloister, another program for agents: docs/http.md
 	Cmd       string    `json:"cmd"`      // quoted for a shell
@@ -24,8 +24,8 @@ type Request struct {
 	Agent     string    `json:"agent"`
 }
 
-func request(q control.Question) Request {
-	return Request{
+func newAPIQuestion(q control.Question) APIQuestion {
+	return APIQuestion{
 		Question: q, Cloister: q.Session, Cmd: commandLine(q.Words(), q.Cut), Timestamp: q.Asked.UTC().Truncate(time.Second),
 		Branch: q.Branch, Agent: q.Agent,
 	}
@@ -36,10 +36,10 @@ func commandLine(args []string, cut *control.Cut) string {
 	return control.Line(args) + cut.String()
 }
 
-func requests(all []control.Question) []Request {
-	list := make([]Request, len(all)) // [] in JSON, not null
+func apiQuestions(all []control.Question) []APIQuestion {
+	list := make([]APIQuestion, len(all)) // [] in JSON, not null
 	for i, q := range all {
-		list[i] = request(q)
+		list[i] = newAPIQuestion(q)
 	}
 	return list
 }
@@ -54,12 +54,12 @@ func (p *Page) pending(w http.ResponseWriter, r *http.Request) {
 		replyError(w, http.StatusBadGateway, err.Error())
 		return
 	}
-	switch list := requests(all); {
+	switch list := apiQuestions(all); {
 	case r.Header.Get("HX-Request") == "true":
 		render(w, http.StatusOK, "pending", cards(all, nil))
 	case strings.Contains(r.Header.Get("Accept"), version2) || r.URL.Query().Get("v") == "2":
 		control.Reply(w, http.StatusOK, struct {
-			Requests []Request `json:"requests"`
+			Requests []APIQuestion `json:"requests"`
 		}{list})
 	default:
 		control.Reply(w, http.StatusOK, list)
@@ -83,7 +83,7 @@ func (p *Page) question(w http.ResponseWriter, r *http.Request) {
 	case wantsHTML(r):
 		render(w, http.StatusOK, "request", newCard([]control.Question{q}))
 	default:
-		control.Reply(w, http.StatusOK, request(q))
+		control.Reply(w, http.StatusOK, newAPIQuestion(q))
 	}
 }
 

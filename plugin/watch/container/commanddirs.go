@@ -30,8 +30,8 @@ func unusedFlag(t *mount.Table) []string {
 	return []string{"--workdir-host " + names.Quoted(t.Unused()) + " has no effect, because directories of this host are mounted: commands run in these"}
 }
 
-// where describes the directories of this host in which commands run.
-func where(t *mount.Table) string {
+// commandDirs describes the directories of this host in which commands run.
+func commandDirs(t *mount.Table) string {
 	switch d := t.Default(); {
 	case d.All:
 		return "commands run in " + d.Source + ", from whatever directory the container calls them"

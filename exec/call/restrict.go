@@ -41,9 +41,9 @@ func (r *request) pump(i int) {
 	}
 }
 
-func (r *request) restrictInput(profile policy.Streams) {
-	tty := r.fds[0] == wire.FDTTY && !profile.TTY
-	if profile.Stdin.Mode != policy.StdinPipe && !(profile.TTY && r.fds[0] == wire.FDTTY) || tty {
+func (r *request) restrictInput(allowed policy.Streams) {
+	tty := r.fds[0] == wire.FDTTY && !allowed.TTY
+	if allowed.Stdin.Mode != policy.StdinPipe && !(allowed.TTY && r.fds[0] == wire.FDTTY) || tty {
 		r.stdinWithheld = r.fds[0] != wire.FDNull && r.fds[0] != wire.FDTTY
 		r.drop(0)
 	}

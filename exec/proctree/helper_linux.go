@@ -13,20 +13,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The tasks of this program when it is started again as MonitorName. The task is its second argument.
+// The tasks of a helper. The task is its second argument.
 const (
 	asMonitor    = "monitor"    // of a command on a terminal
 	asSupervisor = "supervisor" // supervise a command whose descendants stay below it
 	asCommand    = "command"    // it becomes the command
 )
 
-// dirFD is the descriptor of the command's directory, if it has one, in this program, started again.
+// dirFD is a helper's descriptor of the command's directory, if it has one.
 const dirFD = controlFD + 1
 
-// runAs is the main function of this program, started again.
-func runAs(args []string) int {
+// runHelper is Helper.
+func runHelper(args []string) int {
 	if len(args) < 5 {
-		return refuse(errors.New("the monitor is no command of its own"))
+		return refuse(errors.New("the helper is no command of its own"))
 	}
 	runtime.LockOSThread()
 	unix.CloseOnExec(controlFD)
@@ -54,9 +54,9 @@ func runAs(args []string) int {
 	return 0
 }
 
-// startSelf starts this program again, with a socket to the watcher and the directory of s. Its exec does not
-// block, so no lock is held for long.
-func (c *Child) startSelf(sp *spawner, d *exitWaiter, as string, s Start, attr *syscall.ProcAttr) (*monitorLink, error) {
+// startHelper starts this program again, with a socket to the watcher and the directory of s. Its exec does not block,
+// so no lock is held for long.
+func (c *Child) startHelper(sp *spawner, d *exitWaiter, as string, s Start, attr *syscall.ProcAttr) (*helperLink, error) {
 	link, theirs, err := newLink()
 	if err != nil {
 		return nil, err
@@ -68,9 +68,9 @@ func (c *Child) startSelf(sp *spawner, d *exitWaiter, as string, s Start, attr *
 		attr.Files = append(attr.Files, uintptr(s.Dir))
 	}
 	if as != asCommand {
-		c.monitor = link // before others can see c
+		c.helper = link // before others can see c
 	}
-	err = c.start(sp, d, "/proc/self/exe", append([]string{MonitorName, as, dir, s.Path}, s.Args...), attr)
+	err = c.start(sp, d, "/proc/self/exe", append([]string{HelperName, as, dir, s.Path}, s.Args...), attr)
 	unix.Close(theirs)
 	if err != nil {
 		link.conn.Close()
@@ -83,7 +83,7 @@ func (c *Child) startSelf(sp *spawner, d *exitWaiter, as string, s Start, attr *
 // and becomes the command. Other commands can start at the same time.
 func startSlow(ctx context.Context, sp *spawner, d *exitWaiter, s Start) (*Child, error) {
 	c := newChild(s)
-	link, err := c.startSelf(sp, d, asCommand, s, s.attr())
+	link, err := c.startHelper(sp, d, asCommand, s, s.attr())
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func startSlow(ctx context.Context, sp *spawner, d *exitWaiter, s Start) (*Child
 }
 
 // giveUp ends a process that has not become a command.
-func (c *Child) giveUp(link *monitorLink) {
+func (c *Child) giveUp(link *helperLink) {
 	link.conn.Close()
 	if c.End(0) != nil {
 		go c.reapLeader() // ends when the kernel ends the process

@@ -10,8 +10,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// TestSuppliedSandboxes checks paths of sandboxes that are below a path of write of any command.
-func TestSuppliedSandboxes(t *testing.T) {
+// TestWritableSandboxes checks paths of sandboxes that are below a path of write of any command.
+func TestWritableSandboxes(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		of    policy.Sandbox // of go; that of make has write: [/srv/out]
@@ -26,7 +26,7 @@ func TestSuppliedSandboxes(t *testing.T) {
 		{"above it", policy.Sandbox{Read: []string{"/srv"}}, false},
 	} {
 		p := &policy.Policy{Rules: map[string]policy.Ruleset{"make": {Sandbox: policy.Sandbox{Write: []string{"/srv/out"}}}, "go": {Sandbox: tt.of}}}
-		all := Supplied(p, nil, mount.WritableTable(nil))
+		all := WritableCode(p, nil, mount.WritableTable(nil))
 		if (len(all) == 1) != tt.below || tt.below && (all[0].Rule != "go" || !strings.Contains(all[0].Text, `below "/srv/out" of write`)) {
 			t.Errorf("%s: %+v, want a finding: %t", tt.name, all, tt.below)
 		}
