@@ -123,7 +123,7 @@ func newWatcher(t *testing.T, store *state.Store) *watcher {
 	w.queue.CanNotify = func() bool { return true }
 	rec := &state.Session{
 		ID: w.id, Created: time.Now(), ContainerName: "web", Image: "debian", InvokedIn: "/home/you/app", Carrier: "socket",
-		Commands: []state.Command{{Name: "make", Action: "ask", Path: "/usr/bin/make"}},
+		Commands: []state.Command{{Name: "make", Action: "ask", Path: "/usr/bin/make", Explicit: true}},
 	}
 	if err := store.Create(rec); err != nil {
 		t.Fatal(err)
