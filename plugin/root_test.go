@@ -50,8 +50,12 @@ func TestCheckAgent(t *testing.T) {
 				got = append(got, strings.TrimSpace(line))
 			}
 		}
-		if strings.Join(got, "\n") != tt.want || (err == nil) != (tt.want == "") {
-			t.Errorf("agent: %s: %q, %v, want %q", tt.section, got, err, tt.want)
+		want := tt.want
+		if want != "" {
+			want = filepath.Join(store.Home, "config.yaml") + ":1: " + want
+		}
+		if strings.Join(got, "\n") != want || (err == nil) != (tt.want == "") {
+			t.Errorf("agent: %s: %q, %v, want %q", tt.section, got, err, want)
 		}
 	}
 }
