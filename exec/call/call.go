@@ -305,7 +305,7 @@ func (w *authorizedCall) noteStart(req *request) error {
 			return err
 		}
 	}
-	return w.note(req, audit.Record{Kind: audit.Start, Args: w.v.Args, Path: w.v.Program(), Dir: w.place(req), Approved: asked})
+	return w.note(req, audit.Record{Kind: audit.Start, Args: w.v.Args, Path: w.v.Program(), Dir: w.directory(req), Approved: asked})
 }
 
 // verdictReceiver is a connection that wants to know why its command runs.

@@ -179,7 +179,7 @@ func renderShells(all []shell.Info, asJSON bool) []byte {
 		if i.PID != 0 {
 			pid = strconv.Itoa(i.PID)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Name, pid, state, time.Since(i.Since).Round(time.Second), names.Printable(i.Place()))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Name, pid, state, time.Since(i.Since).Round(time.Second), names.Printable(i.Directory()))
 	}
 	w.Flush()
 	return b.Bytes()
