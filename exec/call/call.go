@@ -82,10 +82,10 @@ type SessionState struct {
 
 	programs *programs // that were checked
 
-	others         *mount.Table // places that containers of other sessions can write, or nil
+	others         *mount.Table // paths that containers of other sessions can write, or nil
 	othersPrograms *programs    // that were checked against others
 
-	sandboxed         *mount.Table // the places of SandboxWrites, or nil
+	sandboxed         *mount.Table // the paths of SandboxWrites, or nil
 	sandboxedPrograms *programs    // that were checked against sandboxed
 	hostEnviron       []string     // executor.Environ of Environ, for sandboxed
 }

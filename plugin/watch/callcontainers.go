@@ -87,17 +87,17 @@ func (c *CallContainers) inContainer(dirs *mount.Table) func(policy.Place, strin
 		if err != nil {
 			return nil, "", err
 		}
-		place := container.Spec{
+		spec := container.Spec{
 			Image: p.Image, DockerHost: p.Host, Network: p.Network, Memory: p.Memory, CPUs: p.CPUs, Pids: p.Pids, Cwd: at,
 			CheckMounts: func(root int) error { return dirs.CheckMounts(root, mounts) },
 		}
 		for _, m := range mounts {
-			place.Mounts = append(place.Mounts, container.Mount{Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly, File: m.File})
+			spec.Mounts = append(spec.Mounts, container.Mount{Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly, File: m.File})
 		}
 		if copies != "" {
-			place.Mounts = append(place.Mounts, container.Mount{Source: copies, Target: filepath.Clean(copies), ReadOnly: true})
+			spec.Mounts = append(spec.Mounts, container.Mount{Source: copies, Target: filepath.Clean(copies), ReadOnly: true})
 		}
-		return c.containers.Runner(place), at, nil
+		return c.containers.Runner(spec), at, nil
 	}
 }
 

@@ -48,7 +48,7 @@ type mountCheck struct {
 	config   *watch.Configuration
 	sessions *watch.OtherSessions
 	notifier notify.Notifier
-	others   []mount.Point // places that other containers of the service can write
+	others   []mount.Point // paths that other containers of the service can write
 }
 
 // protected lists the files of this host that decide which code runs on it.
