@@ -166,17 +166,17 @@ func (s *Store) sessions() string { return filepath.Join(s.Home, "sessions") }
 const MaxSocketPath = 107
 
 // ShareDir and the functions below it return the paths in a session's directory.
-func ShareDir(session string) string          { return filepath.Join(session, "share") }
-func ProxyDir(session string) string          { return filepath.Join(session, "proxy") }
-func RequestsMount(session string) string     { return filepath.Join(ShareDir(session), "proxy") }
-func CallContainersDir(session string) string { return filepath.Join(session, "callcontainers") }
-func ShimFile(session string) string          { return filepath.Join(session, "shim") }
-func LogFile(session string) string           { return filepath.Join(session, "watch.log") }
-func GrantsFile(session string) string        { return filepath.Join(session, "grants.json") }
-func DenialsFile(session string) string       { return filepath.Join(session, "denials.json") }
-func LockFile(session string) string          { return filepath.Join(session, "lock") }
-func ControlSock(session string) string       { return filepath.Join(session, "control.sock") }
-func ExecSock(session string) string          { return filepath.Join(session, "exec.sock") }
-func ExecSecret(session string) string        { return filepath.Join(session, "exec.secret") }
-func TokenFile(session string) string         { return filepath.Join(session, "token") }
-func JobsDir(session string) string           { return filepath.Join(session, "jobs") }
+func ShareDir(session string) string           { return filepath.Join(session, "share") }
+func RequestsDir(session string) string        { return filepath.Join(session, "proxy") }
+func RequestsMountPoint(session string) string { return filepath.Join(ShareDir(session), "proxy") }
+func CallContainersDir(session string) string  { return filepath.Join(session, "callcontainers") }
+func ShimFile(session string) string           { return filepath.Join(session, "shim") }
+func LogFile(session string) string            { return filepath.Join(session, "watch.log") }
+func GrantsFile(session string) string         { return filepath.Join(session, "grants.json") }
+func DenialsFile(session string) string        { return filepath.Join(session, "denials.json") }
+func LockFile(session string) string           { return filepath.Join(session, "lock") }
+func ControlSock(session string) string        { return filepath.Join(session, "control.sock") }
+func ExecSock(session string) string           { return filepath.Join(session, "exec.sock") }
+func ExecSecret(session string) string         { return filepath.Join(session, "exec.secret") }
+func TokenFile(session string) string          { return filepath.Join(session, "token") }
+func JobsDir(session string) string            { return filepath.Join(session, "jobs") }
