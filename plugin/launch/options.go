@@ -119,7 +119,7 @@ func (p *Plan) configured(commands []state.Command) ([]state.Command, error) {
 	if p.Config, err = p.LoadConfig(); err != nil {
 		return nil, err
 	}
-	more, err := DefaultProxies(p.Config)
+	more, err := ConfiguredCommands(p.Config)
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}
