@@ -12,7 +12,7 @@
 //	    sandbox/<digest>/            home and tmp of sandboxed commands, for each workspace
 //	    workspaces/<id>/             an agent's own directory, which is kept: plugin/agent
 //	    images/                      findings about images, by digest
-//	    call-engines                 engines, other than the sessions' own, that ran containers of commands
+//	    call-engines                 engines, other than the sessions' own, that ran call containers
 //	    proxies/<directory>/         a lock for each command that is called by files in the directory
 //	    api/<id>/                    0700, a running API proxy's socket, lock and docker context: plugin/apiproxy
 //	    services/<project>/<name>    a link to the share of a dev container's session: Store.ServiceShare
@@ -37,10 +37,10 @@
 //	        watch.log, watch.log.old the watcher's log: Log
 //	        grants.json              0600, the grants in effect
 //	        denials.json             0600, the denials that hold until the session ends
-//	        shim                     the shim: for the container, and for containers of commands
+//	        shim                     the shim: for the container, and for call containers
 //	        shells/                  files of the session's shells: exec/shell
 //	        scratch/                 copies of files for running calls; no container can reach it
-//	        callcontainers/          0700, a directory for each running container of a command
+//	        callcontainers/          0700, a directory for each running call container
 //	        share/                   mounted into the container, read-only
 //	        proxy/                   requests as files, a directory for each command; writable for the container
 //

@@ -115,9 +115,9 @@ func (c *CallContainers) socketsOf(host string) (sockets []string) {
 	return sockets
 }
 
-// commandMounts returns the mounts of the container of a command in cwd. It leaves out mounts in which the caller could
-// replace files of hostexec, and mounts that would give it the host, such as engine sockets. A call from below one of
-// these mounts gets an error. Only workspace in the state directory belongs to the caller.
+// commandMounts returns the mounts of the call container of a command in cwd. It leaves out mounts in which the caller
+// could replace files of hostexec, and mounts that would give it the host, such as engine sockets. A call from below
+// one of these mounts gets an error. Only workspace in the state directory belongs to the caller.
 func commandMounts(mounts []mount.Point, cwd, copies, stateDir, workspace string, sockets []string) (kept []mount.Point, err error) {
 	for _, m := range mounts {
 		why := ""
