@@ -55,7 +55,7 @@ type SessionState struct {
 	PassEnv   []string // names that the container may set
 	NewPrivs  bool
 
-	Environ []string                                 // of every command: executor.Environ of the host's, for Dirs
+	Environ []string                                 // of every command: the watcher's, without what executor.Environ removes for Dirs
 	Find    func(name string) (path string, ok bool) // finds programs that only the policy names; nil finds nothing
 	Scratch string                                   // a directory for copies, which no container can reach
 
@@ -99,9 +99,9 @@ type Server struct {
 	Version string
 	Verbs   Verbs // answers hostexec ps and others; nil: they are not supported
 	Runner  Runner
-	Queue   *approval.Queue // of the questions that policy has
+	Queue   *approval.Queue // the questions to a person about calls
 	Log     *slog.Logger
-	Environ []string    // of this process: what the policy passes of it to commands in containers
+	Environ []string    // of this process; commands in containers get the variables that the policy passes
 	Jobs    *job.Table  // those of the session, or nil
 	Shells  *shell.Pool // of the session, or nil
 	Limits  limit.Session
