@@ -11,7 +11,7 @@
 //	    trust/<digest>               the workspaces' proposals that are trusted
 //	    sandbox/<digest>/            home and tmp of sandboxed commands, for each workspace
 //	    workspaces/<id>/             an agent's own directory, which is kept: plugin/agent
-//	    images/                      findings about images, by digest
+//	    images/                      which paths exist in images, by digest: plugin/inject
 //	    call-engines                 engines, other than the sessions' own, that ran call containers
 //	    proxies/<directory>/         a lock for each command that is called by files in the directory
 //	    api/<id>/                    0700, a running API proxy's socket, lock and docker context: plugin/apiproxy
