@@ -58,7 +58,7 @@ EXIT STATUS
 const proxyExample = `  docker hostexec proxy make
   docker run --rm -v "$PWD:/w" -w /w debian .hostexec/proxy/make/make build
 
-  # several commands, one of which asks first, for all containers that have this directory
+  # several commands, one of which asks first, for all containers that mount ~/.hostexec/proxy
   docker hostexec proxy --global make git=ask`
 
 // proxyOptions are the flags of proxy.
