@@ -214,12 +214,12 @@ func TestIntegrationConfigChanges(t *testing.T) {
 	})
 }
 
-// TestIntegrationDefaultProxies checks the proxies of the configuration.
-func TestIntegrationDefaultProxies(t *testing.T) {
+// TestIntegrationConfiguredCommands checks the proxied commands of the configuration.
+func TestIntegrationConfiguredCommands(t *testing.T) {
 	h := newHost(t, false)
 	h.Write(t, h.State, "config.yaml", "version: 1\nproxies: ['hsh=/bin/sh', 'hcat=/bin/cat']\n", 0o600)
-	r := h.Run(t, "--rm", "--proxy", "hcat=deny", image(t, "full"), "bash", "-c", "hsh -c 'echo by default'; hcat; echo $?")
-	want(t, "stdout", r.Out, "by default\n126\n")
+	r := h.Run(t, "--rm", "--proxy", "hcat=deny", image(t, "full"), "bash", "-c", "hsh -c 'echo configured'; hcat; echo $?")
+	want(t, "stdout", r.Out, "configured\n126\n")
 }
 
 // TestIntegrationPolicyAddOffersProject checks that on a terminal the first rule of a command is

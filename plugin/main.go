@@ -18,7 +18,7 @@
 //	page       the browser page that answers questions
 //	apiproxy   the proxy of the engine's API
 //	agent      runs an agent, on this host or in a container
-//	container  runs commands in new containers
+//	container  runs commands in call containers
 //	config     the user's configuration
 //	state      the files in the state directory
 package plugin

@@ -24,7 +24,7 @@ func writePage(w io.Writer, cmd *cobra.Command) {
 	fmt.Fprintf(w, ".TH \"%s\" 1 \"\" \"%s\" \"Docker hostexec\"\n", roff(strings.ToUpper(pageName(cmd))), roff("hostexec "+entry.Version))
 	fmt.Fprintf(w, ".nh\n.ad l\n") // hyphens could be of commands
 	fmt.Fprintf(w, ".SH NAME\n%s \\- %s\n", roff(pageName(cmd)), roff(cmd.Short))
-	fmt.Fprintf(w, ".SH SYNOPSIS\n\\fB%s\\fR %s\n", roff(fullCommand(cmd)), roff(operands(cmd)))
+	fmt.Fprintf(w, ".SH SYNOPSIS\n\\fB%s\\fR %s\n", roff(fullCommand(cmd)), roff(synopsis(cmd)))
 	fmt.Fprintf(w, ".SH DESCRIPTION\n")
 	writeText(w, description)
 	writeVerbs(w, cmd)
@@ -60,13 +60,13 @@ func splitLong(long string) (description string, sections []section) {
 	return long[:end], sections
 }
 
-// operands returns what follows the command's name in its usage line.
-func operands(cmd *cobra.Command) string {
-	_, operands, ok := strings.Cut(cmd.Use, " ")
+// synopsis returns what follows the command's name in its usage line.
+func synopsis(cmd *cobra.Command) string {
+	_, synopsis, ok := strings.Cut(cmd.Use, " ")
 	if !ok && cmd.HasSubCommands() {
 		return "[OPTIONS] [COMMAND]"
 	}
-	return operands
+	return synopsis
 }
 
 func writeVerbs(w io.Writer, cmd *cobra.Command) {

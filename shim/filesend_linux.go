@@ -49,7 +49,7 @@ func (f *files) finish(exit string) int {
 	case "exited":
 		m.Outcome = wire.Exited
 		if f.tty && m.Text == "" && (m.Code == 128 || m.Code == 255) { // of git and ssh, if they cannot ask
-			m.Text = "hostexec: hint: if it wanted to ask: commands that are called by files have no terminal\n"
+			m.Text = "hostexec: hint: if the command wanted to ask you: commands that are called by files have no terminal\n"
 		}
 	case "signaled":
 		m.Outcome = wire.Signaled

@@ -2,7 +2,7 @@
 
 // Command hostexec is the shim: it runs in a container in place of a command of the host, and sends the call to the
 // host. It has no privilege and makes no security decision: the host does. Under another name it is the first process
-// of a container that is created for one command.
+// of a call container.
 package main
 
 import (

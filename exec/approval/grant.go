@@ -175,8 +175,8 @@ func (q *Queue) Granted(ask Question) (g Grant, ok bool, err error) {
 	return q.granted(&ask, ask.Digest(), time.Now())
 }
 
-// Approved returns the inputs of the latest grant for a call that holds while they are unchanged, or nil. call is
-// Set.Call.
+// Approved returns the inputs with this Set.Call of the latest grant that holds while its inputs are unchanged. It
+// returns nil if there is no such grant.
 func (q *Queue) Approved(call string) *inputs.Set {
 	q.mu.Lock()
 	defer q.mu.Unlock()

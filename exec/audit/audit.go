@@ -57,7 +57,7 @@ type Record struct {
 	Rule     string   // the rule that decided
 	Pattern  string   // AUTO_APPROVE: the pattern of the rule that matched; if empty, the rule itself
 	Reason   string   // DENY, REFUSALS: the reason
-	By       string   // APPROVE, DENY: the user who decided, if a person decided
+	By       string   // APPROVE, DENY: the user who decided, or the grant or denial of a person; empty: the policy decided
 	Grant    string   // APPROVE: the grant that the person made, and how long it holds; empty: it held once
 	Inputs   string   // APPROVE: the digest of the files, if it holds only while they are unchanged
 	More     bool     // APPROVE: the question was about more than the arguments

@@ -55,7 +55,7 @@ type SessionState struct {
 	PassEnv   []string // names that the container may set
 	NewPrivs  bool
 
-	Environ []string                                 // of every command: executor.Environ of the host's, for Dirs
+	Environ []string                                 // of every command: the watcher's, without what executor.Environ removes for Dirs
 	Find    func(name string) (path string, ok bool) // finds programs that only the policy names; nil finds nothing
 	Scratch string                                   // a directory for copies, which no container can reach
 
@@ -82,10 +82,10 @@ type SessionState struct {
 
 	programs *programs // that were checked
 
-	others         *mount.Table // places that containers of other sessions can write, or nil
+	others         *mount.Table // paths that containers of other sessions can write, or nil
 	othersPrograms *programs    // that were checked against others
 
-	sandboxed         *mount.Table // the places of SandboxWrites, or nil
+	sandboxed         *mount.Table // the paths of SandboxWrites, or nil
 	sandboxedPrograms *programs    // that were checked against sandboxed
 	hostEnviron       []string     // executor.Environ of Environ, for sandboxed
 }
@@ -99,9 +99,9 @@ type Server struct {
 	Version string
 	Verbs   Verbs // answers hostexec ps and others; nil: they are not supported
 	Runner  Runner
-	Queue   *approval.Queue // of the questions that policy has
+	Queue   *approval.Queue // the questions to a person about calls
 	Log     *slog.Logger
-	Environ []string    // of this process: what the policy passes of it to commands in containers
+	Environ []string    // of this process; commands in containers get the variables that the policy passes
 	Jobs    *job.Table  // those of the session, or nil
 	Shells  *shell.Pool // of the session, or nil
 	Limits  limit.Session
@@ -305,7 +305,7 @@ func (w *authorizedCall) noteStart(req *request) error {
 			return err
 		}
 	}
-	return w.note(req, audit.Record{Kind: audit.Start, Args: w.v.Args, Path: w.v.Program(), Dir: w.place(req), Approved: asked})
+	return w.note(req, audit.Record{Kind: audit.Start, Args: w.v.Args, Path: w.v.Program(), Dir: w.directory(req), Approved: asked})
 }
 
 // verdictReceiver is a connection that wants to know why its command runs.

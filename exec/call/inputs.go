@@ -62,7 +62,7 @@ func (w *authorizedCall) inputs(req *request) (*inputs.Set, error) {
 	}
 	c := inputs.Command{
 		Name: cmp.Or(w.v.Command.Path, w.v.Command.Name), Args: w.v.Args, Env: w.env, Dir: w.cwd,
-		Builds: w.state.Policy.RunsDirCode(w.v.Args[0], w.v.Command.Path), Confined: w.v.Place.Confined(), Globs: w.v.Inputs, Copies: w.copied,
+		RunsDirCode: w.state.Policy.RunsDirCode(w.v.Args[0], w.v.Command.Path), Confined: w.v.Place.Confined(), Globs: w.v.Inputs, Copies: w.copied,
 	}
 	if w.state.Dirs != nil {
 		_, c.Root, _ = w.state.Dirs.Workspace(req.Cwd)

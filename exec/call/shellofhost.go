@@ -48,7 +48,7 @@ func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command,
 	if err := note(audit.Record{Kind: audit.Approve, By: by}); err != nil {
 		return 0, err
 	}
-	if err := note(audit.Record{Kind: audit.Start, Path: startConfig.Path, Dir: sh.Place(), Approved: true}); err != nil {
+	if err := note(audit.Record{Kind: audit.Start, Path: startConfig.Path, Dir: sh.Directory(), Approved: true}); err != nil {
 		return 0, err
 	}
 	s.calls.Add(1)
@@ -82,7 +82,7 @@ func (s *Server) shellForHost(name string) (*shell.Shell, error) {
 func (t *runningCalls) hostText(sh *shell.Shell, c shell.Command, o shell.Output, kill context.CancelCauseFunc) shell.Output {
 	started := o.Started
 	o.Started = func(request string, pid int) {
-		r := Running{Request: request, Args: append([]string{policy.Shell}, sh.Options().Args(c)...), Dir: sh.Place(), ByHost: true}
+		r := Running{Request: request, Args: append([]string{policy.Shell}, sh.Options().Args(c)...), Dir: sh.Directory(), ByHost: true}
 		if sh.In() == "" { // else pid is a container's
 			r.PID = pid
 		}

@@ -51,10 +51,10 @@ func (r *request) open(t *mount.Table) (*dir.Dir, error) {
 	return dir.Open("/")
 }
 
-// place returns where w runs, for people.
-func (w *authorizedCall) place(req *request) string {
+// directory returns the directory in which w runs, for people.
+func (w *authorizedCall) directory(req *request) string {
 	if req.shell != nil && req.shell.shell.In() != "" {
-		return req.shell.shell.Place()
+		return req.shell.shell.Directory()
 	}
 	return w.cwd.Path()
 }
@@ -199,7 +199,7 @@ func (r *shellRun) running(pid int, kill context.CancelCauseFunc) {
 	if r.x.req.shell.shell.In() != "" {
 		pid = 0
 	}
-	r.x.server.running.set(r.x.req.running(r.w.place(r.x.req), pid), kill)
+	r.x.server.running.set(r.x.req.running(r.w.directory(r.x.req), pid), kill)
 }
 
 // exit returns the end of a call for the end of its command, and the reason if the command did not end by

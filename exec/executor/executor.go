@@ -46,7 +46,7 @@ type Command struct {
 	NewPrivs       bool             // permits setuid programs, such as sudo
 	LeaveProcesses bool             // processes that it leaves behind survive Close
 	Sandbox        *sandbox.Sandbox // confines the command and its descendants; nil: not; not with NewPrivs
-	Adopt          bool             // processes that it leaves behind stay in its tree, even without proctree.Marker; not with Sandbox
+	Supervise      bool             // processes that it leaves behind stay in its tree, even without proctree.Marker; not with Sandbox
 }
 
 // Streams states how the descriptors 0, 1 and 2 of a command are connected.

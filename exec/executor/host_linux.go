@@ -102,7 +102,7 @@ func (h *Host) run(ctx context.Context, c Command, s Streams) (Status, error) {
 		TTY:       s.TTY != nil,
 		NewPrivs:  c.NewPrivs,
 		Leave:     c.LeaveProcesses,
-		Supervise: c.Adopt,
+		Supervise: c.Supervise,
 	}
 	confinement := h.confine(c, &start)
 	child, err := h.parent.Start(ctx, start)

@@ -59,7 +59,7 @@ type Check struct {
 }
 
 // Do returns nil if the command runs no program that the repository names. This includes
-// repositories into which git descends. Any other error is a *Problem.
+// repositories into which git descends. Every error is a *Problem.
 func (c *Check) Do(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()

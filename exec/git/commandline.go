@@ -162,7 +162,7 @@ func abbreviates(option string) func(arg string) bool {
 }
 
 // readers lists verbs that write nothing except the index. The verbs in listers write nothing else
-// either, if they have no operands.
+// either, if they have no positional arguments.
 var (
 	readers = names.WordSet(`blame cat-file check-attr check-ignore check-ref-format count-objects describe diff diff-files diff-index diff-tree
 		for-each-ref grep log ls-files ls-tree merge-base name-rev rev-list rev-parse shortlog show show-ref status var version`)

@@ -85,7 +85,7 @@ func (c *Check) remotes(ctx context.Context, line commandLine) ([]string, error)
 }
 
 // otherAddresses returns the words that git may take for the address of a remote, although no remote has this name.
-// They are operands, and settings that replace operands.
+// They are positional arguments, and settings that replace these.
 func (l commandLine) otherAddresses(cfg *config) (list []string) {
 	remotes := cfg.remotes()
 	add := func(word string) {
@@ -173,8 +173,8 @@ func (l commandLine) notes(all []remoteAddress, mark string, others []string) (n
 	return append(notes, rest...)
 }
 
-// unknownRemotes returns the words of others that git may take for the remote: the first operand is the remote, and
-// settings count only without operands.
+// unknownRemotes returns the words of others that git may take for the remote: the first positional argument is the
+// remote, and settings count only if there is none.
 func (l commandLine) unknownRemotes(all []remoteAddress, others []string) (list []string) {
 	known := func(word string) bool {
 		return slices.ContainsFunc(all, func(r remoteAddress) bool { return r.name == word })

@@ -13,15 +13,15 @@ import (
 
 // Command is a command whose inputs are wanted.
 type Command struct {
-	Name     string       // of its program
-	Args     []string     // Args[0] is its own name
-	Env      []string     // what it gets
-	Dir      *dir.Dir     // where it runs
-	Root     string       // on the host: Dir is below it, and the container can write there; empty: unknown
-	Builds   bool         // it runs code of its directory, whatever its arguments are
-	Confined bool         // the code that it runs does not reach the host's other files
-	Globs    []string     // the files, if a rule names them; otherwise Name decides
-	Copies   map[int]Copy // of operands, by argument
+	Name        string       // of its program
+	Args        []string     // Args[0] is its own name
+	Env         []string     // what it gets
+	Dir         *dir.Dir     // where it runs
+	Root        string       // on the host: Dir is below it, and the container can write there; empty: unknown
+	RunsDirCode bool         // it runs code from files of its directory, with any arguments
+	Confined    bool         // the code that it runs does not reach the host's other files
+	Globs       []string     // the files, if a rule names them; otherwise Name decides
+	Copies      map[int]Copy // of operands, by argument
 
 	copied bool // an input is one of Copies
 }
@@ -68,7 +68,7 @@ func (c Command) Find() (*Set, error) {
 	case k == nil && len(c.Globs) == 0:
 		return nil, fmt.Errorf("nothing says which files %s reads: a rule can name them as inputs", family(c.Name))
 	case k == nil:
-		k = &kind{build: c.Builds, unbound: []string{"sources", "tests"}}
+		k = &kind{build: c.RunsDirCode, unbound: []string{"sources", "tests"}}
 	}
 	switch {
 	case k.build && !c.Confined: // the container can change what it reads while it runs

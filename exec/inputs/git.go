@@ -27,11 +27,11 @@ var gitVars = strings.Fields(`GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DI
 // git reads the list of submodules and their commits, and the settings of the repository in the directory of the call.
 // No git runs: the container may control the repository.
 func (r *reader) git() error {
-	options, operands, err := gitOptions.parse(r.Args, 1)
+	options, positional, err := gitOptions.parse(r.Args, 1)
 	switch {
 	case err != nil:
 		return err
-	case len(operands) == 0:
+	case len(positional) == 0:
 		return errors.New("its arguments name no verb of git")
 	case slices.ContainsFunc(options, func(o option) bool { return strings.HasPrefix(strings.ToLower(o.value), "include") }):
 		return errors.New("-c may name more files with include")

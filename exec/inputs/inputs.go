@@ -46,7 +46,7 @@ type File struct {
 
 // Set is all inputs of one command. The zero value and nil have none.
 type Set struct {
-	Call    string   `json:"call"` // identifies the call, whatever the files contain
+	Call    string   `json:"call"` // digest of the command, its directory and its rule; equal for repeated calls
 	Files   []File   `json:"files"`
 	Unbound []string `json:"unbound,omitempty"` // what the command uses besides the files: no approval is bound to it
 	Copied  bool     `json:"copied,omitempty"`  // the command gets copies: nobody can change them after the check

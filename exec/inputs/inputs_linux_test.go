@@ -137,7 +137,7 @@ func TestFind(t *testing.T) {
 	if _, err := find(t, at, Command{Args: []string{"make"}}); err == nil || !strings.Contains(err.Error(), "sandbox") {
 		t.Errorf("make on the host: %v, want an error that names the sandbox", err)
 	}
-	for _, c := range []Command{{Args: []string{"make"}}, {Args: []string{"cargo"}, Builds: true}} {
+	for _, c := range []Command{{Args: []string{"make"}}, {Args: []string{"cargo"}, RunsDirCode: true}} {
 		c.Globs = []string{"**"}
 		if _, err := find(t, at, c); err == nil || !strings.Contains(err.Error(), "sandbox") {
 			t.Errorf("%s on the host, with inputs of a rule: %v, want an error that names the sandbox", c.Args[0], err)

@@ -19,7 +19,7 @@ type grammar struct {
 	longs     func(string) bool // with a value: --name=value, or --name value
 	optionals func(string) bool // --name, or --name=value
 	plus      bool              // options may begin with +, as set -o does
-	first     bool              // options end at the first operand
+	first     bool              // options end at the first positional argument
 }
 
 // option is an option with a value.
@@ -29,16 +29,16 @@ type option struct {
 	index int // of the value in the arguments, if it is an argument of its own; otherwise 0
 }
 
-// parse returns the options with values and the indexes of the operands in args, from args[at].
-func (g grammar) parse(args []string, at int) (options []option, operands []int, err error) {
+// parse returns the options with values and the indexes of the positional arguments in args, from args[at].
+func (g grammar) parse(args []string, at int) (options []option, positional []int, err error) {
 	for i := at; i < len(args); i++ {
 		a := args[i]
 		switch {
 		case a == "--":
 			for i++; i < len(args); i++ {
-				operands = append(operands, i)
+				positional = append(positional, i)
 			}
-			return options, operands, nil
+			return options, positional, nil
 		case strings.HasPrefix(a, "--"):
 			o, used, err := g.long(args, i)
 			if err != nil {
@@ -54,15 +54,15 @@ func (g grammar) parse(args []string, at int) (options []option, operands []int,
 			options = append(options, o...)
 			i += used
 		default:
-			operands = append(operands, i)
+			positional = append(positional, i)
 			if g.first {
 				for i++; i < len(args); i++ {
-					operands = append(operands, i)
+					positional = append(positional, i)
 				}
 			}
 		}
 	}
-	return options, operands, nil
+	return options, positional, nil
 }
 
 // long parses the long option args[i]. used is the number of further arguments that it takes.

@@ -10,7 +10,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// interpreter is a program that runs the script that its first operand names.
+// interpreter is a program that runs the script that its first positional argument names.
 type interpreter struct {
 	grammar
 	env []string // variables that name files to run before
@@ -41,16 +41,16 @@ var errNoScript = errors.New("its arguments name no script")
 
 // find reads the script.
 func (s interpreter) find(r *reader) error {
-	_, operands, err := s.parse(r.Args, 1)
+	_, positional, err := s.parse(r.Args, 1)
 	if err != nil {
 		return err
 	}
 	switch {
-	case len(operands) == 0 || r.Args[operands[0]] == "-":
+	case len(positional) == 0 || r.Args[positional[0]] == "-":
 		return errNoScript
-	case family(r.Name) == "node" && slices.Contains([]string{"inspect", "debug"}, r.Args[operands[0]]):
+	case family(r.Name) == "node" && slices.Contains([]string{"inspect", "debug"}, r.Args[positional[0]]):
 		return errors.New("it runs another script in its debugger")
 	}
-	_, err = r.operand(operands[0])
+	_, err = r.operand(positional[0])
 	return err
 }

@@ -31,7 +31,7 @@ const (
 	Completed Status = "completed" // it exited with 0
 	Failed    Status = "failed"    // another exit code, a signal that was not sent by a kill, or its timeout
 	Killed    Status = "killed"    // by hostexec kill, a person, or the end of the session
-	Error     Status = "error"     // by hostexec: output was cut, or the job could not be tracked
+	Error     Status = "error"     // ended by hostexec: too much output, too many processes, or an error of hostexec
 )
 
 // Info describes a job. It is a JSON object of the status file and of the API in docs/api.md, with a field for each

@@ -46,7 +46,7 @@ type Table struct {
 	closed      bool
 	own         *writableSet
 
-	others        []mount // places that containers of other sessions can write; guarded by mu, as is the next
+	others        []mount // paths that containers of other sessions can write; guarded by mu, as is the next
 	otherSessions *writableSet
 }
 

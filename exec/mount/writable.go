@@ -66,7 +66,7 @@ func (t *Table) SetOthers(paths []string) {
 	t.others, t.otherSessions = others, &writableSet{}
 }
 
-// Others returns a table of the places that containers of other sessions can write, or nil if there are none.
+// Others returns a table of the paths that containers of other sessions can write, or nil if there are none.
 func (t *Table) Others() *Table {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

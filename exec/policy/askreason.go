@@ -87,7 +87,7 @@ func (e *Element) matchedByPattern(a string) bool {
 // startState returns the state in which the scan of e's arguments begins.
 func (e *Element) startState() scanState {
 	if e.afterDashDash {
-		return atOperand
+		return afterDashes
 	}
 	return atValue
 }

@@ -55,12 +55,12 @@ func (p *Policy) CallForms(name string) CallForms {
 
 // addGitPush adds the operations of GitPush that need no rule.
 func (d *decision) addGitPush(f *CallForms) {
-	for _, o := range []struct{ name, operands string }{{"fetch", "REMOTE"}, {"push", "REMOTE BRANCH"}, {"remote", "REMOTE URL"}} {
+	for _, o := range []struct{ name, args string }{{"fetch", "REMOTE"}, {"push", "REMOTE BRANCH"}, {"remote", "REMOTE URL"}} {
 		action := min(d.c.Action, gitPushActions[o.name])
 		if o.name == "push" && d.explicit() {
 			action = d.c.Action
 		}
-		f.add(action, o.name+" "+o.operands)
+		f.add(action, o.name+" "+o.args)
 	}
 }
 

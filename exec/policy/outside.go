@@ -10,12 +10,12 @@ import "strings"
 type scanState uint8
 
 const (
-	atValue   scanState = iota // beginning of a value, which may be an option
-	atOperand                  // beginning of a value after --, where - has no special meaning
-	inName                     // in a name
-	atName                     // after a slash
-	oneDot                     // a name that consists of . so far
-	twoDots                    // a name that consists of .. so far
+	atValue     scanState = iota // beginning of a value, which may be an option
+	afterDashes                  // beginning of a value after --, where - has no special meaning
+	inName                       // in a name
+	atName                       // after a slash
+	oneDot                       // a name that consists of . so far
+	twoDots                      // a name that consists of .. so far
 
 	dash            // an option with one dash, which may have a value attached: -C.., -I/x
 	inOption        // after the dash
@@ -72,7 +72,7 @@ func (p scanState) next(r rune) scanState {
 	case p >= dash && p <= optionValueDots:
 		return p.nextInOption(r)
 	}
-	begins := p == atValue || p == atOperand || p == schemeColon
+	begins := p == atValue || p == afterDashes || p == schemeColon
 	switch {
 	case isSlash(r) && (begins || p == twoDots), r == '~' && begins:
 		return outside
@@ -88,7 +88,7 @@ func (p scanState) next(r rune) scanState {
 		return oneDot
 	case r == '.' && p == oneDot:
 		return twoDots
-	case r == '-' && begins && p != atOperand:
+	case r == '-' && begins && p != afterDashes:
 		return dash
 	}
 	return p.nextOfScheme(r, begins)

@@ -30,7 +30,7 @@ func TestPathOutside(t *testing.T) {
 		}
 	}
 	for s, want := range map[string]bool{"-a/b": false, "-Ca/..": true, "-/../x": true, "-..": false, "--": false, "/x": true, "a=-C..": true} {
-		if got := namesOutsidePath(s, atOperand); got != want {
+		if got := namesOutsidePath(s, afterDashes); got != want {
 			t.Errorf("behind --, leaves(%q) = %v, want %v", s, got, want)
 		}
 	}

@@ -32,7 +32,7 @@ func CheckPreview(added []string) error {
 }
 
 // PreviewArgs returns the arguments of the preview of v: those that run, with the added ones at their end. If a -- is
-// among them, the added ones precede it, because they would be operands behind it.
+// among them, the added ones precede it, because behind it they would be no options.
 func (v *Verdict) PreviewArgs() []string {
 	at := slices.Index(v.Args, "--")
 	if at < 1 {

@@ -76,8 +76,8 @@ func variable(name string, args []string, n int) ([]Form, error) {
 		if strings.HasPrefix(args[n-1], "-") || n == 1 {
 			return nil, errVaryCommand
 		}
-	case is(subcommands) || runs(name) && !operandsFirst(t):
-		switch verbs, verb := operandsBefore(args, n, nil); {
+	case is(subcommands) || runs(name) && !noSubcommands(t):
+		switch verbs, verb := positionalBefore(args, n, nil); {
 		case verbs < 2:
 			return nil, errVaryVerb
 		case is(subcommands) && commandVerbs(verb) && t != "gh" && t != "glab": // gh run view
@@ -92,25 +92,25 @@ func variable(name string, args []string, n int) ([]Form, error) {
 
 // gitVariable is variable for git. A path varies only where git takes no revision.
 func gitVariable(args []string, n int) ([]Form, error) {
-	before, verb := operandsBefore(args, n, gitOptions)
+	before, verb := positionalBefore(args, n, gitOptions)
 	dashes := slices.Contains(args[1:n], "--")
 	switch {
-	case before < 1 || before < 2 && !gitOperandVerbs(verb):
+	case before < 1 || before < 2 && !gitPlainVerbs(verb):
 		return nil, errVaryVerb
 	case gitCodeVerbs(verb):
 		return nil, errVaryCommand
 	case !dashes && takesCode(args[n-1]):
 		return nil, errVaryValue
-	case gitPathVerbs(verb) || dashes && gitOperandVerbs(verb):
+	case gitPathVerbs(verb) || dashes && gitPlainVerbs(verb):
 		return []Form{FormNumber, FormPath, FormWords}, nil
 	}
 	return []Form{FormNumber, FormWords}, nil
 }
 
-// operandsBefore returns the number of operands before argument n, and the first of them. It returns 0 if an option
-// that is not in options comes before the first two: the argument after it could be its value. The value of options is
-// the number of arguments after an option.
-func operandsBefore(args []string, n int, options map[string]int) (count int, first string) {
+// positionalBefore returns the number of positional arguments before argument n, and the first of them. It returns 0 if
+// an option that is not in options comes before the first two: the argument after it could be its value. The value of
+// options is the number of arguments after an option.
+func positionalBefore(args []string, n int, options map[string]int) (count int, first string) {
 	for i := 1; i < n; i++ {
 		arg := args[i]
 		values, known := options[arg]

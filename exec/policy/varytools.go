@@ -15,7 +15,7 @@ var subcommands = names.WordSet(`
 	multipass nmcli oc openssl pacman podman poetry rc-service resolvectl service snap svn systemctl tea terraform tofu
 	virsh yum zypper`)
 
-// commandVerbs contains the verbs of subcommands whose operands are a command.
+// commandVerbs contains the verbs of subcommands whose positional arguments are a command.
 var commandVerbs = names.WordSet("debug exec rsh run shell ssh")
 
 // targets contains tools whose arguments name what they run: targets, tasks and scripts.
@@ -25,21 +25,21 @@ var targets = names.WordSet(`
 	nox npm npx nx overmind pdm pipenv pipx pmake pnpm pnpx poe rake redo remake rye samu sbt scons shake task tox turbo
 	uv uvx volta waf xmake xtask yarn yarnpkg`)
 
-// operandsFirst contains tools that run code of the workspace and have no subcommands.
-var operandsFirst = names.WordSet(`
+// noSubcommands contains tools that run code of the workspace and have no subcommands.
+var noSubcommands = names.WordSet(`
 	asciidoctor ava bats black busted clang-tidy cypress doxygen eslint eslint_d flake8 gcc golint jasmine jest latexmk
 	lualatex markdownlint mocha mypy nose nosetests nyc pdflatex phpunit prettier prettierd prove py.test pylint pyright pytest
 	robot rspec rubocop rustc shellspec standard staticcheck stylelint textlint tsc vitest xelatex`)
 
-// gitOperandVerbs contains the verbs of git without verbs of their own.
-var gitOperandVerbs = names.WordSet(`
+// gitPlainVerbs contains the verbs of git without verbs of their own.
+var gitPlainVerbs = names.WordSet(`
 	add annotate archive blame branch cat-file check-ignore checkout cherry-pick clean commit diff fetch grep log
 	ls-files merge mv pull push reset restore revert rm shortlog show stage status switch tag`)
 
-// gitPathVerbs contains the verbs of git whose operands all are paths.
+// gitPathVerbs contains the verbs of git whose positional arguments all are paths.
 var gitPathVerbs = names.WordSet("add check-ignore clean ls-files mv restore rm stage status")
 
-// gitCodeVerbs contains the verbs of git whose operands are commands, or configuration that names some.
+// gitCodeVerbs contains the verbs of git whose positional arguments are commands, or configuration that names some.
 var gitCodeVerbs = names.WordSet("bisect config credential difftool filter-branch hook lfs mergetool p4 rebase remote submodule svn")
 
 // gitOptions contains the options before a verb of git, and the number of their values.

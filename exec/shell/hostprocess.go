@@ -49,7 +49,7 @@ func (s *Shell) startHost(b StartConfig) (*hostProcess, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	p := &hostProcess{pool: s.pool, id: newProcessID(), bash: b.Path, in: w, cancel: cancel, dead: make(chan struct{})}
 	up, failed := make(chan struct{}), make(chan error, 1)
-	c := executor.Command{ID: p.id, Path: b.Path, Args: args, Env: environ(b.Env, s.options.Env), Dir: int(dir.Fd()), NewPrivs: b.NewPrivs, Adopt: true}
+	c := executor.Command{ID: p.id, Path: b.Path, Args: args, Env: environ(b.Env, s.options.Env), Dir: int(dir.Fd()), NewPrivs: b.NewPrivs, Supervise: true}
 	streams := executor.Streams{FD: [3]int{int(r.Fd()), -1, -1}, Started: func(pid int) {
 		p.bashPID = pid
 		close(up)

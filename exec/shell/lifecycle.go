@@ -167,16 +167,16 @@ func (s *Shell) end() {
 	}
 }
 
-// Place returns the current directory of the shell, and its container if it is in one.
-func (i Info) Place() string {
+// Directory returns Dir, after the name of the container and a colon if the shell is in a container.
+func (i Info) Directory() string {
 	if i.In == "" {
 		return i.Dir
 	}
 	return i.In + ":" + i.Dir
 }
 
-// Place is the Place of Info.
-func (s *Shell) Place() string { return Info{In: s.In(), Dir: s.At()}.Place() }
+// Directory returns the current directory of the shell, as Info.Directory shows it.
+func (s *Shell) Directory() string { return Info{In: s.In(), Dir: s.At()}.Directory() }
 
 func (s *Shell) info() Info {
 	i := Info{Name: s.name, In: s.In(), Dir: s.At(), Busy: len(s.turn) > 0, Since: s.since}

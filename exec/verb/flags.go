@@ -20,7 +20,7 @@ type flagSet struct {
 	hint string // where to find that text
 }
 
-// newFlags returns the flags of a verb. They may stand before and after its operands.
+// newFlags returns the flags of a verb. They may stand before and after its other arguments.
 func newFlags(verb string) *flagSet {
 	f := &flagSet{pflag.NewFlagSet(verb, pflag.ContinueOnError), verb, usage, "see hostexec --help"}
 	f.Usage = func() {} // the caller gets it, not the stderr of the host
@@ -47,8 +47,8 @@ func (f *flagSet) fail(c *call.VerbCall, why string) error {
 	return c.Fail(f.failure(why))
 }
 
-// failOperands reports that the operands are not those that the verb expects.
-func (f *flagSet) failOperands(c *call.VerbCall, format string, a ...any) error {
+// failArguments reports that the arguments without the flags are not those that the verb expects.
+func (f *flagSet) failArguments(c *call.VerbCall, format string, a ...any) error {
 	return c.Fail(f.failure(f.verb + " " + fmt.Sprintf(format, a...)))
 }
 

@@ -36,7 +36,7 @@ func kill(ctx context.Context, c *call.VerbCall, args []string) error {
 	refs := flags.Args()
 	switch {
 	case *all && len(refs) > 0:
-		return flags.failOperands(c, "wants ids or --all, not both")
+		return flags.failArguments(c, "wants ids or --all, not both")
 	case *all:
 		for _, j := range c.Jobs() {
 			if info := j.Info(); info.Status == job.Running {
@@ -44,9 +44,9 @@ func kill(ctx context.Context, c *call.VerbCall, args []string) error {
 			}
 		}
 	case len(refs) == 0:
-		return flags.failOperands(c, "wants an id or --all")
+		return flags.failArguments(c, "wants an id or --all")
 	case len(refs) > job.MaxRunning:
-		return flags.failOperands(c, "takes at most %d ids", job.MaxRunning)
+		return flags.failArguments(c, "takes at most %d ids", job.MaxRunning)
 	}
 	var ended, failures strings.Builder
 	var reasons []string

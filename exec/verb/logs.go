@@ -22,7 +22,7 @@ func logs(ctx context.Context, c *call.VerbCall, args []string) error {
 		return err
 	}
 	if flags.NArg() != 1 {
-		return flags.failOperands(c, "wants one job")
+		return flags.failArguments(c, "wants one job")
 	}
 	j, err := c.Job(flags.Arg(0))
 	if err != nil {

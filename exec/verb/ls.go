@@ -26,7 +26,7 @@ func ls(c *call.VerbCall, args []string) error {
 	}
 	switch {
 	case flags.NArg() > 0, *asJSON && *agents:
-		return flags.failOperands(c, "takes only --json or --agents")
+		return flags.failArguments(c, "takes only --json or --agents")
 	case *asJSON:
 		return c.Print(renderCommandsJSON(c.Policy()))
 	case *agents:

@@ -87,7 +87,7 @@ func ps(c *call.VerbCall, args []string) error {
 		return err
 	}
 	if flags.NArg() > 0 {
-		return flags.failOperands(c, "takes only --json")
+		return flags.failArguments(c, "takes only --json")
 	}
 	if !*asJSON {
 		return c.Print(renderRows(rows(c)))

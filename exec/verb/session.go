@@ -85,7 +85,7 @@ func createShell(ctx context.Context, c *call.VerbCall, shells call.Shells, f *f
 		return err
 	}
 	if f.NArg() != 1 {
-		return f.failOperands(c, "wants the name of one shell")
+		return f.failArguments(c, "wants the name of one shell")
 	}
 	r.Name = f.Arg(0)
 	if f.Changed("in") && !names.Container.Matches(r.In) {
@@ -110,9 +110,9 @@ func runText(ctx context.Context, c *call.VerbCall, shells call.Shells, f *flagS
 	}
 	switch dash := f.ArgsLenAtDash(); {
 	case dash != 1 && (dash >= 0 || f.NArg() != 1):
-		return f.failOperands(c, "wants the name of one shell, -- and a text")
+		return f.failArguments(c, "wants the name of one shell, -- and a text")
 	case dash < 0 || f.NArg() < 2:
-		return f.failOperands(c, "wants -- and a text after the name")
+		return f.failArguments(c, "wants -- and a text after the name")
 	}
 	r.Name, r.Text = f.Arg(0), strings.Join(f.Args()[1:], " ")
 	if f.Changed("timeout") {
@@ -143,7 +143,7 @@ func removeShell(c *call.VerbCall, shells call.Shells, f *flagSet, words []strin
 		return err
 	}
 	if f.NArg() != 1 {
-		return f.failOperands(c, "wants the name of one shell")
+		return f.failArguments(c, "wants the name of one shell")
 	}
 	shells.Remove(f.Arg(0))
 	return c.Print(nil)
@@ -156,7 +156,7 @@ func listShells(c *call.VerbCall, shells call.Shells, f *flagSet, words []string
 		return err
 	}
 	if f.NArg() > 0 {
-		return f.failOperands(c, "takes no name")
+		return f.failArguments(c, "takes no name")
 	}
 	return c.Print(renderShells(shells.List(), *asJSON))
 }
@@ -179,7 +179,7 @@ func renderShells(all []shell.Info, asJSON bool) []byte {
 		if i.PID != 0 {
 			pid = strconv.Itoa(i.PID)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Name, pid, state, time.Since(i.Since).Round(time.Second), names.Printable(i.Place()))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Name, pid, state, time.Since(i.Since).Round(time.Second), names.Printable(i.Directory()))
 	}
 	w.Flush()
 	return b.Bytes()

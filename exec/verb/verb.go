@@ -46,7 +46,7 @@ A job is a command that continues without its caller, until it or this container
       --raw                keep the prefix of each line, which marks its stream
   hostexec wait JOB...     wait until the jobs end; exit with the code of the last one
   hostexec kill ID...      end jobs, calls and commands of shells, and the processes that
-                           they have started; also the processes that ended ones left running
+                           they have started; after their end: the processes that still run
       --all                end all jobs that run
       -s SIGNAL            only send SIGNAL to the commands of jobs
 

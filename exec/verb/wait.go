@@ -17,7 +17,7 @@ func wait(ctx context.Context, c *call.VerbCall, args []string) error {
 		return err
 	}
 	if flags.NArg() == 0 {
-		return flags.failOperands(c, "wants a job")
+		return flags.failArguments(c, "wants a job")
 	}
 	var list []*job.Job
 	for _, ref := range flags.Args() {

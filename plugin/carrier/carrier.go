@@ -33,7 +33,7 @@ const (
 	BySocket  = "socket"
 	ByRelay   = "relay"
 	ByFiles   = "files" // the shim calls by files, in the directory proxy
-	Gone      = "gone"  // no answer in time
+	Gone      = "gone"  // the session has ended
 )
 
 // Decide writes the name of the carrier for the shims.

@@ -20,14 +20,14 @@ func NewQueue(addr Addr) *Queue {
 	return &Queue{calls: make(chan net.Conn), done: make(chan struct{}), addr: addr}
 }
 
-// Addr is a net.Addr without meaning to a network.
-type Addr struct{ Carrier, Place string }
+// Addr is the net.Addr of a Queue, for messages: the name of the carrier, and that of the listener.
+type Addr struct{ Carrier, Listener string }
 
 // Network implements net.Addr.
 func (a Addr) Network() string { return a.Carrier }
 
 // String implements net.Addr.
-func (a Addr) String() string { return a.Place }
+func (a Addr) String() string { return a.Listener }
 
 // Addr implements net.Listener.
 func (q *Queue) Addr() net.Addr { return q.addr }

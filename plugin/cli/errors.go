@@ -14,7 +14,7 @@ import (
 // Exit codes of hostexec's own failures. run and similar verbs use docker run's code for its own failures, to
 // distinguish them from the container's codes. Other verbs use the code of docker's verbs.
 const (
-	CodeRun  = 125 // of run, attach, agent and proxy
+	CodeRun  = 125 // of verbs that run commands or serve calls, such as run, attach, with, agent and proxy
 	CodeVerb = 1   // of the other verbs
 )
 

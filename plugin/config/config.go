@@ -31,7 +31,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Source names the places of the configuration files.
+// Source names the configuration files.
 type Source struct {
 	Store     string // the state directory
 	Project   string // absolute path of the directory where the session was started; empty: none

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package container runs commands in new containers. Descriptors, signals and status work like those of
+// Package container runs commands in call containers. Descriptors, signals and status work like those of
 // exec/executor on the host.
 //
 //	Run --create, start--> engine --> container: first process <--socket--> Run
@@ -35,7 +35,7 @@ type Engine interface {
 	Remover
 }
 
-// Containers creates the containers for one session's commands. Set the exported fields before the first Run. It has
+// Containers creates the call containers of one session. Set the exported fields before the first Run. It has
 // many fields: six are options, and the others are what all containers share.
 type Containers struct {
 	Session string // the session's id
@@ -63,7 +63,7 @@ type leftover struct {
 	id  string
 }
 
-// Spec is the configuration of a container.
+// Spec is the configuration of a call container.
 type Spec struct {
 	Image      string
 	DockerHost string // address of the engine, as in DOCKER_HOST; empty: the session's engine
@@ -86,11 +86,11 @@ type Mount struct {
 	ReadOnly, File bool
 }
 
-// Runner returns a runner of commands in new containers of p. A command's Path is a path in the image. If
+// Runner returns a runner of commands in new call containers of p. A command's Path is a path in the image. If
 // it is empty, the name is looked up in the image's PATH.
 func (r *Containers) Runner(p Spec) *Runner { return &Runner{r, p} }
 
-// Runner runs commands in containers.
+// Runner runs commands in call containers.
 type Runner struct {
 	containers *Containers
 	spec       Spec

@@ -20,7 +20,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/initproc"
 )
 
-// The labels of these containers. The value of Label is the session's id.
+// The labels of call containers. The value of Label is the session's id.
 const (
 	Label        = "io.hostexec.call"
 	LabelRequest = "io.hostexec.request"
@@ -174,7 +174,7 @@ func (r *Containers) retryRemove(api Engine, id string) {
 	}
 }
 
-// Sweep removes the leftover containers of sessions in the state directory home. A container is left over if dead
+// Sweep removes the leftover call containers of sessions in the state directory home. A container is left over if dead
 // reports that its session has no watcher.
 func Sweep(ctx context.Context, api Engine, home string, dead func(session string) bool) error {
 	ids, err := Leftovers(ctx, api, home, dead)

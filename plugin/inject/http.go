@@ -14,7 +14,7 @@ import (
 // clients is in the share.
 type HTTP struct {
 	Address  string // host and port
-	Guardian string // host name that cloister's clients use; "" without them
+	Guardian string // host name that clients of cloister, another program for agents, use; "" without them
 	Token    string // for cloister's clients
 }
 

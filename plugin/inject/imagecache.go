@@ -13,7 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// Found describes the file of an image at a path.
+// Found describes the file of an image at a path. It is a finding about the image.
 type Found struct {
 	Exists bool   `json:"exists"`
 	Link   string `json:"link,omitempty"` // target of a symbolic link

@@ -48,7 +48,7 @@ func FillFiles(home, session, goarch string, client []byte, pass, names []string
 		return err
 	}
 	defer dir.Close()
-	err = errors.Join(mkdir(dir, filepath.Base(state.ProxyDir(session)), 0o711), mkdir(share, filepath.Base(state.RequestsMount(session)), 0o755), mkdir(share, scripts, 0o755))
+	err = errors.Join(mkdir(dir, filepath.Base(state.RequestsDir(session)), 0o711), mkdir(share, filepath.Base(state.RequestsMountPoint(session)), 0o755), mkdir(share, scripts, 0o755))
 	err = errors.Join(err, writeText(share, filepath.Join(scripts, Shim), 0o755, client))
 	if len(pass) > 0 {
 		err = errors.Join(err, writeText(share, passEnvFile, 0o644, []byte(strings.Join(pass, "\n")+"\n")))

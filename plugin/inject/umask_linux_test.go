@@ -45,7 +45,7 @@ func TestFillUmask(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if fi, err := os.Stat(state.ProxyDir(dir)); err != nil || fi.Mode().Perm() != 0o711 {
+	if fi, err := os.Stat(state.RequestsDir(dir)); err != nil || fi.Mode().Perm() != 0o711 {
 		t.Errorf("requests are in %v, %v, want mode 0711", fi, err)
 	}
 }

@@ -26,7 +26,7 @@ func (p *Plan) Mounts(session string, share mount.Mount) []mount.Mount {
 		all = append(all, inject.RelayMount())
 	}
 	if p.Record.Carrier == carrier.ByFiles {
-		all = append(all, inject.RequestsMount(state.ProxyDir(session)))
+		all = append(all, inject.RequestsMount(state.RequestsDir(session)))
 	}
 	if dir := p.Workspace; dir != "" {
 		all = append(all, mount.Mount{Type: mount.TypeBind, Source: dir, Target: dir})

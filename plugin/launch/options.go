@@ -37,7 +37,7 @@ type Options struct {
 	cloister    bool
 }
 
-// AddFlags adds the flags that run and agent share.
+// AddFlags adds the flags that run, with and agent share.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.AddCommonFlags(flags)
 	flags.StringVar(&o.Workspace, "workspace", "", "Mount a host `directory` at the same path, and work there; default: the current one")
@@ -45,14 +45,14 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Carrier, "carrier", "auto", "Use this `carrier` for calls: auto, socket, relay or files")
 }
 
-// AddHTTPFlags adds the flags of run only, because only run creates the container and knows its network.
+// AddHTTPFlags adds the flags of run and with. Calls over HTTP need the network of the container that is created.
 func (o *Options) AddHTTPFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.HTTP, "http", "", "Answer calls over HTTP, too, at the container's gateway or at this `address` (:PORT or ADDRESS:PORT)")
 	flags.Lookup("http").NoOptDefVal = atGateway
-	flags.BoolVar(&o.cloister, "cloister-compat", false, "With --http, also set the variables of cloister's clients")
+	flags.BoolVar(&o.cloister, "cloister-compat", false, "With --http, also set the variables for clients of cloister (docs/http.md)")
 }
 
-// AddCommonFlags adds the flags that attach has, too.
+// AddCommonFlags adds the flags that attach and devcontainer have, too.
 func (o *Options) AddCommonFlags(flags *pflag.FlagSet) {
 	// The help takes the value's name from the first word in backquotes; a second one would break it.
 	flags.StringArrayVar(&o.Proxies, "proxy", nil, "Let the container call this host `command`: NAME[=ACTION|=/path][,OPTION...]. ACTION: allow, ask or deny. OPTION: where=sandbox, where=container:IMAGE or keep. git-push: pushes and fetches of the container's git")
@@ -119,7 +119,7 @@ func (p *Plan) configured(commands []state.Command) ([]state.Command, error) {
 	if p.Config, err = p.LoadConfig(); err != nil {
 		return nil, err
 	}
-	more, err := DefaultProxies(p.Config)
+	more, err := ConfiguredCommands(p.Config)
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}

@@ -29,8 +29,8 @@ func ParseProxies(values []string) ([]state.Command, error) {
 	return all, nil
 }
 
-// DefaultProxies returns the commands that the configuration proxies, in its order.
-func DefaultProxies(c *config.Config) ([]state.Command, error) {
+// ConfiguredCommands returns the proxied commands of the configuration (proxies:), in its order.
+func ConfiguredCommands(c *config.Config) ([]state.Command, error) {
 	var values []string
 	for _, p := range c.Proxies {
 		values = append(values, p.Value)

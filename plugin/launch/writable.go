@@ -45,7 +45,7 @@ func sessionAccess(store *state.Store, mounts []mount.Point) (*mount.Table, erro
 	return table, err
 }
 
-// ContainersWrite reports whether the container of a session can write dir.
+// ContainersWrite reports whether the container of any session can write dir.
 func ContainersWrite(store *state.Store, dir string) (bool, error) {
 	table, err := sessionAccess(store, nil)
 	if err != nil {
@@ -55,8 +55,9 @@ func ContainersWrite(store *state.Store, dir string) (bool, error) {
 	return table.Writable(dir), nil
 }
 
-// WritableSettings returns the findings for the environment and the configuration. None of them is fatal.
-func WritableSettings(store *state.Store, src config.Source) ([]policy.Problem, error) {
+// WritableCode lists the code and settings that containers can probably write, and that this environment and the
+// configuration name. No finding is fatal.
+func WritableCode(store *state.Store, src config.Source) ([]policy.Problem, error) {
 	access, err := containerAccess(store, src.Workspace)
 	if err != nil {
 		return nil, err

@@ -190,9 +190,9 @@ func TestOnePage(t *testing.T) {
 	if err := (&Page{Store: store}).Listen(t.Context()); err != ErrTaken {
 		t.Errorf("a second page: %v, want %v", err, ErrTaken)
 	}
-	place, err := Find(t.Context(), store)
-	if err != nil || place != s.address {
-		t.Errorf("Find = %+v, %v, want %+v", place, err, s.address)
+	address, err := Find(t.Context(), store)
+	if err != nil || address != s.address {
+		t.Errorf("Find = %+v, %v, want %+v", address, err, s.address)
 	}
 	if fi, err := os.Stat(addressFile(store)); err != nil || fi.Mode().Perm() != 0o600 {
 		t.Errorf("%s: %v, %v, want 0600", addressFile(store), fi.Mode(), err)
@@ -206,9 +206,9 @@ func TestOnePage(t *testing.T) {
 // TestStart checks that Start starts one page only, and that it ends by itself.
 func TestStart(t *testing.T) {
 	store := newStore(t)
-	place := started(t, store)
-	if again := started(t, store); again != place {
-		t.Errorf("a second Start led to %+v, want %+v", again, place)
+	address := started(t, store)
+	if again := started(t, store); again != address {
+		t.Errorf("a second Start led to %+v, want %+v", again, address)
 	}
 	lock := flock.New(lockFile(store))
 	defer lock.Close()

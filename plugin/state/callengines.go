@@ -16,7 +16,7 @@ import (
 
 func (s *Store) callEngines() string { return filepath.Join(s.Home, "call-engines") }
 
-// CallEngines returns the engines, other than the sessions' own, that may still have containers of commands.
+// CallEngines returns the engines, other than the sessions' own, that may still have call containers.
 func (s *Store) CallEngines() ([]string, error) {
 	b, err := dir.ReadPlain(s.callEngines())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

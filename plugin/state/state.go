@@ -11,8 +11,8 @@
 //	    trust/<digest>               the workspaces' proposals that are trusted
 //	    sandbox/<digest>/            home and tmp of sandboxed commands, for each workspace
 //	    workspaces/<id>/             an agent's own directory, which is kept: plugin/agent
-//	    images/                      findings about images, by digest
-//	    call-engines                 engines, other than the sessions' own, that ran containers of commands
+//	    images/                      which paths exist in images, by digest: plugin/inject
+//	    call-engines                 engines, other than the sessions' own, that ran call containers
 //	    proxies/<directory>/         a lock for each command that is called by files in the directory
 //	    api/<id>/                    0700, a running API proxy's socket, lock and docker context: plugin/apiproxy
 //	    services/<project>/<name>    a link to the share of a dev container's session: Store.ServiceShare
@@ -37,10 +37,10 @@
 //	        watch.log, watch.log.old the watcher's log: Log
 //	        grants.json              0600, the grants in effect
 //	        denials.json             0600, the denials that hold until the session ends
-//	        shim                     the shim: for the container, and for containers of commands
+//	        shim                     the shim: for the container, and for call containers
 //	        shells/                  files of the session's shells: exec/shell
 //	        scratch/                 copies of files for running calls; no container can reach it
-//	        callcontainers/          0700, a directory for each running container of a command
+//	        callcontainers/          0700, a directory for each running call container
 //	        share/                   mounted into the container, read-only
 //	        proxy/                   requests as files, a directory for each command; writable for the container
 //
@@ -166,17 +166,17 @@ func (s *Store) sessions() string { return filepath.Join(s.Home, "sessions") }
 const MaxSocketPath = 107
 
 // ShareDir and the functions below it return the paths in a session's directory.
-func ShareDir(session string) string          { return filepath.Join(session, "share") }
-func ProxyDir(session string) string          { return filepath.Join(session, "proxy") }
-func RequestsMount(session string) string     { return filepath.Join(ShareDir(session), "proxy") }
-func CallContainersDir(session string) string { return filepath.Join(session, "callcontainers") }
-func ShimFile(session string) string          { return filepath.Join(session, "shim") }
-func LogFile(session string) string           { return filepath.Join(session, "watch.log") }
-func GrantsFile(session string) string        { return filepath.Join(session, "grants.json") }
-func DenialsFile(session string) string       { return filepath.Join(session, "denials.json") }
-func LockFile(session string) string          { return filepath.Join(session, "lock") }
-func ControlSock(session string) string       { return filepath.Join(session, "control.sock") }
-func ExecSock(session string) string          { return filepath.Join(session, "exec.sock") }
-func ExecSecret(session string) string        { return filepath.Join(session, "exec.secret") }
-func TokenFile(session string) string         { return filepath.Join(session, "token") }
-func JobsDir(session string) string           { return filepath.Join(session, "jobs") }
+func ShareDir(session string) string           { return filepath.Join(session, "share") }
+func RequestsDir(session string) string        { return filepath.Join(session, "proxy") }
+func RequestsMountPoint(session string) string { return filepath.Join(ShareDir(session), "proxy") }
+func CallContainersDir(session string) string  { return filepath.Join(session, "callcontainers") }
+func ShimFile(session string) string           { return filepath.Join(session, "shim") }
+func LogFile(session string) string            { return filepath.Join(session, "watch.log") }
+func GrantsFile(session string) string         { return filepath.Join(session, "grants.json") }
+func DenialsFile(session string) string        { return filepath.Join(session, "denials.json") }
+func LockFile(session string) string           { return filepath.Join(session, "lock") }
+func ControlSock(session string) string        { return filepath.Join(session, "control.sock") }
+func ExecSock(session string) string           { return filepath.Join(session, "exec.sock") }
+func ExecSecret(session string) string         { return filepath.Join(session, "exec.secret") }
+func TokenFile(session string) string          { return filepath.Join(session, "token") }
+func JobsDir(session string) string            { return filepath.Join(session, "jobs") }

@@ -87,17 +87,17 @@ func (c *CallContainers) inContainer(dirs *mount.Table) func(policy.Place, strin
 		if err != nil {
 			return nil, "", err
 		}
-		place := container.Spec{
+		spec := container.Spec{
 			Image: p.Image, DockerHost: p.Host, Network: p.Network, Memory: p.Memory, CPUs: p.CPUs, Pids: p.Pids, Cwd: at,
 			CheckMounts: func(root int) error { return dirs.CheckMounts(root, mounts) },
 		}
 		for _, m := range mounts {
-			place.Mounts = append(place.Mounts, container.Mount{Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly, File: m.File})
+			spec.Mounts = append(spec.Mounts, container.Mount{Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly, File: m.File})
 		}
 		if copies != "" {
-			place.Mounts = append(place.Mounts, container.Mount{Source: copies, Target: filepath.Clean(copies), ReadOnly: true})
+			spec.Mounts = append(spec.Mounts, container.Mount{Source: copies, Target: filepath.Clean(copies), ReadOnly: true})
 		}
-		return c.containers.Runner(place), at, nil
+		return c.containers.Runner(spec), at, nil
 	}
 }
 
@@ -115,9 +115,9 @@ func (c *CallContainers) socketsOf(host string) (sockets []string) {
 	return sockets
 }
 
-// commandMounts returns the mounts of the container of a command in cwd. It leaves out mounts in which the caller could
-// replace files of hostexec, and mounts that would give it the host, such as engine sockets. A call from below one of
-// these mounts gets an error. Only workspace in the state directory belongs to the caller.
+// commandMounts returns the mounts of the call container of a command in cwd. It leaves out mounts in which the caller
+// could replace files of hostexec, and mounts that would give it the host, such as engine sockets. A call from below
+// one of these mounts gets an error. Only workspace in the state directory belongs to the caller.
 func commandMounts(mounts []mount.Point, cwd, copies, stateDir, workspace string, sockets []string) (kept []mount.Point, err error) {
 	for _, m := range mounts {
 		why := ""

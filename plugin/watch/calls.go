@@ -99,8 +99,8 @@ func (c *Calls) sandboxes(dirs *mount.Table) *sandboxes {
 	}
 }
 
-// AddWritable adds fresh to the places that containers of the session can write, also in the record. It removes from
-// the environment of later calls the programs and variables that are in these places.
+// AddWritable adds fresh to the paths that containers of the session can write, also in the record. It removes from
+// the environment of later calls the programs and variables that these paths contain.
 func (c *Calls) AddWritable(fresh []mount.Point) {
 	c.record.mu.Lock()
 	defer c.record.mu.Unlock()

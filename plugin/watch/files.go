@@ -16,19 +16,19 @@ import (
 // listenFiles serves requests from the container's directory of requests. The file share/carrier exists during
 // that time: a client that gets no answer looks for it.
 func (c *Carriers) listenFiles() (net.Listener, error) {
-	var places []files.RequestDir
+	var dirs []files.RequestDir
 	for _, name := range append(c.record.Linked(), shimName) {
 		// Every user of the container may write, and no other user of this host: the session's directory is private.
-		requests, err := dir.MakeSharedDir(c.record.Dir, filepath.Join(filepath.Base(state.ProxyDir(c.record.Dir)), name), dir.ForEveryone)
+		requests, err := dir.MakeSharedDir(c.record.Dir, filepath.Join(filepath.Base(state.RequestsDir(c.record.Dir)), name), dir.ForEveryone)
 		if err != nil {
-			return nil, errors.Join(err, CloseRequestDirs(places))
+			return nil, errors.Join(err, CloseRequestDirs(dirs))
 		}
-		places = append(places, files.RequestDir{Dir: requests, Commands: []string{name}, Cwd: c.calls.Workdir})
+		dirs = append(dirs, files.RequestDir{Dir: requests, Commands: []string{name}, Cwd: c.calls.Workdir})
 	}
 	c.ByFiles = true
-	ln, err := files.Listen(places, c.log, &c.calls.Server.Limits)
+	ln, err := files.Listen(dirs, c.log, &c.calls.Server.Limits)
 	if err != nil {
-		return nil, errors.Join(err, CloseRequestDirs(places))
+		return nil, errors.Join(err, CloseRequestDirs(dirs))
 	}
 	mark := filepath.Join(state.ShareDir(c.record.Dir), carrier.File)
 	if err := carrier.Decide(state.ShareDir(c.record.Dir), carrier.ByFiles); err != nil {
@@ -39,10 +39,10 @@ func (c *Carriers) listenFiles() (net.Listener, error) {
 
 const shimName = "hostexec"
 
-// CloseRequestDirs closes the directories of places.
-func CloseRequestDirs(places []files.RequestDir) error {
+// CloseRequestDirs closes the directories of requests.
+func CloseRequestDirs(dirs []files.RequestDir) error {
 	var errs []error
-	for _, p := range places {
+	for _, p := range dirs {
 		errs = append(errs, p.Dir.Close())
 	}
 	return errors.Join(errs...)

@@ -39,7 +39,7 @@ func answerLost(store *state.Store, rec state.Session) {
 	}
 	defer base.Close()
 	for _, name := range append(rec.Linked(), shimName) {
-		if requests, err := base.Open(filepath.Join(filepath.Base(state.ProxyDir(session)), name)); err == nil {
+		if requests, err := base.Open(filepath.Join(filepath.Base(state.RequestsDir(session)), name)); err == nil {
 			files.AnswerLost(requests, []string{name}, false)
 			requests.Close()
 		}

@@ -52,7 +52,7 @@ func TestAnswerLost(t *testing.T) {
 	_, folder := recorded(t, &state.Session{Commands: []state.Command{{Name: "make"}}, RuleCommands: []string{"git"}})
 	calls := map[string]func() bool{}
 	for _, name := range []string{"make", "git", shimName} {
-		calls[name] = begun(t, filepath.Join(state.ProxyDir(folder), name))
+		calls[name] = begun(t, filepath.Join(state.RequestsDir(folder), name))
 	}
 	lock := flock.New(state.LockFile(folder))
 	if ok, err := lock.TryLock(); err != nil || !ok {

@@ -24,7 +24,7 @@ type OtherSessions struct {
 	applied atomic.Pointer[otherWrites] // calls depend on it
 }
 
-// otherWrites holds the places that code of the other sessions could write at one moment.
+// otherWrites holds the paths that code of the other sessions could write at one moment.
 type otherWrites struct {
 	state.Writes
 	changed time.Time // of Store.Changed, before the records were read
@@ -51,7 +51,7 @@ func (o *OtherSessions) read() (*otherWrites, error) {
 	return now, nil
 }
 
-// AddTo adds to access the places that containers of other sessions can write. If they cannot be read,
+// AddTo adds to access the paths that containers of other sessions can write. If they cannot be read,
 // CheckPrograms returns the error.
 func (o *OtherSessions) AddTo(access *mount.Table) {
 	if now, err := o.read(); err == nil {
@@ -66,7 +66,7 @@ func (o *OtherSessions) unchanged() bool {
 	return err != nil || known != nil && known.changed.Equal(changed)
 }
 
-// applyLocked sets applied to the current records, unless they cannot be read. It returns the places that code of other
+// applyLocked sets applied to the current records, unless they cannot be read. It returns the paths that code of other
 // sessions can write, and whether they have changed.
 func (o *OtherSessions) applyLocked() (writes state.Writes, changed bool, err error) {
 	old := o.applied.Load()
@@ -166,7 +166,7 @@ func (c *Calls) refreshOthers() {
 	c.Server.SetState(&sc)
 }
 
-// applyOthersLocked adds the places that code of other sessions can write to sc. It reports whether they have changed.
+// applyOthersLocked adds the paths that code of other sessions can write to sc. It reports whether they have changed.
 func (c *Calls) applyOthersLocked(sc *call.SessionState) bool {
 	writes, changed, err := c.others.applyLocked()
 	if err != nil {

@@ -70,7 +70,7 @@ func (r *Record) restore() {
 }
 
 // Adapt replaces programs that were found in directories of PATH that containers can write. It takes programs in the
-// rest of PATH instead. access has the places that containers can write, and environ contains PATH. Adapt returns
+// rest of PATH instead. access has the paths that containers can write, and environ contains PATH. Adapt returns
 // warnings for a person.
 func (r *Record) Adapt(access *mount.Table, environ []string) (notes []string) {
 	path, _ := executor.Path(osenv.Get(environ, "PATH"), access)

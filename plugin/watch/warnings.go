@@ -19,7 +19,7 @@ const (
 type Warnings struct {
 	record    *Record
 	config    *Configuration
-	container atomic.Pointer[[]string] // of the container that the session shows
+	container atomic.Pointer[[]string] // of the session's container
 	others    atomic.Pointer[[]string] // of other containers with the session's share
 	sessions  atomic.Pointer[[]string] // of the containers of other sessions
 }

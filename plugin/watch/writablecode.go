@@ -17,8 +17,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// WritableCode lists the code and settings of commands that are writable according to access. The command's environment
-// loses findings in env. Findings in paths that p names stay. No finding is fatal.
+// WritableCode lists the code and settings of commands that are writable according to access. Commands get env without
+// the findings in it. Findings in paths that p names are only reported. No finding is fatal.
 func WritableCode(p *policy.Policy, env []string, access executor.ContainerAccess) (all []policy.Problem) {
 	_, found := executor.Environ(env, access)
 	for _, f := range append(found, executor.WritableSettings(osenv.Get(env, "HOME"), access)...) {

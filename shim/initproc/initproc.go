@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package initproc is the first process of a container that runs one command.
+// Package initproc is the first process of a call container, which runs one command.
 //
 //	init -> Notice (+ its working directory, and its root)                     -> host
 //	init <- Exec (umask as environment, + descriptors for 0, 1, 2)  Signal*    <- host
@@ -17,7 +17,7 @@ package initproc
 
 import "github.com/docker-hostexec/hostexec/shim/wire"
 
-// Name is the name of the program in a container for one command. No command can have this name.
+// Name is the name of the program in a call container. No command can have this name.
 const Name = ".init"
 
 // Socket is the name of the host's socket, in the directory of the program.

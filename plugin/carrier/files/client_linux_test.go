@@ -25,13 +25,13 @@ func serveSeven(t *testing.T, base string) *Listener {
 	if err != nil {
 		t.Fatal(err)
 	}
-	place := RequestDir{Dir: box, Commands: []string{"make"}, Cwd: func() string { return "/" }}
-	place.Renew = func() (RequestDir, error) {
+	requests := RequestDir{Dir: box, Commands: []string{"make"}, Cwd: func() string { return "/" }}
+	requests.Renew = func() (RequestDir, error) {
 		var err error
-		place.Dir, err = dir.MakeSharedDir(base, "requests", dir.ForOwner)
-		return place, err
+		requests.Dir, err = dir.MakeSharedDir(base, "requests", dir.ForOwner)
+		return requests, err
 	}
-	l, err := Listen([]RequestDir{place}, slog.New(slog.DiscardHandler), &limit.Session{})
+	l, err := Listen([]RequestDir{requests}, slog.New(slog.DiscardHandler), &limit.Session{})
 	if err != nil {
 		t.Fatal(err)
 	}

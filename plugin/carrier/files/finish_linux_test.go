@@ -22,7 +22,7 @@ func TestFinish(t *testing.T) {
 		{"in a file", request{hasCmdFile: true}, map[string]string{"a.exit": "3\n", "a.status": status}},
 		{"in .exit", request{hasCmdFile: true, statusInExit: true}, map[string]string{"a.exit": "3\n" + status}},
 	} {
-		p, at := openPlace(t)
+		p, at := openServedDir(t)
 		tt.req.id, tt.req.owner = "a", ownEntry
 		newCall(p, tt.req).finish(wire.Exit{Outcome: wire.Exited, Code: 3})
 		left, err := os.ReadDir(at)
@@ -41,7 +41,7 @@ func TestFinish(t *testing.T) {
 
 // TestFinishUntold passes the reason in .exit if .stderr cannot be written.
 func TestFinishUntold(t *testing.T) {
-	p, at := openPlace(t)
+	p, at := openServedDir(t)
 	c := newCall(p, request{id: "a", owner: ownEntry, hasCmdFile: true, statusInExit: true})
 	c.finish(wire.Exit{Outcome: wire.Failed, Code: 125, Text: "hostexec: no space left\n"})
 	want := "125\n" + `{"status":"failed","code":125,"signal":"","stdout":0,"stderr":0,"stdin":0,"untold":true,"reason":"hostexec: no space left"}` + "\n"
@@ -52,7 +52,7 @@ func TestFinishUntold(t *testing.T) {
 
 // TestAnswerLostObject completes the object of a caller of JSON whose watcher was killed.
 func TestAnswerLostObject(t *testing.T) {
-	p, at := openPlace(t)
+	p, at := openServedDir(t)
 	for what, text := range map[string]string{"stdout": "", "stderr": "", "cmd": "hostexec\x00exit=status\x00", "fallback": `{"type":"complete"`} {
 		if err := os.WriteFile(at+"/a."+what, []byte(text), 0o666); err != nil {
 			t.Fatal(err)

@@ -25,7 +25,7 @@ func FuzzReadRequest(f *testing.F) {
 		if len(text)+len(command) > 64<<10 {
 			return
 		}
-		p, base := openPlace(t)
+		p, base := openServedDir(t)
 		p.Commands, p.Others, p.Cwd = []string{"make", "git"}, func() []string { return []string{"gh"} }, func() string { return "/w" }
 		putFile(t, filepath.Join(base, "x.req"), text, 0o600)
 		if named {

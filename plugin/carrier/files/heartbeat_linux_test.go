@@ -15,8 +15,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/limit"
 )
 
-// openPlace returns an empty place and its directory.
-func openPlace(t *testing.T) (*servedDir, string) {
+// openServedDir returns an empty directory of requests, and its path.
+func openServedDir(t *testing.T) (*servedDir, string) {
 	t.Helper()
 	base := t.TempDir()
 	box, err := dir.MakeSharedDir(base, "x", dir.ForEveryone)
@@ -59,7 +59,7 @@ func TestHeartbeat(t *testing.T) {
 		{"after, beside another caller", -time.Millisecond, 1, 0, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p, at := openPlace(t)
+			p, at := openServedDir(t)
 			p.heartbeatCalls, p.heartbeatEnded = tt.beating, now.Add(-tt.beaten)
 			touch(t, at+"/.heartbeat", now.Add(-tt.touched))
 			if got := p.hasHeartbeat(dir.Entry{Mod: now}, now); got != tt.want {
@@ -78,7 +78,7 @@ func TestHeartbeatUntrusted(t *testing.T) {
 		"a directory":     func(name, _ string) error { return os.Mkdir(name, 0o777) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, at := openPlace(t)
+			p, at := openServedDir(t)
 			other := filepath.Join(filepath.Dir(at), "other")
 			touch(t, other, time.Now())
 			before, err := os.Stat(other)
@@ -102,7 +102,7 @@ func TestHeartbeatUntrusted(t *testing.T) {
 
 // TestAlive checks that a caller is missed if it stops changing its file, but not if it never began.
 func TestAlive(t *testing.T) {
-	p, at := openPlace(t)
+	p, at := openServedDir(t)
 	began := time.Now()
 	quiet := changingFile{name: "quiet.alive", max: stale, changed: began}
 	heartbeatFile := changingFile{name: heartbeat, max: stale, changed: began}
@@ -127,7 +127,7 @@ func TestAlive(t *testing.T) {
 
 // TestHeartbeatShared checks that every user can write .heartbeat, and that its creation does not count as a heartbeat.
 func TestHeartbeatShared(t *testing.T) {
-	p, at := openPlace(t)
+	p, at := openServedDir(t)
 	box, err := dir.MakeSharedDir(filepath.Dir(at), "x", dir.ForEveryone) // which Close closes
 	if err != nil {
 		t.Fatal(err)

@@ -46,7 +46,7 @@ type Listener struct {
 // limits. Close ends it.
 func Listen(dirs []RequestDir, log *slog.Logger, limits *limit.Session) (*Listener, error) {
 	l := &Listener{
-		log: log, limits: limits, path: dirs[0].Dir.Path(), Queue: carrier.NewQueue(carrier.Addr{Carrier: "files", Place: dirs[0].Dir.Path()}), draining: make(chan struct{}), load: newLoad(),
+		log: log, limits: limits, path: dirs[0].Dir.Path(), Queue: carrier.NewQueue(carrier.Addr{Carrier: "files", Listener: dirs[0].Dir.Path()}), draining: make(chan struct{}), load: newLoad(),
 	}
 	for _, p := range dirs {
 		l.dirs = append(l.dirs, newServedDir(p))

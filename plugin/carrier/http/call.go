@@ -38,7 +38,7 @@ const (
 )
 
 func newCallMaker(dir string) *callMaker {
-	l := &callMaker{Queue: carrier.NewQueue(carrier.Addr{Carrier: "pipe", Place: "pipe"}), dir: dir, slots: make(chan struct{}, maxCalls)}
+	l := &callMaker{Queue: carrier.NewQueue(carrier.Addr{Carrier: "pipe", Listener: "pipe"}), dir: dir, slots: make(chan struct{}, maxCalls)}
 	l.freeSpace.Store(maxInFiles)
 	return l
 }

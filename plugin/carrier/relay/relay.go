@@ -34,7 +34,7 @@ func New(nonce string) *Listener {
 }
 
 // addr is the address of all calls.
-var addr = carrier.Addr{Carrier: "relay", Place: "relay"}
+var addr = carrier.Addr{Carrier: "relay", Listener: "relay"}
 
 // maxCalls is the maximum number of calls of one relay at a time.
 const maxCalls = 4096

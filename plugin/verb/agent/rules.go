@@ -22,8 +22,8 @@ const agentRulesLong = `Print what an agent in a container should know, in Markd
 
 With a session or its container, the text lists the session's commands: which calls run, wait
 for a person, or are refused. It also explains how to ask. In the container, hostexec ls
---agents prints the same text, and /run/hostexec/AGENTS.md has it. Calls, policy and trust
-renew that file.
+--agents prints the same text, and /run/hostexec/AGENTS.md has it. Calls, docker hostexec policy
+and docker hostexec trust renew that file.
 
 Without an argument, the text describes all sessions, for a file such as CLAUDE.md.
 

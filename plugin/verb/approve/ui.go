@@ -119,15 +119,15 @@ func notifyUser(dockerCLI command.Cli, store *state.Store, opts uiOptions) func(
 
 // openUI opens the page of another process.
 func openUI(ctx context.Context, dockerCLI command.Cli, store *state.Store, opts uiOptions) error {
-	place, err := page.Find(ctx, store)
+	address, err := page.Find(ctx, store)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(dockerCLI.Out(), place.URL())
+	fmt.Fprintln(dockerCLI.Out(), address.URL())
 	if opts.noOpen {
 		return nil
 	}
-	file, err := place.File(ctx)
+	file, err := address.File(ctx)
 	if err == nil {
 		err = page.Open(store, file)
 	}

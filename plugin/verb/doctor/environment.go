@@ -19,7 +19,7 @@ func (d *doctor) programs() finding {
 	}
 	var found []policy.Problem
 	if err == nil {
-		found, err = launch.WritableSettings(d.store, config.Source{Store: d.store.Home, Project: workspace, Workspace: workspace})
+		found, err = launch.WritableCode(d.store, config.Source{Store: d.store.Home, Project: workspace, Workspace: workspace})
 	}
 	switch {
 	case err != nil:

@@ -179,7 +179,7 @@ func (d *doctor) unserved(left *leftovers, s sessions.Session) {
 	}
 }
 
-// leftAtEngine finds containers of commands whose sessions have ended.
+// leftAtEngine finds call containers of sessions that have ended.
 func (d *doctor) leftAtEngine(ctx context.Context, left *leftovers, all []sessions.Session) {
 	if d.engine.err != nil {
 		return

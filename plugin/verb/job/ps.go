@@ -33,7 +33,7 @@ STATUS is running or, for a job with --all, one of
   completed  it exited with 0
   failed     it exited with another code, by a signal, or at its timeout
   killed     a person, hostexec kill, or the end of its session ended it
-  error      hostexec ended it, because its output was too long
+  error      hostexec ended it, because it had too much output or too many processes
 
 Long commands are shortened, unless --no-trunc is given.
 

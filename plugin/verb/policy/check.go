@@ -104,7 +104,7 @@ func ruled(rule, text string) string {
 
 // checkHere returns the findings of config.Check, of the agent section, and of the environment.
 func checkHere(store *state.Store, src config.Source, checkAgent func(*state.Store, config.Agent) []policy.Problem) []policy.Problem {
-	writable, err := launch.WritableSettings(store, src)
+	writable, err := launch.WritableCode(store, src)
 	if err != nil {
 		writable = []policy.Problem{{Text: "look at what containers can write: " + err.Error()}}
 	}

@@ -23,9 +23,9 @@ import (
 
 const policyExplainLong = `Show how a request would be decided, by which rule, and why the other rules do not match
 
-explain uses the configuration of the current directory and its default proxies. With
---session it uses the session's configuration and --proxy flags. Nothing runs, and nobody is
-asked.
+explain uses the configuration of the current directory, with its proxied commands (proxies:).
+With --session it uses the session's configuration and --proxy flags. Nothing runs, and nobody
+is asked.
 
 EXIT STATUS
   0  the decision was shown, also if it is a denial
@@ -81,7 +81,7 @@ func policyOf(dockerCLI command.Cli, session string) (*policy.Policy, error) {
 
 // inDirectory returns the policy of a run without --proxy.
 func inDirectory(c *config.Config) (*policy.Policy, error) {
-	commands, err := launch.DefaultProxies(c)
+	commands, err := launch.ConfiguredCommands(c)
 	all := config.PolicyCommands(commands)
 	for i := range all {
 		all[i].Where = c.Proxies[i].Where

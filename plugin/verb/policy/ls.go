@@ -20,7 +20,9 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-const policyLsLong = `List the rules, patterns and default proxies of the current directory, and all grants and denials
+const policyLsLong = `List the rules, patterns and proxied commands of the configuration, and all grants and denials
+
+The configuration is that of the current directory. Its key proxies lists the proxied commands.
 
 A grant is an approval with --for, --times or --always: exactly the same call runs without a
 question. A denial with --always holds until its session ends. Grants and denials of all
@@ -113,9 +115,9 @@ func describedRow(rule string, do policy.Action, matches, where string) *policyR
 	return r
 }
 
-// proxyRows returns a row for each command of proxies.
+// proxyRows returns a row for each command of the key proxies.
 func proxyRows(c *config.Config) (rows []*policyRow) {
-	commands, _ := launch.DefaultProxies(c) // an invalid one is shown as written
+	commands, _ := launch.ConfiguredCommands(c) // an invalid one is shown as written
 	p := c.Policy(config.PolicyCommands(commands))
 	for _, e := range c.Proxies {
 		cmd, err := config.ParseProxy(e.Value)

@@ -22,8 +22,8 @@ const trustLong = `Accept the configuration that a workspace proposes: its .host
 
 trust first shows the file, and the findings of policy check. The file is trusted with its
 current path and content. If anybody changes or moves it, it has no effect until you trust it
-again. It can add rules, patterns, default proxies, and services (docker hostexec with). It
-cannot change the host's configuration.
+again. It can add rules, patterns, proxied commands (proxies:), and services (docker hostexec
+with). It cannot change the host's configuration.
 
 EXIT STATUS
   0  the file is trusted; with --revoke: it is not trusted

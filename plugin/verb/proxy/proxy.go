@@ -58,7 +58,7 @@ EXIT STATUS
 const proxyExample = `  docker hostexec proxy make
   docker run --rm -v "$PWD:/w" -w /w debian .hostexec/proxy/make/make build
 
-  # several commands, one of which asks first, for all containers that have this directory
+  # several commands, one of which asks first, for all containers that mount ~/.hostexec/proxy
   docker hostexec proxy --global make git=ask`
 
 // proxyOptions are the flags of proxy.
@@ -193,7 +193,7 @@ func (o *proxyOptions) plan(args, globalArgs []string) (*launch.Plan, error) {
 		return nil, fmt.Errorf("find the current directory: %w", err)
 	}
 	p.Record.Workspace = p.Record.InvokedIn
-	if p.Record.Proxy, err = o.place(p.Record.InvokedIn); err != nil {
+	if p.Record.Proxy, err = o.requestDir(p.Record.InvokedIn); err != nil {
 		return nil, err
 	}
 	if p.Config, err = p.LoadConfig(); err != nil {
@@ -230,9 +230,9 @@ func resolveProtected(p *launch.Plan) error {
 	return err
 }
 
-// place returns the directory for requests. The user has chosen the existing part of its path, including
+// requestDir returns the directory for requests. The user has chosen the existing part of its path, including
 // links; missing directories are created below it without following links.
-func (o *proxyOptions) place(cwd string) (*state.Proxy, error) {
+func (o *proxyOptions) requestDir(cwd string) (*state.Proxy, error) {
 	p := &state.Proxy{Base: cwd, RelativePath: filepath.Join(".hostexec", "proxy"), Grace: o.grace, AnyUser: o.anyUser}
 	switch {
 	case o.global:

@@ -2,8 +2,8 @@
 
 // Package run has the verbs that let a container call commands of the host: run, attach and detach.
 //
-// The verb run is docker's own run command inside a session. Only this file depends on how docker/cli creates
-// that command.
+// The verb run is docker's own run command, with a session for the new container. Only this file depends on how
+// docker/cli creates that command.
 package run
 
 import (
@@ -54,7 +54,7 @@ const runExample = `  # a shell in the container that can call this host's make 
   # calls over HTTP, at the gateway of the container's network
   docker hostexec run --rm -it --http --proxy make --workspace debian bash`
 
-// NewRunCommand returns docker's own run command with hostexec's flags. It runs inside a session.
+// NewRunCommand returns docker's own run command with hostexec's flags. The new container gets a session.
 func NewRunCommand(dockerCLI command.Cli) *cobra.Command {
 	var opts launch.Options
 	inner := &interposedCLI{Cli: dockerCLI}
@@ -95,7 +95,7 @@ func NewRunCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-// runSession runs docker, the RunE of docker's command, inside a session.
+// runSession starts the session of p, and runs docker, the RunE of docker's command, for its container.
 func runSession(cmd *cobra.Command, args []string, inner *interposedCLI, p *launch.Plan, docker func(*cobra.Command, []string) error) error {
 	ctx, stop := cli.Interruptible(cmd.Context(), inner.Cli)
 	defer stop()

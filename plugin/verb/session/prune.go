@@ -32,7 +32,7 @@ const pruneLong = `Remove what ended sessions have left behind
 prune removes
   - the files of sessions whose containers were removed
   - containers of agents, and of single commands (where=container), without a watcher
-  - volumes of shims that no container uses
+  - volumes with shims, unless a container uses them
   - locks of proxies that have ended
   - sockets and docker contexts of docker hostexec with, if it was killed
   - copies of git remotes (git-push) that were not used for 30 days; the next use makes them again

@@ -29,8 +29,8 @@ STATE is one of
   lost       the container runs, but its watcher has died: docker hostexec resume
   stopped    the container runs, but docker hostexec stop has ended the session
   suspended  a signal has suspended the watcher: kill -CONT its PID
-  killed     hostexec has killed the container, because a mount showed a protected file:
-             docker hostexec inspect says which
+  killed     hostexec has killed the container, because it had a mount of a file that decides
+             what runs on this host: docker hostexec inspect says which
   exited     the container has stopped (with --all)
   gone       the container was removed (with --all): docker hostexec prune
   unknown    the watcher does not answer; or there is none, and the engine does not answer

@@ -91,7 +91,7 @@ func (r *shellRow) Container() string { return r.rec.ContainerName }
 func (r *shellRow) Name() string      { return r.i.Name }
 func (r *shellRow) In() string        { return r.i.In }
 func (r *shellRow) Age() string       { return units.HumanDuration(time.Since(r.i.Since)) }
-func (r *shellRow) Directory() string { return names.Printable(r.i.Place()) }
+func (r *shellRow) Directory() string { return names.Printable(r.i.Directory()) }
 
 // PID returns the shell's PID in its container, or "-" while it has no process.
 func (r *shellRow) PID() string {

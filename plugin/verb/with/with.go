@@ -35,9 +35,9 @@ selected, and those of the services in your configuration (services:). The value
 can name commands, separated by commas. The container then gets only these, if the flags and
 the configuration allow them.
 
-COMMAND must use DOCKER_HOST: with -H or --context it bypasses the proxy. Build steps, tasks of
-a swarm, and containers of Podman's own API (/libpod/) get no session. No container may mount
-the socket.
+COMMAND must use DOCKER_HOST: if it has a -H or --context of its own, it bypasses the API proxy.
+Build steps, tasks of a swarm, and containers of Podman's own API (/libpod/) get no session. No
+container may mount the socket.
 
 EXIT STATUS
   The exit code of COMMAND, or 128 plus the number of the signal that ended it, and:

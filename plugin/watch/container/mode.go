@@ -16,7 +16,7 @@ import (
 )
 
 // Mode serves the calls of a container. It has more methods than other types, because twelve are for sessions that
-// exist before their container, as those of dev containers do (service.go).
+// exist before their container, as those of dev containers do (followService).
 type Mode struct {
 	s         *watch.Session
 	mounts    *mountCheck
@@ -26,7 +26,7 @@ type Mode struct {
 	killer    *killer
 	requests  requestLimit
 	name      nameFollower
-	lastEnd   time.Time    // when the last run of a container of service.go ended
+	lastEnd   time.Time    // when the last container of followService ended
 	lease     *flock.Flock // held once no container is expected, until this process ends
 }
 

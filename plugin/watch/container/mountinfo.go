@@ -32,7 +32,7 @@ func (mc *mountCheck) runningMounts(c container.InspectResponse, view func() (*p
 		return err
 	}
 	share := l.view.Locate(state.ShareDir(mc.record.Dir)).FSPath
-	given := []mount.FSPath{share, l.view.Locate(state.ProxyDir(mc.record.Dir)).FSPath}
+	given := []mount.FSPath{share, l.view.Locate(state.RequestsDir(mc.record.Dir)).FSPath}
 	if own := mc.record.OwnWorkspace(); own != "" {
 		given = append(given, l.view.Locate(own).FSPath)
 	}

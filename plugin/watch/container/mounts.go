@@ -48,7 +48,7 @@ type mountCheck struct {
 	config   *watch.Configuration
 	sessions *watch.OtherSessions
 	notifier notify.Notifier
-	others   []mount.Point // places that other containers of the service can write
+	others   []mount.Point // paths that other containers of the service can write
 }
 
 // protected lists the files of this host that decide which code runs on it.
@@ -100,7 +100,7 @@ func (mc *mountCheck) refuseWriter(c container.InspectResponse, all []watch.Prot
 		return nil // it mounts no files of this host
 	}
 	view := sync.OnceValues(func() (*protectedView, error) { return viewOf(all, mc.record.Dir) }) // few containers need it
-	share, requests := state.ShareDir(mc.record.Dir), state.ProxyDir(mc.record.Dir)
+	share, requests := state.ShareDir(mc.record.Dir), state.RequestsDir(mc.record.Dir)
 	own := mc.record.OwnWorkspace()
 	for _, m := range c.Mounts {
 		if m.Type != apimount.TypeBind || m.Source == requests || own != "" && m.Source == own {

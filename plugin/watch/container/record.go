@@ -22,7 +22,7 @@ func (m *Mode) setWarnings(c container.InspectResponse, found []string) {
 	m.s.Warnings.Set(append(list, m.s.Calls.HostCode(m.mounts.writable(c), "which the container can write")...))
 }
 
-// noteContainer saves the session's container, the places that it can write, and its warnings.
+// noteContainer saves the session's container, the paths that it can write, and its warnings.
 func (m *Mode) noteContainer(c container.InspectResponse, found []string) (err error) {
 	m.s.Record.Change(func() {
 		m.s.Record.Container, m.s.Record.ContainerName, m.s.Record.Image = c.ID, nameOf(c), c.Config.Image
@@ -34,7 +34,7 @@ func (m *Mode) noteContainer(c container.InspectResponse, found []string) (err e
 	return err
 }
 
-// updateWarnings saves the warnings about a restarted container, and the places that it can write.
+// updateWarnings saves the warnings about a restarted container, and the paths that it can write.
 func (m *Mode) updateWarnings(c container.InspectResponse, found []string) {
 	m.s.Record.Change(func() { // the container may be renamed at the same time
 		old, wrote := m.s.Record.Warnings, m.s.Record.Writable

@@ -46,7 +46,7 @@ type requestLimit struct {
 // watch measures the directories of requests of container id until ctx is done. It ends the container if they exceed a
 // limit. While they are empty, it waits for a change.
 func (r requestLimit) watch(ctx context.Context, api watch.Engine, id string) {
-	root, err := os.OpenRoot(state.ProxyDir(r.record.Dir))
+	root, err := os.OpenRoot(state.RequestsDir(r.record.Dir))
 	if err != nil {
 		r.log.Error("measure the directories of requests", "error", err)
 		return

@@ -32,7 +32,7 @@ func (mc *mountCheck) sources(c container.InspectResponse) (list []mount.Point) 
 	return list
 }
 
-// access returns the places that c and other containers of this session can write, without open directories.
+// access returns the paths that c and other containers of this session can write, without open directories.
 func (mc *mountCheck) access(c container.InspectResponse) *mount.Table {
 	t, _ := mount.NewTable(slices.Concat(mc.sources(c), mc.others), mount.Default{}) // it fails only for a Default with a directory
 	return t
@@ -67,7 +67,7 @@ func (mc *mountCheck) refuseDependencies(c container.InspectResponse, all []watc
 	return nil
 }
 
-// addOther stores the places that another container of this session can write.
+// addOther stores the paths that another container of this session can write.
 func (mc *mountCheck) addOther(c container.InspectResponse) (fresh []mount.Point) {
 	for _, m := range mc.sources(c) {
 		if !slices.Contains(mc.others, m) {

@@ -19,7 +19,7 @@ import (
 )
 
 // open returns the directories of requests, and takes their locks.
-func (d *requestDirs) open() (places []files.RequestDir, err error) {
+func (d *requestDirs) open() (dirs []files.RequestDir, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.record.Proxy.AnyUser {
@@ -32,11 +32,11 @@ func (d *requestDirs) open() (places []files.RequestDir, err error) {
 	for commands := range slices.Chunk(d.record.Names(), size) {
 		p, err := d.openLocked(commands)
 		if err != nil {
-			return places, err
+			return dirs, err
 		}
-		places = append(places, p)
+		dirs = append(dirs, p)
 	}
-	return places, nil
+	return dirs, nil
 }
 
 // openLocked creates the directory of requests for commands, and takes its locks.

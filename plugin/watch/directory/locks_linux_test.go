@@ -17,7 +17,7 @@ import (
 
 // proxying returns the served directory of requests for make below ws/base. All callers can write
 // ws.
-func proxying(t *testing.T) (d *requestDirs, ws string, place files.RequestDir) {
+func proxying(t *testing.T) (d *requestDirs, ws string, requests files.RequestDir) {
 	t.Helper()
 	top := t.TempDir()
 	ws = filepath.Join(top, "ws")
@@ -31,12 +31,12 @@ func proxying(t *testing.T) (d *requestDirs, ws string, place files.RequestDir) 
 	if err := d.hold(); err != nil {
 		t.Fatal(err)
 	}
-	places, err := d.open()
+	dirs, err := d.open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { errors.Join(places[0].Dir.Close(), d.close()) })
-	return d, ws, places[0]
+	t.Cleanup(func() { errors.Join(dirs[0].Dir.Close(), d.close()) })
+	return d, ws, dirs[0]
 }
 
 // TestRenewReplacedBase deletes the directory of requests, and puts a link in place of the directory above it. Nothing
@@ -44,14 +44,14 @@ func proxying(t *testing.T) (d *requestDirs, ws string, place files.RequestDir) 
 //
 // Attack 226.
 func TestRenewReplacedBase(t *testing.T) {
-	_, ws, place := proxying(t)
+	_, ws, requests := proxying(t)
 	if err := errors.Join(os.RemoveAll(ws+"/base/requests"), os.Rename(ws+"/base", ws+"/old"), os.Symlink("victim", ws+"/base")); err != nil {
 		t.Fatal(err)
 	}
-	if place.Dir.InPlace() {
+	if requests.Dir.InPlace() {
 		t.Fatal("it counts as served")
 	}
-	if again, err := place.Renew(); err == nil {
+	if again, err := requests.Renew(); err == nil {
 		t.Errorf("renewed as %s", again.Dir.Path())
 	}
 	for _, at := range []string{"victim", "old"} {
@@ -62,7 +62,7 @@ func TestRenewReplacedBase(t *testing.T) {
 	if err := errors.Join(os.Remove(ws+"/base"), os.Rename(ws+"/old", ws+"/base")); err != nil {
 		t.Fatal(err)
 	}
-	again, err := place.Renew()
+	again, err := requests.Renew()
 	if err != nil {
 		t.Fatalf("when it is back: %v", err)
 	}
@@ -74,7 +74,7 @@ func TestRenewReplacedBase(t *testing.T) {
 //
 // Attack 227.
 func TestRenewLeavesNothing(t *testing.T) {
-	d, ws, place := proxying(t)
+	d, ws, requests := proxying(t)
 	before := d.allNotes()
 	for i := range 5 {
 		at := ws + "/base/requests"
@@ -84,14 +84,14 @@ func TestRenewLeavesNothing(t *testing.T) {
 		if err := errors.Join(os.Mkdir(at, 0o700), os.WriteFile(at+"/make.pid", []byte{'4', '1', '9', '4', '9', '9', byte('0' + i)}, 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		again, err := place.Renew()
+		again, err := requests.Renew()
 		if err != nil {
 			t.Fatal(err)
 		}
-		place.Dir.Close()
-		place = again
+		requests.Dir.Close()
+		requests = again
 	}
-	defer place.Dir.Close()
+	defer requests.Dir.Close()
 	locks, err := filepath.Glob(filepath.Join(d.record.Store.Home, "proxies", "*"))
 	if err != nil || len(locks) != 1 {
 		t.Errorf("directories of locks: %v, %v, want 1", locks, err)
@@ -103,7 +103,7 @@ func TestRenewLeavesNothing(t *testing.T) {
 
 // TestRepair deletes the client and the PID file: they are put back while the session lasts.
 func TestRepair(t *testing.T) {
-	d, ws, place := proxying(t)
+	d, ws, requests := proxying(t)
 	client := filepath.Join(ws, "base", "requests", "make")
 	there := func() bool {
 		_, err := os.Stat(client)
@@ -114,12 +114,12 @@ func TestRepair(t *testing.T) {
 		t.Fatalf("not published: %v", err)
 	}
 	for _, name := range []string{client, client + pidSuffix} {
-		if err := errors.Join(os.Remove(name), place.Repair()); err != nil || !there() {
+		if err := errors.Join(os.Remove(name), requests.Repair()); err != nil || !there() {
 			t.Errorf("without %s: %v, there %v", filepath.Base(name), err, there())
 		}
 	}
 	d.unpublish()
-	if err := place.Repair(); err != nil || there() {
+	if err := requests.Repair(); err != nil || there() {
 		t.Errorf("after the end: %v, there %v", err, there())
 	}
 }

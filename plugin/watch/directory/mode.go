@@ -34,7 +34,7 @@ func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 		return nil, err
 	}
 	m.adapt()
-	places, err := m.dirs.open()
+	dirs, err := m.dirs.open()
 	if err == nil {
 		err = m.setState() // requests that exist already are read at once
 	}
@@ -46,14 +46,14 @@ func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 		err = s.Record.Save()
 	}
 	if err == nil {
-		m.files, err = files.Listen(places, s.Log, &s.Calls.Server.Limits)
+		m.files, err = files.Listen(dirs, s.Log, &s.Calls.Server.Limits)
 	}
 	if err == nil {
 		// This comes after the watch of the directory, so that no call is missed.
 		err = m.dirs.publish()
 	}
 	if err != nil {
-		return nil, errors.Join(err, watch.CloseRequestDirs(places), m.dirs.close())
+		return nil, errors.Join(err, watch.CloseRequestDirs(dirs), m.dirs.close())
 	}
 	s.Life.Interrupt = m.requestEnd
 	s.AtEnd(m.dirs.close)
