@@ -61,16 +61,22 @@ func (x *hostile) outlive(t *testing.T, c, other *Container, args ...string) hos
 	watcher.Ends(t, leaves)
 	keeper.Ends(t, grace+leaves)
 	r := hostileResults{outlives: ""}
-	left := x.left()
-	if len(left) == 0 {
+	if x.killLeft(t) == 0 {
 		r[outlives] = "ended"
 	}
+	return r
+}
+
+// killLeft kills the processes that the hostile program has left, and returns their number.
+func (x *hostile) killLeft(t *testing.T) int {
+	t.Helper()
+	left := x.left()
 	for _, pid := range left {
 		p, err := os.FindProcess(pid)
 		check(t, err)
 		check(t, p.Kill())
 	}
-	return r
+	return len(left)
 }
 
 // impossible has the acts that fail on this host without a sandbox, too, and why.
@@ -185,6 +191,7 @@ func (x *hostile) byGitPush(t *testing.T) hostileResults {
 	if r := x.feed(t, "", "git", "-c", "safe.directory=*", "-C", filepath.Join(x.Work, "c"), "push", remote, "main:agent/y"); x.results(t) == nil {
 		t.Errorf("the host's git runs no hook: this is no attack: %v", r)
 	}
+	x.killLeft(t)
 	return nil
 }
 
