@@ -86,10 +86,10 @@ demo: build engine
 	env -u MAKEFLAGS -u MAKELEVEL $(PLUGIN) run --rm --proxy make --workspace=examples/demo hostexec-demo make
 	@echo 'The image of that container is empty: make ran on this host.'
 
-# test-race includes the tests of make test; test-whole runs some of them without the race detector. First all programs
-# are compiled. Then all other tests run at the same time, because they mostly wait.
+# test-race includes the tests of make test; test-whole runs some of them without the race detector. The programs are
+# compiled first. Then the long tests run at the same time, because they wait as much as they compute.
 check: engine tools lint
-	@$(MAKE) --no-print-directory -j2 -O test-whole test-32 cross compose package
+	@$(MAKE) --no-print-directory -j2 -O build test-whole test-32 cross compose package
 	@$(MAKE) --no-print-directory -j3 -O test-race $(HALVES)
 
 test: $(SHIMS) $(SHELLS)

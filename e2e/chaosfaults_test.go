@@ -12,8 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // fault is something that goes wrong in a session, or on its host. inject makes it happen, and returns the function
@@ -42,9 +40,9 @@ var faults = []fault{
 	{name: "API proxy: SIGSTOP", inject: func(x *chaos, _ *loaded) func() { return suspend(x.choose(x.proxies())) }},
 	{name: "disk: full", inject: func(x *chaos, _ *loaded) func() { return x.fillDisk() }},
 	{name: "disk: no inodes", inject: func(x *chaos, _ *loaded) func() { return x.fillInodes() }},
-	{name: "audit log: unwritable", inject: func(x *chaos, l *loaded) func() { return limit(x.watcher(l), unix.RLIMIT_FSIZE, 1) }},
-	{name: "watcher: no descriptors", inject: func(x *chaos, l *loaded) func() { return limit(x.watcher(l), unix.RLIMIT_NOFILE, 8) }},
-	{name: "watcher: no processes", inject: func(x *chaos, l *loaded) func() { return limit(x.watcher(l), unix.RLIMIT_NPROC, 1) }},
+	{name: "audit log: unwritable", inject: func(x *chaos, l *loaded) func() { return x.limit(x.watcher(l), "fsize", "1") }},
+	{name: "watcher: no descriptors", inject: func(x *chaos, l *loaded) func() { return x.limit(x.watcher(l), "nofile", "8") }},
+	{name: "watcher: no processes", inject: func(x *chaos, l *loaded) func() { return x.limit(x.watcher(l), "nproc", "1") }},
 	{name: "engine: SIGKILL", second: true, inject: func(x *chaos, _ *loaded) func() { return x.restartEngine() }},
 	{name: "engine: SIGSTOP", second: true, inject: func(x *chaos, _ *loaded) func() { return suspend(x.second.cmd.Process.Pid) }},
 }
@@ -207,16 +205,24 @@ func (x *chaos) fillInodes() (heal func()) {
 	return func() { os.RemoveAll(dir) }
 }
 
-// limit sets the soft limit of a resource of a process, and restores it.
-func limit(pid, resource int, n uint64) (heal func()) {
-	var old unix.Rlimit
-	if pid == 0 || unix.Prlimit(pid, resource, nil, &old) != nil {
+// limit sets the soft limit of a resource of one of the user's processes, and restores it. The user does so, because
+// root may lack CAP_SYS_RESOURCE.
+func (x *chaos) limit(pid int, resource, value string) (heal func()) {
+	if pid == 0 {
 		return nil
 	}
-	if unix.Prlimit(pid, resource, &unix.Rlimit{Cur: n, Max: old.Max}, nil) != nil {
+	prlimit := func(args ...string) Result {
+		r := x.feed(x.t, "", "prlimit", append([]string{"--pid", itoa(pid)}, args...)...)
+		if r.Code != 0 && syscall.Kill(pid, 0) == nil {
+			x.t.Errorf("limit %s of process %d: %v", resource, pid, r)
+		}
+		return r
+	}
+	old := prlimit("--"+resource, "--raw", "--noheadings", "--output", "SOFT")
+	if old.Code != 0 || prlimit("--"+resource+"="+value+":").Code != 0 {
 		return nil
 	}
-	return func() { unix.Prlimit(pid, resource, &old, nil) } // it may have been killed
+	return func() { prlimit("--" + resource + "=" + strings.TrimSpace(old.Out) + ":") } // it may have been killed
 }
 
 // restartEngine kills the second engine, and starts it again.

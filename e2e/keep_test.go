@@ -73,7 +73,7 @@ func TestIntegrationJobKeptRestart(t *testing.T) {
 			_, other = c.Job(t, "hsh", "-c", "exec sleep 1000")
 			want(t, "kill from the container", c.Exec(t, "hostexec", "kill", id).Out, id+"\n")
 			want(t, "it is gone", p.Gone(0), true)
-			want(t, "a job of the second term goes on", other.Gone(100*time.Millisecond), false)
+			want(t, "a job of the second period goes on", other.Gone(100*time.Millisecond), false)
 		})
 	}
 }

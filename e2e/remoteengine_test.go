@@ -111,7 +111,7 @@ func checkRemoteCalls(t *testing.T, h *Host, flags []string) {
 	want(t, "volumes after prune", docker("volume", "ls", "-q").Out, "")
 }
 
-// checkRemoteRefused requires that an engine on another host refuses a command's container, with
+// checkRemoteRefused requires that an engine on another host refuses a call container, with
 // the reason and the next command.
 func checkRemoteRefused(t *testing.T, r Result, why string) {
 	t.Helper()

@@ -77,12 +77,12 @@ func bothPlaces(t *testing.T, c *Container, rows []string) {
 	})
 }
 
-// wantNoCallContainer wants no container of a command of the session's to be left.
+// wantNoCallContainer wants no call container of the session to be left.
 func (c *Container) wantNoCallContainer(t testing.TB) {
 	t.Helper()
-	eventually(t, grace, "no container of a command is left", func() bool { return len(c.callContainers(t)) == 0 })
+	eventually(t, grace, "no call container is left", func() bool { return len(c.callContainers(t)) == 0 })
 	folder := filepath.Join(c.Host.State, "sessions", c.Session, "callcontainers")
-	eventually(t, grace, "no container of a command is left", func() bool {
+	eventually(t, grace, "no call container is left", func() bool {
 		list, _ := os.ReadDir(folder) // it may never have been made
 		return len(list) == 0
 	})
@@ -187,7 +187,7 @@ func TestIntegrationWhereNothingStays(t *testing.T) {
 			call := start()
 			h.Watcher(t, c.Session).Signal(t, syscall.SIGKILL)
 			want(t, "code", call.Ended(t).Code, 125)
-			eventually(t, grace, "no container of a command is left", func() bool { return len(c.callContainers(t)) == 0 })
+			eventually(t, grace, "no call container is left", func() bool { return len(c.callContainers(t)) == 0 })
 			h.Must(t, "hostexec", "resume", c.ID)
 			want(t, "a call after resume", c.Exec(t, "csh", "-c", "echo back").Out, "back\n")
 		})
@@ -197,7 +197,7 @@ func TestIntegrationWhereNothingStays(t *testing.T) {
 			h.Keeper(t, c.Session).Signal(t, syscall.SIGKILL)
 			watcher.Signal(t, syscall.SIGKILL)
 			want(t, "code", call.Ended(t).Code, 125)
-			eventually(t, grace, "no container of a command is left", func() bool { return len(c.callContainers(t)) == 0 })
+			eventually(t, grace, "no call container is left", func() bool { return len(c.callContainers(t)) == 0 })
 			h.Must(t, "hostexec", "resume", c.ID)
 			want(t, "a call after resume", c.Exec(t, "csh", "-c", "echo back").Out, "back\n")
 		})
@@ -215,7 +215,7 @@ func TestIntegrationWhereNothingStays(t *testing.T) {
 		t.Run(h.Name+"/container stopped", func(t *testing.T) {
 			start()
 			h.Must(t, "rm", "-f", c.ID)
-			eventually(t, leaves+grace, "no container of a command is left", func() bool { return len(c.callContainers(t)) == 0 })
+			eventually(t, leaves+grace, "no call container is left", func() bool { return len(c.callContainers(t)) == 0 })
 		})
 	}
 }

@@ -16,7 +16,7 @@ import (
 // Attacks on the containers that commands run in: by their callers, and from within.
 
 // TestIntegrationWhereHiddenMounts gives the caller less than a directory: a part of it read-only,
-// others under a volume, a file and a tmpfs. A command's container has no more of it.
+// others under a volume, a file and a tmpfs. A call container has no more of it.
 //
 // Attack 201.
 func TestIntegrationWhereHiddenMounts(t *testing.T) {
@@ -79,7 +79,7 @@ func TestIntegrationWhereExchanged(t *testing.T) {
 			check(t, os.Rename(lent+"/old", lent+"/a"))
 			wantText(t, call().Out, "ran\n")
 			check(t, os.Rename(h.Work+"/b", h.Work+"/old"))
-			check(t, os.Symlink("/bin", h.Work+"/b")) // of the command's container
+			check(t, os.Symlink("/bin", h.Work+"/b")) // of the call container
 			refused("a link below another mount")
 			check(t, os.Remove(h.Work+"/b"))
 			check(t, os.Rename(h.Work+"/old", h.Work+"/b"))
@@ -136,7 +136,7 @@ func TestIntegrationWhereFlood(t *testing.T) {
 	})
 	h.Must(t, "rm", "-f", c.ID)
 	call.Ended(t)
-	eventually(t, 4*patience, "no container of a command is left", func() bool { return len(c.callContainers(t)) == 0 })
+	eventually(t, 4*patience, "no call container is left", func() bool { return len(c.callContainers(t)) == 0 })
 }
 
 // TestIntegrationWhereUser makes files as a person with a strict umask and further groups

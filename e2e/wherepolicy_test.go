@@ -51,7 +51,7 @@ func TestIntegrationWhereIsolated(t *testing.T) {
 			call := c.Start(t, "csh", "-c", "echo ready; read x")
 			want(t, "line", call.Line(t), "ready")
 			want(t, "limits", h.Must(t, "inspect", "--format", "{{.HostConfig.Memory}} {{.HostConfig.NanoCpus}} {{.HostConfig.PidsLimit}} {{.Config.Cmd}}", c.callContainers(t)[0]), "67108864 500000000 50 [csh]\n")
-			want(t, "what no command's container has", h.Must(t, "inspect", "--format", "{{with .HostConfig}}{{.Privileged}} {{.PidMode}} {{.IpcMode}} {{.UTSMode}} {{.UsernsMode}} {{.CapAdd}} {{.Devices}} {{.LogConfig.Type}} {{.AutoRemove}}{{end}}", c.callContainers(t)[0]), "false  private   [] [] none true\n")
+			want(t, "what no call container has", h.Must(t, "inspect", "--format", "{{with .HostConfig}}{{.Privileged}} {{.PidMode}} {{.IpcMode}} {{.UTSMode}} {{.UsernsMode}} {{.CapAdd}} {{.Devices}} {{.LogConfig.Type}} {{.AutoRemove}}{{end}}", c.callContainers(t)[0]), "false  private   [] [] none true\n")
 			call.Wait(t)
 
 			r := c.Exec(t, "none")

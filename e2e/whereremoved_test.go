@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestIntegrationWhereRemoved removes the container of a command at each step between its create
+// TestIntegrationWhereRemoved removes the call container at each step between its create
 // and its start, and lets an engine keep it. The call ends with an error, and nothing stays.
 //
 // Attack 210.
@@ -51,7 +51,7 @@ func TestIntegrationWhereRemoved(t *testing.T) {
 	w.Ends(t, leaves+grace) // while its engine is there
 }
 
-// stepHook meddles with the next step of a command's container.
+// stepHook meddles with the next step of a call container.
 type stepHook struct {
 	mu   sync.Mutex // guards the fields below
 	step string

@@ -30,7 +30,7 @@ func TestRemoveShims(t *testing.T) {
 		}
 	}
 	if code := removeShims("hostexec", dir, links, []string{"make", "git", "file", "none"}); code != 0 {
-		t.Errorf("leave = %d", code)
+		t.Errorf("removeShims = %d", code)
 	}
 	if _, err := os.Lstat(dir); !os.IsNotExist(err) {
 		t.Errorf("the directory: %v", err)
@@ -54,7 +54,7 @@ func TestRemoveShimsOthers(t *testing.T) {
 	}
 	for range 2 { // the second time, there is nothing to do
 		if code := removeShims("hostexec", dir, t.TempDir(), []string{"make"}); code != 0 {
-			t.Errorf("leave = %d", code)
+			t.Errorf("removeShims = %d", code)
 		}
 	}
 	for file, stays := range map[string]bool{"/mine": true, "/bin/other": true, "/bin/hostexec": false, "/bin/make": false} {

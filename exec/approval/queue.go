@@ -48,7 +48,7 @@ type question struct {
 	waiters []*waiter // oldest first
 }
 
-// waiter is one place in the queue. It belongs to a caller, or for a while to a caller that has
+// waiter is one entry of the queue. It belongs to a caller, or for a while to a caller that has
 // left.
 type waiter struct {
 	request      string

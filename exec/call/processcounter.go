@@ -14,7 +14,7 @@ import (
 // for this purpose: RLIMIT_NPROC counts all processes of the user, and only root can create a control
 // group.
 type processCounter struct {
-	running sync.WaitGroup // the goroutine that counts
+	counting sync.WaitGroup // the goroutine that counts
 
 	mu   sync.Mutex    // guards the fields below
 	stop chan struct{} // closed by end; nil while nothing counts
@@ -36,7 +36,7 @@ func (t *processCounter) start(s *Server) {
 		stop := make(chan struct{})
 		t.stop = stop
 		// ends when no call is in flight and nothing is left of any, or with end, which waits.
-		t.running.Go(func() { t.run(s, stop) })
+		t.counting.Go(func() { t.run(s, stop) })
 	}
 }
 
@@ -48,7 +48,7 @@ func (t *processCounter) end() {
 		t.stop = nil
 	}
 	t.mu.Unlock()
-	t.running.Wait()
+	t.counting.Wait()
 }
 
 // full returns the limit if there are too many processes, and otherwise nil.

@@ -19,7 +19,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
-// TestMain runs the test binary also as the monitor of tty calls, as a keeper and as a watcher.
+// TestMain runs the test binary also as a helper of package proctree, as a keeper and as a watcher.
 func TestMain(m *testing.M) {
 	if os.Args[0] == proctree.HelperName {
 		os.Exit(proctree.Helper(os.Args))

@@ -78,7 +78,7 @@ func TestRoute(t *testing.T) {
 	}
 }
 
-// TestPlace finds the place of a path below nested mounts, one on top of another, and names
+// TestPlace finds the mount of a path below nested mounts, one on top of another, and names
 // with blanks.
 func TestPlace(t *testing.T) {
 	mounts, err := Parse(`27 1 254:0 / / rw - ext4 /dev/vda rw

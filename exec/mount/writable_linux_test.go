@@ -114,11 +114,11 @@ func TestWritableMissing(t *testing.T) {
 	}
 }
 
-// TestSupplies mounts a single file of a directory: the container supplies that name, but not the
+// TestWritableFile mounts a single file of a directory: the container can write that file, but not the
 // directory.
 //
 // Attack 62.
-func TestSupplies(t *testing.T) {
+func TestWritableFile(t *testing.T) {
 	base := treeOf(t, []string{"bin", "sbin"}, map[string]string{"link": "bin"})
 	for _, name := range []string{"bin/python3", "sbin/tool"} {
 		if err := os.WriteFile(filepath.Join(base, name), nil, 0o755); err != nil {

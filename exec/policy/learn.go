@@ -120,12 +120,12 @@ func largestVariation(all []*Candidate) (at int, largest []*Candidate) {
 func learnedRule(calls []*Candidate, at int, denied Denials) Learned {
 	command := calls[0].Args[0]
 	var r Rule
-	shaped := false
+	general := false
 	if e, ok := generalized(calls, at); ok {
 		r = ruleWith(calls[0], at, e)
-		shaped = r.ready && !denied.matchedBy(command, &r)
+		general = r.ready && !denied.matchedBy(command, &r)
 	}
-	if !shaped {
+	if !general {
 		calls = calls[:min(len(calls), maxListed)]
 		r = ruleWith(calls[0], at, listed(calls, at))
 	}

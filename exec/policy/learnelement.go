@@ -38,9 +38,8 @@ func valuesOf(calls []*Candidate, at int) (values []string) {
 }
 
 // generalized returns an element that matches further values of argument at. These are numbers with as many digits as
-// those of calls, or files below the same directory. It matches files only for a command in a sandbox or a container. It
-// reports false if there is none. On the host no such element is safe for names of files, because a file could be
-// replaced by a link.
+// those of calls, or files below the same directory. It matches files only for a command in a sandbox or a container:
+// on the host a file could be replaced by a link. It reports false if there is no such element.
 func generalized(calls []*Candidate, at int) (Element, bool) {
 	if at == 0 || len(calls) <= maxWords {
 		return Element{}, false

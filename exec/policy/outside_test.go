@@ -17,7 +17,7 @@ func TestPathOutside(t *testing.T) {
 		http:../x https:/x https://x/../y https://.. https://../../x http://a/b/.. ftp://x/y hhttp://x HTTP://x -a../b - -..
 		a/b/../../..`) {
 		if want := s != "-"; namesOutsidePath(s, atValue) != want {
-			t.Errorf("leaves(%q) = %v, want %v", s, !want, want)
+			t.Errorf("namesOutsidePath(%q) = %v, want %v", s, !want, want)
 		}
 	}
 	for _, s := range append(strings.Fields(`
@@ -26,12 +26,12 @@ func TestPathOutside(t *testing.T) {
 		http://x https://x/y https://x/y?a=/z https://x/~me http://localhost:3000/a?b=c#d https://x/... plan-0a.tfplan -- a+b
 		{a}/b x{y}..z a/- a-b/c_d --a-b=c.d/e`), "", "a b") {
 		if namesOutsidePath(s, atValue) {
-			t.Errorf("leaves(%q), and it stays inside", s)
+			t.Errorf("namesOutsidePath(%q), and it stays inside", s)
 		}
 	}
 	for s, want := range map[string]bool{"-a/b": false, "-Ca/..": true, "-/../x": true, "-..": false, "--": false, "/x": true, "a=-C..": true} {
 		if got := namesOutsidePath(s, afterDashes); got != want {
-			t.Errorf("behind --, leaves(%q) = %v, want %v", s, got, want)
+			t.Errorf("behind --, namesOutsidePath(%q) = %v, want %v", s, got, want)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// The test binary is also the monitor, the keeper, the watcher and other processes.
+// The test binary is also a helper, the keeper, the watcher and other processes.
 func TestMain(m *testing.M) {
 	if os.Args[0] == HelperName {
 		os.Exit(Helper(os.Args))

@@ -4,7 +4,7 @@ package apiproxy
 
 import "testing"
 
-// TestNotes: a text of a request, such as the place of a mount, sends a terminal nothing.
+// TestNotes: a text of a request, such as the path of a mount, sends a terminal nothing.
 //
 // Attack 257.
 func TestNotes(t *testing.T) {

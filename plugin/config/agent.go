@@ -28,10 +28,11 @@ type Agent struct {
 	Env     []Variable
 	// Container holds the values of the container section, by key.
 	Container map[string]string
-	Where     string // file:line of the section that was read last
+	Where     string // file:line of the section's first key; empty if there are several sections
 
 	Warnings []string
 	problems []policy.Problem
+	sections int // that were merged
 }
 
 // Variable is one environment variable of an agent. Value is the unexpanded text.
@@ -138,7 +139,10 @@ func (c *Config) agent(d *document) {
 	}
 	r := &reader{file: d.file}
 	c.Agent.read(r, d.agent)
-	c.Agent.Where = r.where(d.agent)
+	c.Agent.sections++
+	if c.Agent.Where = ""; c.Agent.sections == 1 {
+		c.Agent.Where = r.where(d.agent)
+	}
 	c.Agent.addDiagnostics(r)
 	for _, p := range append(r.problems, r.warnings...) {
 		p.Fatal = len(r.problems) > 0 // policy check fails; requests are still decided

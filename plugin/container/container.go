@@ -108,7 +108,7 @@ func (r *Containers) Close() {
 	defer cancel()
 	for _, c := range r.leftovers { // the engine may be available again
 		if err := Remove(ctx, c.api, c.id); err != nil {
-			r.Log.Warn("a command's container is left: docker hostexec prune", "container", c.id, "error", err)
+			r.Log.Warn("a call container is left: docker hostexec prune", "container", c.id, "error", err)
 		}
 	}
 }

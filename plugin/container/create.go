@@ -157,7 +157,7 @@ func (r *Containers) remove(api Engine, id string) {
 	ctx, cancel := context.WithTimeout(context.Background(), engineTimeout)
 	defer cancel()
 	if err := Remove(ctx, api, id); err != nil {
-		r.Log.Warn("remove a command's container", "container", id, "error", err)
+		r.Log.Warn("remove a call container", "container", id, "error", err)
 		r.retryRemove(api, id)
 	}
 }
@@ -181,7 +181,7 @@ func Sweep(ctx context.Context, api Engine, home string, dead func(session strin
 	errs := []error{err}
 	for _, id := range ids {
 		if err := Remove(ctx, api, id); err != nil {
-			errs = append(errs, fmt.Errorf("remove a command's container: %w", err))
+			errs = append(errs, fmt.Errorf("remove a call container: %w", err))
 		}
 	}
 	return errors.Join(errs...)

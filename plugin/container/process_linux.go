@@ -69,7 +69,7 @@ func (proc *containerProcess) listen() {
 			proc.status = syscall.WaitStatus(m.Code & 0x7f)
 		default:
 			proc.status = syscall.WaitStatus(syscall.SIGKILL)
-			proc.containers.Log.Warn("a command's container ended without an exit message", "container", proc.id, "error", err)
+			proc.containers.Log.Warn("a call container ended without an exit message", "container", proc.id, "error", err)
 		}
 		return
 	}
@@ -157,6 +157,6 @@ func (proc *containerProcess) close() {
 		proc.cancelWait()
 	}
 	if err := os.RemoveAll(proc.dir); err != nil {
-		proc.containers.Log.Warn("remove a command's container", "error", fmt.Sprint(err))
+		proc.containers.Log.Warn("remove a call container", "error", fmt.Sprint(err))
 	}
 }

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/plugin/control"
+	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 func rendered(t *testing.T, name string, data any) string {
@@ -75,6 +77,20 @@ func TestHistoryIsFolded(t *testing.T) {
 		first, rest, _ := strings.Cut(rendered(t, "audit", all), `data-part="older"`)
 		if got := [2]int{strings.Count(first, "make "), strings.Count(rest, "make ")}; got != want {
 			t.Errorf("of %d, %v are shown and folded, want %v", n, got, want)
+		}
+	}
+}
+
+// TestSessionRow checks the row of a session with commands, running calls and shells.
+func TestSessionRow(t *testing.T) {
+	got := rendered(t, "sessions", []control.Summary{{
+		Container: "box", Commands: []state.Command{{Name: "make", Path: "/usr/bin/make", Action: "ask"}},
+		Running: []control.Running{{Request: "00", Args: []string{"make", "all"}, Dir: "/w"}},
+		Shells:  []shell.Info{{Name: "one", Dir: "/a", Busy: true}, {Name: "two", In: "c0", Dir: "/b"}},
+	}})
+	for _, part := range []string{"<b>box</b>", ">make</code>", `aria-label="Kill make all"`, "shell one, busy</span> <code>/a</code>", "shell two</span> <code>c0:/b</code>"} {
+		if !strings.Contains(got, part) {
+			t.Errorf("the sessions lack %s:\n%s", part, got)
 		}
 	}
 }

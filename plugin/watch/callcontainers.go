@@ -125,9 +125,9 @@ func commandMounts(mounts []mount.Point, cwd, copies, stateDir, workspace string
 		case names.Within(m.Target, state.Target):
 			continue // the call container has its own files there
 		case names.Within(state.Target, m.Target), copies != "" && names.Within(filepath.Clean(copies), m.Target):
-			why = "what hostexec puts into the command's container would be below it"
+			why = "what hostexec puts into the call container would be below it"
 		case m.Source != "" && container.HasEngineSocket(m.Source, sockets...):
-			why = "it holds the engine's socket, which no command's container gets"
+			why = "it holds the engine's socket, which no call container gets"
 		case m.Source != "" && m.Source != workspace && covers(m.Source, stateDir):
 			why = "it holds hostexec's own state"
 		default:

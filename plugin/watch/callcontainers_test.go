@@ -10,7 +10,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/mount"
 )
 
-// TestMountsOfCallContainer checks that a command's container gets the caller's directories. It does not get
+// TestMountsOfCallContainer checks that a call container gets the caller's directories. It does not get
 // directories by which the caller could change hostexec's own files, or that contain files which no container may have.
 //
 // Attack 202.
