@@ -125,7 +125,7 @@ func (c *Child) Exiting() bool {
 	default:
 	}
 	st, ok := readStat(c.Pid)
-	return !ok || st.exiting || !st.alive()
+	return ok && (st.exiting || !st.alive()) // one that was reaped is done
 }
 
 // tree returns a snapshot of the descendants of the leader and of the orphans, which are children of this process now.

@@ -21,6 +21,9 @@ type treeEnding struct {
 	unsignalable map[proc]bool // processes that this process may not signal, for example of sudo
 }
 
+// maxPause is the longest time between two snapshots.
+const maxPause = 50 * time.Millisecond
+
 // run ends the tree. When changed is closed, it takes the next snapshot at once.
 func (e *treeEnding) run(grace time.Duration, changed <-chan struct{}) error {
 	e.terminated, e.unsignalable = map[proc]bool{}, map[proc]bool{}
@@ -29,7 +32,7 @@ func (e *treeEnding) run(grace time.Duration, changed <-chan struct{}) error {
 	}
 	polite := time.Now().Add(grace)
 	killDeadline := polite.Add(DefaultGrace) // a process in an uninterruptible wait
-	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+	for pause := time.Millisecond; ; pause = min(2*pause, maxPause) {
 		left := e.left()
 		switch now := time.Now(); {
 		case len(left) == 0:
@@ -54,15 +57,23 @@ func (e *treeEnding) run(grace time.Duration, changed <-chan struct{}) error {
 
 // left returns the processes that are alive and may be signalled. An empty result counts only if all processes
 // that this snapshot shows as dead were dead in the previous one too. A process that dies during a snapshot
-// passes its children on to a parent that the snapshot may have visited already.
+// passes its children on to a parent that the snapshot may have visited already. Without a descriptor no process
+// can be seen, so left waits for one.
 func (e *treeEnding) left() []proc {
 	known := map[int]bool(nil)
 	for {
+		failed := failedOpens.Load()
 		s := e.find()
 		e.addKnown(&s)
 		left := slices.DeleteFunc(s.alive, func(m proc) bool { return e.unsignalable[m] })
-		if len(left) > 0 || known != nil && containsAll(known, s.dead) {
+		switch {
+		case len(left) > 0:
 			return left
+		case failedOpens.Load() != failed:
+			time.Sleep(maxPause)
+			continue
+		case known != nil && containsAll(known, s.dead):
+			return nil
 		}
 		known = s.dead
 	}
@@ -77,9 +88,8 @@ func (e *treeEnding) addKnown(s *snapshot) {
 	}
 	var lost []int
 	for m := range e.found {
-		st, ok := readStat(m.pid)
 		switch {
-		case !ok || st.start != m.start || !st.alive():
+		case m.gone():
 			delete(e.found, m)
 		case !shown[m]:
 			lost = append(lost, m.pid)
@@ -97,6 +107,15 @@ func (e *treeEnding) addKnown(s *snapshot) {
 	for _, m := range s.alive {
 		e.found[m] = true
 	}
+}
+
+// gone reports whether m has ended. A process whose state cannot be read may be alive: see failedOpens.
+func (m proc) gone() bool {
+	st, ok := readStat(m.pid)
+	if !ok {
+		return unix.Kill(m.pid, 0) == unix.ESRCH
+	}
+	return st.start != m.start || !st.alive()
 }
 
 func containsAll(set, subset map[int]bool) bool {

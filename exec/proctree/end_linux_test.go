@@ -230,6 +230,35 @@ func TestEndKeepsFound(t *testing.T) {
 	tr.Reap()
 }
 
+// Without a descriptor no process can be seen. A tree that cannot be seen has not ended.
+func TestEndWithoutDescriptors(t *testing.T) {
+	tr := start(t, newParent(t), sh(`trap "" TERM; setsid sh -c 'trap "" TERM; echo ready; exec sleep 1000' & wait`))
+	tr.ready(t)
+	var old unix.Rlimit
+	none := func(old unix.Rlimit) *unix.Rlimit { old.Cur = 3; return &old }
+	if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, nil, &old); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, none(old), nil); err != nil {
+		t.Fatal(err)
+	}
+	before, ended := failedOpens.Load(), make(chan error, 1)
+	// ends when the tree has, after descriptors are allowed again
+	go func() { ended <- tr.End(0) }()
+	exectest.Eventually(t, "End looks in vain", func() bool { return failedOpens.Load() > before+10 })
+	if tr.Exiting() {
+		t.Error("a process that cannot be seen is taken for one that exits")
+	}
+	if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, &old, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	tr.gone(t)
+	tr.Reap()
+}
+
 // A shell starts no further command when the one that it waits for is ended. It may get TERM much later than that
 // command, after hundreds of its other children.
 func TestEndStartsNothing(t *testing.T) {

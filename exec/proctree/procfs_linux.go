@@ -4,11 +4,23 @@ package proctree
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"strconv"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
+
+// failedOpens counts the files of /proc that may exist, but could not be opened: this process could have no more
+// descriptors, or the kernel had no memory. A snapshot during which it grows may lack processes.
+var failedOpens atomic.Uint64
+
+func countFailedOpen(err error) {
+	if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOMEM) {
+		failedOpens.Add(1)
+	}
+}
 
 // stat holds the fields of /proc/PID/stat that are used here.
 type stat struct {
@@ -62,6 +74,7 @@ func Stat(pid int) (state byte, parent int, start uint64, ok bool) {
 func readProcFile(name string) []byte {
 	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
+		countFailedOpen(err)
 		return nil
 	}
 	defer unix.Close(fd)
@@ -83,6 +96,7 @@ func readProcFile(name string) []byte {
 func dirNames(dir string) []string {
 	f, err := os.Open(dir)
 	if err != nil {
+		countFailedOpen(err)
 		return nil
 	}
 	defer f.Close()
