@@ -5,14 +5,17 @@ package call
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -264,5 +267,19 @@ func TestWantsJSON(t *testing.T) {
 	}
 	if f := (Failure{}).frame(false); f.Outcome != wire.Failed {
 		t.Errorf("the zero end is %+v", f)
+	}
+}
+
+// TestWorkdirWithoutDescriptors checks that a directory which cannot be opened anywhere is not called a mismatch.
+func TestWorkdirWithoutDescriptors(t *testing.T) {
+	dirs, err := mount.NewTable(nil, mount.Default{Source: t.TempDir(), Target: "/w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dirs.Close()
+	lost := &fs.PathError{Op: "open", Path: "/w", Err: syscall.EMFILE}
+	got := workdirMismatch(&SessionState{Dirs: dirs}, &request{Request: policy.Request{Args: []string{"make"}, Cwd: "/w"}}, lost)
+	if got.Status != StatusRefused || got.Reason != lost.Error() || !strings.Contains(got.Hint, "ulimit -n") {
+		t.Errorf("workdirMismatch = %+v", got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/dir"
@@ -143,6 +144,8 @@ func workdirMismatch(sc *SessionState, req *request, lost error) Failure {
 		e.Reason, e.Hint = "workdir mismatch: the current directory was deleted", "change to a directory that exists"
 	case errors.Is(lost, mount.ErrMismatch):
 		e.Reason = "workdir mismatch: " + names.Quoted(req.Cwd) + " is not mounted from the host"
+	case errors.Is(lost, syscall.EMFILE), errors.Is(lost, syscall.ENFILE): // it is the same in all directories
+		e.Reason, e.Hint = names.Plain(lost.Error()), "raise the host's limit of open files (ulimit -n), or make fewer calls at once"
 	default:
 		e.Reason = "workdir mismatch: " + names.Plain(lost.Error())
 	}
