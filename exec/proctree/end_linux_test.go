@@ -230,33 +230,54 @@ func TestEndKeepsFound(t *testing.T) {
 	tr.Reap()
 }
 
+// withoutDescriptors calls f while this process can have no more descriptors.
+func withoutDescriptors(t *testing.T, f func()) {
+	t.Helper()
+	limit := func(new, old *unix.Rlimit) {
+		t.Helper()
+		if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, new, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var old unix.Rlimit
+	limit(nil, &old)
+	limit(&unix.Rlimit{Cur: 3, Max: old.Max}, nil)
+	defer limit(&old, nil)
+	f()
+}
+
 // Without a descriptor no process can be seen. A tree that cannot be seen has not ended.
 func TestEndWithoutDescriptors(t *testing.T) {
 	tr := start(t, newParent(t), sh(`trap "" TERM; setsid sh -c 'trap "" TERM; echo ready; exec sleep 1000' & wait`))
 	tr.ready(t)
-	var old unix.Rlimit
-	none := func(old unix.Rlimit) *unix.Rlimit { old.Cur = 3; return &old }
-	if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, nil, &old); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, none(old), nil); err != nil {
-		t.Fatal(err)
-	}
-	before, ended := failedOpens.Load(), make(chan error, 1)
-	// ends when the tree has, after descriptors are allowed again
-	go func() { ended <- tr.End(0) }()
-	exectest.Eventually(t, "End looks in vain", func() bool { return failedOpens.Load() > before+10 })
-	if tr.Exiting() {
-		t.Error("a process that cannot be seen is taken for one that exits")
-	}
-	if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, &old, nil); err != nil {
-		t.Fatal(err)
-	}
+	ended := make(chan error, 1)
+	withoutDescriptors(t, func() {
+		before := failedOpens.Load()
+		// ends when the tree has, after descriptors are allowed again
+		go func() { ended <- tr.End(0) }()
+		exectest.Eventually(t, "End looks in vain", func() bool { return failedOpens.Load() > before+10 })
+		if tr.Exiting() {
+			t.Error("a process that cannot be seen is taken for one that exits")
+		}
+	})
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
 	tr.gone(t)
 	tr.Reap()
+}
+
+// A process whose environment cannot be read may be one that is to stay.
+func TestVariableWithoutDescriptors(t *testing.T) {
+	const name = "PROCTREE_TEST_NONE="
+	if hasVariable(os.Getpid(), name) {
+		t.Errorf("%s is set", name)
+	}
+	withoutDescriptors(t, func() {
+		if !hasVariable(os.Getpid(), name) {
+			t.Errorf("%s is known not to be set, but the environment cannot be read", name)
+		}
+	})
 }
 
 // A shell starts no further command when the one that it waits for is ended. It may get TERM much later than that

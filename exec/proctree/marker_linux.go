@@ -37,10 +37,12 @@ func markerOf(pid int) (value []byte, ok bool) {
 }
 
 // hasVariable reports whether a process was started with marker, NAME=VALUE or only NAME=, in its environment.
-// For a process whose environment is not readable, such as a key agent, it reports true, because the answer is
+// For a process whose environment cannot be read, such as a key agent, it reports true, because the answer is
 // unknown.
 func hasVariable(pid int, marker string) bool {
-	return hasVariablePrefix(environ(pid), marker) || unix.Access(environFile(pid), unix.R_OK) == unix.EACCES
+	failed := failedOpens.Load()
+	return hasVariablePrefix(environ(pid), marker) || unix.Access(environFile(pid), unix.R_OK) == unix.EACCES ||
+		failedOpens.Load() != failed
 }
 
 func environFile(pid int) string { return "/proc/" + strconv.Itoa(pid) + "/environ" }
