@@ -24,8 +24,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Question asks a person whether a request may run. All fields except Args and Cwd are set by the host from its own
-// data. It has a field for each fact that a person can see.
+// Question asks a person whether a request may run. The host sets all fields. Args, Cwd, Called and Copied have the
+// caller's words, and Notes, Inputs, Diff and Preview can show data of the container. It has a field for each fact that
+// a person can see.
 type Question struct {
 	ID        string   // of the first request for this question, 16 hex digits
 	Args      []string // the command; Args[0] is its name
@@ -153,7 +154,7 @@ const (
 type Answer struct {
 	Outcome Outcome
 	Reason  string // for Denied and Refused
-	By      string // the user who decided, for Approved and Denied
+	By      string // for Approved and Denied: the user who decided, or the grant or denial of a person
 	Always  bool   // for Denied: the same is denied until the session ends
 	Grant   string // for Approved: the Grant.Summary of the grant that the person made with the answer
 	Inputs  string // for Approved: the approval holds only if the inputs have this digest; empty: with any inputs

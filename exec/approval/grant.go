@@ -69,7 +69,7 @@ func (g Grant) valid(now time.Time) bool {
 	return g.Until.IsZero() || !isPast(g.Until, now)
 }
 
-// Terms state how long an approval is valid. Exactly one of For, Times and Always must be set; the
+// Terms state how long an approval is valid. Exactly one of For, Times and Always must be set, or Unchanged alone. The
 // zero value is not valid.
 type Terms struct {
 	For    time.Duration // for this time

@@ -17,7 +17,7 @@ import (
 // under mu.
 type Queue struct {
 	Timeout   time.Duration // zero: defaultTimeout
-	CanNotify func() bool   // reports whether a person can be notified; nil: no
+	CanNotify func() bool   // reports whether a person can be notified on the session's terminal; nil: no
 	Notifies  bool          // a program can notify a person; see NotificationFailed
 	Always    bool          // questions wait even if nobody can be notified
 	Durable   bool          // a request stays for a while after its caller has left

@@ -18,8 +18,8 @@ type Entry struct {
 	SessionInfo
 	Record         // without Args; Command replaces it
 	Command string // quoted for a shell
-	Bytes   int    // length of the whole command if Command is shortened
-	SHA256  string // SHA-256 of the whole command if Command is shortened
+	Bytes   int    // length of the whole command if Command is shortened or redacted
+	SHA256  string // SHA-256 of the whole command if Command is shortened or redacted
 	Chain   string // the session to whose chain the record belongs
 	Seq     uint64 // its number in the chain, from 1
 	Prev    string // hash of the previous record

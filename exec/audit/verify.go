@@ -27,7 +27,7 @@ type Report struct {
 	Records, Chains int
 	Faults          []Fault // at most maxFaults
 	More            int     // number of faults beyond maxFaults
-	Partial         int     // incomplete lines of writers that were killed during a write; no record is lost by them
+	Partial         int     // incomplete lines of writers that were killed or had no space; no record is lost by them
 	Earlier         int     // chains whose first records were in rotated files that no longer exist
 	Open            []Fault // the START of each command without a recorded end
 }

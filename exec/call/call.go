@@ -55,7 +55,7 @@ type SessionState struct {
 	PassEnv   []string // names that the container may set
 	NewPrivs  bool
 
-	Environ []string                                 // of every command: the watcher's, without what executor.Environ removes for Dirs
+	Environ []string                                 // of commands on this host: the watcher's, after executor.Environ for Dirs
 	Find    func(name string) (path string, ok bool) // finds programs that only the policy names; nil finds nothing
 	Scratch string                                   // a directory for copies, which no container can reach
 

@@ -17,10 +17,10 @@ type Status string
 const (
 	StatusDenied        Status = "denied"         // by a person
 	StatusRefused       Status = "refused"        // by policy, or unasked
-	StatusTimeout       Status = "timeout"        // no answer in time
+	StatusTimeout       Status = "timeout"        // no answer in time, or a time limit
 	StatusNotProxied    Status = "not_proxied"    // the session has no such command
-	StatusNotFound      Status = "not_found"      // not on the host any more
-	StatusNotExecutable Status = "not_executable" // on the host
+	StatusNotFound      Status = "not_found"      // not on the host, or not in the image
+	StatusNotExecutable Status = "not_executable" // on the host, or in the image
 	StatusTerminated    Status = "terminated"     // the shell, while a command ran in it
 	StatusUnsupported   Status = "unsupported"    // not supported by the carrier of the call
 	StatusFailed        Status = "failed"         // an error of hostexec itself; the shim uses the same word

@@ -15,7 +15,7 @@ type Running struct {
 	Request string
 	Args    []string
 	Dir     string // on the host
-	PID     int    // on the host; 0 while the command is being started
+	PID     int    // on the host; 0 before the start, and if no single process on the host is the command
 	Since   time.Time
 	ByHost  bool // the person at the host runs it: the container does not see it
 }

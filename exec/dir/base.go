@@ -54,8 +54,8 @@ func (b *Base) Real() string { return b.real }
 // Key identifies the directory on this host, whatever its name.
 func (b *Base) Key() (string, error) { return sharedKey(b.fd) }
 
-// InPlace reports whether the directory still has the path that it had when it was opened. It asks the kernel, and
-// follows no link.
+// InPlace reports whether the directory still has the path that it had when it was opened. It reports true if
+// that is unknown. It asks the kernel, and follows no link.
 func (b *Base) InPlace() bool {
 	now, err := pathOf(b.fd)
 	return err != nil || now == b.real

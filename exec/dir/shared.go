@@ -70,7 +70,7 @@ func MakeSharedDir(base, rest string, access Access) (*SharedDir, error) {
 	return b.Make(rest, access)
 }
 
-// Steps returns the directories on the path below base. The last one is the SharedDir itself.
+// Steps returns the directories on the path below base if Make opened them. The last one is the SharedDir itself.
 func (d *SharedDir) Steps() []Step { return d.steps }
 
 // Path returns the path of the directory when it was opened, for messages.
@@ -80,7 +80,7 @@ func (d *SharedDir) Path() string { return d.path }
 func (d *SharedDir) FDPath() string { return "/proc/self/fd/" + strconv.Itoa(d.fd) }
 
 // InPlace reports whether the directory still has its name below its base, and the base its path: neither was deleted,
-// moved or replaced. No link is followed.
+// moved or replaced. It reports true if that is unknown. No link is followed.
 func (d *SharedDir) InPlace() bool { return d.base.InPlace() && inPlace(d.base.fd, d.rest, d.fd) }
 
 // Key identifies the directory on this host, whatever its name.
@@ -125,7 +125,8 @@ func (d *SharedDir) Read(name string, max int) ([]byte, Entry, error) {
 func TooLong(err error) bool { return errors.Is(err, errLong) }
 
 // Create makes the file name, open for reading and writing. It replaces any entry except a directory. The file belongs
-// to owner before others can see it. The caller closes it.
+// to owner before others can see it. If this process may not give it away, all users may read and write it. The caller
+// closes it.
 func (d *SharedDir) Create(name string, owner Entry) (*os.File, error) {
 	return d.create(name, owner)
 }

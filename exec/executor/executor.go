@@ -5,10 +5,9 @@
 //	Streams.In --pipe or pty--> command --pipe or pty--> Streams.Out, Streams.Err
 //	descriptors of the caller's -------^
 //
-// Run returns as soon as the command has ended and its output has been delivered. Processes that
-// the command leaves behind neither delay Run nor die with the command. When the context ends, Run
-// ends the whole process tree. The package does not decide which commands may run, and does not
-// know the caller.
+// Run returns as soon as the command has ended and its output has been delivered. Processes that the command leaves
+// behind do not delay Run. They die with the command only in a sandbox and in a call container. When the context ends,
+// Run ends the whole process tree. The package does not decide which commands may run, and does not know the caller.
 package executor
 
 import (

@@ -30,7 +30,7 @@ const (
 	Running   Status = "running"
 	Completed Status = "completed" // it exited with 0
 	Failed    Status = "failed"    // another exit code, a signal that was not sent by a kill, or its timeout
-	Killed    Status = "killed"    // by hostexec kill, a person, or the end of the session
+	Killed    Status = "killed"    // by a kill, the end of the session or watcher, or its caller before it was ready
 	Error     Status = "error"     // ended by hostexec: too much output, too many processes, or an error of hostexec
 )
 

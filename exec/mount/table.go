@@ -27,7 +27,7 @@ var ErrMismatch = errors.New("workdir mismatch")
 type Point struct {
 	Target string // in the container; empty: the container can write the source by another mount, such as a volume
 	Source string // on the host
-	Bind   bool   // false for a volume, a tmpfs, a single file and hostexec's own mount
+	Bind   bool   // false for a volume, a tmpfs and hostexec's own mount
 
 	ReadOnly     bool // for the container
 	NonRecursive bool // the bind is not recursive: mounts of this host below the source are not visible

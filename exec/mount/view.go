@@ -136,8 +136,8 @@ func (r Route) In(p FSPath) bool {
 }
 
 // Shows reports whether the directory l contains the file with the absolute path file, although neither inode nor
-// FSPath show that. bindfs, an overlay or a file server on this host show files with other inodes. The path below l
-// must be an end of that path. Such file systems keep the times of a file, and nobody can set its ctime.
+// FSPath show that. bindfs, an overlay or a file server on this host show files with other inodes. It looks below l
+// for each suffix of that path. Such file systems keep the times of a file, and nobody can set its ctime.
 func (l Location) Shows(file string) bool {
 	return l.info != nil && l.info.IsDir() && shows(l.Path, file)
 }

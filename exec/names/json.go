@@ -31,8 +31,8 @@ const (
 // Decode decodes text, one JSON value from an untrusted sender, into v. It ensures that all parsers
 // read the text alike. encoding/json uses the last of several equal keys, ignores the case of keys,
 // and replaces invalid characters with U+FFFD. Decode returns an AmbiguousError for each of these,
-// for keys without a field in v, and for deep nesting. Keys of a map may differ only in case. v has
-// no embedded structs.
+// for keys without a field in v, and for deep nesting. In a map, keys that differ only in case are
+// permitted. v has no embedded structs.
 func Decode(text []byte, v any) error {
 	if !utf8.Valid(text) {
 		return errUTF8

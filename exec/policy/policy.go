@@ -83,7 +83,7 @@ type Command struct {
 	Name     string
 	Action   Action
 	Explicit bool   // the user gave the action: --proxy X=ACTION
-	Path     string // absolute, on the host; empty if only the configuration names the command
+	Path     string // absolute, in Place; empty if the program is searched there
 	Keep     bool   // its jobs may outlive the container, if no rule decides
 	Placed   bool   // the user gave Place: it replaces the place of the configuration
 	Place    Place  // where it runs and where Path is

@@ -13,7 +13,7 @@ import (
 
 // Ruleset is the configuration of one command.
 type Ruleset struct {
-	Exec     string   // the program on the host, absolute; empty: from --proxy or PATH
+	Exec     string   // the program in Place, absolute; empty: from --proxy or PATH
 	SHA256   string   // of the program
 	Prepend  []string // arguments that the host inserts before the caller's
 	GitDir   string   // GitHost, GitMount or empty: which repository git reads

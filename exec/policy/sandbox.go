@@ -29,7 +29,7 @@ type Net struct {
 	Ports []uint16 // TCP connections to them
 }
 
-// Empty reports whether s is the zero value.
+// Empty reports whether the configuration of s permits nothing.
 func (s Sandbox) Empty() bool {
 	return len(s.Write)+len(s.Read)+len(s.Creds)+len(s.Cache)+len(s.Net.Ports)+len(s.Env) == 0 && !s.Net.All
 }

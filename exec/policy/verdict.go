@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Verdict is the answer to a request: whether it runs, why, and how. Each unset field is the more
-// restrictive choice. It has many fields because a rule can set each of them.
+// Verdict is the answer to a request: whether it runs, why, and how. Without Action it is denied, and unset
+// fields of Streams are the more restrictive choice. It has many fields because a rule can set each of them.
 type Verdict struct {
 	Action    Action
 	Rule      string // the rule that decided, as the user wrote it; empty: none

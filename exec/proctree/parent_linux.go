@@ -42,7 +42,7 @@ type Parent struct {
 	token  string // the value of leaveMarker, unknown to all processes that did not get it
 
 	mu       sync.Mutex // guards the fields below
-	newPrivs *spawner   // without NewPrivs; created when it is first needed
+	newPrivs *spawner   // keeps privileges, for NewPrivs; created when it is first needed
 	spare    *spawner   // for the next Confine; nil before the first one
 	spares   sync.WaitGroup
 	leave    bool   // a process got the token
@@ -71,8 +71,8 @@ func NewParent() (*Parent, error) {
 	return p, nil
 }
 
-// Start starts a process. The error wraps the error of the system. If ctx ends before the program is
-// executed, Start ends the process, and the error is ctx's cause.
+// Start starts a process. The error wraps the error of the system. If the exec can block, and ctx ends before it,
+// Start ends the process, and the error is ctx's cause.
 func (p *Parent) Start(ctx context.Context, s Start) (*Child, error) {
 	sp, err := p.spawner(s.NewPrivs)
 	if s.Confine != nil {

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Exec runs c in the shell itself, one command at a time, so that its changes stay. It returns the status of c
-// in bash. When ctx ends, all processes that c started end, the shell keeps its state, and the error is
-// the cause of ctx. If the shell itself has ended, the error is a TerminatedError.
+// Exec runs c in the shell itself, one command at a time, so that its changes stay. It returns the status of c in bash.
+// When ctx ends, all processes that c started end, and the error is the cause of ctx. The shell keeps its state if bash
+// gives c up, and is ended otherwise. If the shell itself has ended, the error is a TerminatedError.
 func (s *Shell) Exec(ctx context.Context, b StartConfig, c Command, o Output) (int, error) {
 	if err := s.takeTurn(ctx, o); err != nil {
 		return 0, err

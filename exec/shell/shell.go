@@ -73,7 +73,7 @@ type Pool struct {
 
 // Options are the settings with which a shell is created.
 type Options struct {
-	Env []string  // NAME=value, added to the environment of its first command
+	Env []string  // NAME=value, added to the environment with which bash starts
 	Dir string    // where it starts; where that is missing, in HOME
 	In  Container // where the shell runs; nil is this host
 
@@ -245,7 +245,7 @@ func (p *Pool) limits() *limit.Session {
 
 func (p *Pool) replyTimeout() time.Duration { return cmp.Or(p.ReplyTimeout, 10*time.Second) }
 
-// SetGrace replaces Grace from now on, as for the end of all shells.
+// SetGrace replaces Grace from now on, for example before Close.
 func (p *Pool) SetGrace(grace time.Duration) { p.within.Store(&grace) }
 
 func (p *Pool) grace() time.Duration {

@@ -15,7 +15,7 @@ import (
 	"github.com/docker/cli/cli/command"
 )
 
-// Interrupted is the signal that ended run before its container started.
+// Interrupted is the signal that ended a verb.
 type Interrupted struct{ sig syscall.Signal }
 
 func (i *Interrupted) Error() string { return "interrupted by " + i.sig.String() }

@@ -36,7 +36,7 @@ type Engine interface {
 }
 
 // Containers creates the call containers of one session. Set the exported fields before the first Run. It has
-// many fields: six are options, and the others are what all containers share.
+// many fields: the exported ones are options, and the others are what all containers share.
 type Containers struct {
 	Session string // the session's id
 	Home    string // the state directory; distinguishes the containers of different users

@@ -98,7 +98,7 @@ const endSlack = 2 * time.Second
 var errNotEnded = errors.New("the engine does not remove its container")
 
 // End implements executor.BackendCommand. The first process asks all processes to end, with its own grace
-// period. After d, the container is removed.
+// period. After d and endSlack, the container is removed.
 func (proc *containerProcess) End(d time.Duration) error {
 	proc.conn.CloseWrite()
 	select {

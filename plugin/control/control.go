@@ -39,7 +39,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/shell"
 )
 
-// APIVersion is the version of this protocol. Clients compare it with the version of the watcher.
+// APIVersion is the version of this protocol. Clients can compare it with the one in Status.
 const APIVersion = 1
 
 // Status is the state of a session.
@@ -47,7 +47,7 @@ type Status struct {
 	API     int    `json:"api"`
 	Version string `json:"version"` // of the watcher
 	State   string `json:"state"`   // running, waiting or keeping
-	Carrier string `json:"carrier"` // how calls arrive: socket or relay; "undecided" until it is known
+	Carrier string `json:"carrier"` // how calls arrive: socket, relay or files; "undecided" until it is known
 
 	CarrierWhy string `json:"carrier_why"` // why this carrier was chosen
 

@@ -5,8 +5,8 @@
 //
 //	Options -> Plan -> Begin -> Launch -> Create, or Attach -> Detach
 //
-// The verbs run, attach, agent, proxy, with and compose use it. The watcher, not this package, decides on calls and
-// runs commands.
+// The verbs that start or resume sessions use it, and detach. The watcher, not this package, decides on calls and runs
+// commands.
 package launch
 
 import (

@@ -37,7 +37,7 @@ type Options struct {
 	cloister    bool
 }
 
-// AddFlags adds the flags that run, with and agent share.
+// AddFlags adds the flags that run, with, compose and agent share.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.AddCommonFlags(flags)
 	flags.StringVar(&o.Workspace, "workspace", "", "Mount a host `directory` at the same path, and work there; default: the current one")
@@ -45,7 +45,8 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Carrier, "carrier", "auto", "Use this `carrier` for calls: auto, socket, relay or files")
 }
 
-// AddHTTPFlags adds the flags of run and with. Calls over HTTP need the network of the container that is created.
+// AddHTTPFlags adds the flags of run, with and compose. Calls over HTTP need the network of the container that is
+// created.
 func (o *Options) AddHTTPFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.HTTP, "http", "", "Answer calls over HTTP, too, at the container's gateway or at this `address` (:PORT or ADDRESS:PORT)")
 	flags.Lookup("http").NoOptDefVal = atGateway

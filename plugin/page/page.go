@@ -28,7 +28,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Page is one user's page. Set its fields, then call Listen, then Serve. Half of its methods are the handlers of
+// Page is one user's page. Set its fields, then call Listen, then Serve. Many of its methods are the handlers of
 // its routes, so it has more methods than other types.
 type Page struct {
 	Store *state.Store

@@ -26,7 +26,7 @@ const (
 type Command struct {
 	Name   string `json:"name"`
 	Action string `json:"action"` // allow, ask or deny; any other value denies
-	Path   string `json:"path"`   // on the host, absolute
+	Path   string `json:"path"`   // absolute, where the command runs; empty if it is denied or searched in an image
 
 	Found bool `json:"found,omitempty"` // the path was found in PATH, not given by the user
 
@@ -64,7 +64,7 @@ type Session struct {
 	Commands      []Command `json:"commands"`
 	RuleCommands  []string  `json:"ruled,omitempty"`    // commands that are callable by name and allowed only by rules
 	Shell         *Command  `json:"shell,omitempty"`    // value of --proxy-shell
-	Carrier       string    `json:"carrier"`            // as requested: auto, socket or relay
+	Carrier       string    `json:"carrier"`            // as requested: auto, socket, relay or files
 	Relay         bool      `json:"relay,omitempty"`    // the container has a directory for a relay's socket
 	Engine        string    `json:"engine,omitempty"`   // endpoint, in docker's form
 	RemoteFiles   bool      `json:"apart,omitempty"`    // the engine does not see this host's directories
@@ -243,8 +243,8 @@ func (s *Store) IDs() (ids []string, err error) {
 	return ids, nil
 }
 
-// Served reports whether session id has a watcher that is not ending. since is the approximate creation
-// time of the directory.
+// Served reports whether session id has a watcher that is not ending. since is when the watcher
+// began to serve it.
 func (s *Store) Served(id string) (since time.Time, ok bool) {
 	fi, err := os.Lstat(ControlSock(s.Dir(id)))
 	if err != nil || unlocked(s.Dir(id)) {

@@ -17,7 +17,7 @@
 //	    api/<id>/                    0700, a running API proxy's socket, lock and docker context: plugin/apiproxy
 //	    services/<project>/<name>    a link to the share of a dev container's session: Store.ServiceShare
 //	    services.lock                held while the session of a dev container starts
-//	    shims/                       decompressed shims, hard-linked into sessions, and copied into shares
+//	    shims/                       decompressed shims, linked or copied into sessions and shares, and shells
 //	    attach.lock                  held while a container is being attached
 //	    page.json, page.lock         0600, address and token of the page, and the lock of its process
 //	    page.log, page.log.old       the page's log: Log

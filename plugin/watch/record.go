@@ -17,8 +17,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Record is the record of the served session. Only the goroutine that follows the session changes it, or a call of
-// Change.
+// Record is the record of the served session. Only the goroutine that follows the session changes it, or a holder of
+// mu, as in Change.
 type Record struct {
 	state.Session
 	Dir   string // the session's directory

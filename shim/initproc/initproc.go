@@ -3,7 +3,7 @@
 // Package initproc is the first process of a call container, which runs one command.
 //
 //	init -> Notice (+ its working directory, and its root)                     -> host
-//	init <- Exec (umask as environment, + descriptors for 0, 1, 2)  Signal*    <- host
+//	init <- Exec (program, argv, umask; + descriptors for 0, 1, 2)  Signal*    <- host
 //	init -> Started (+ the master of a terminal) | Exit   Stopped*   Exit      -> host
 //
 // No process outlives the connection to the host. When the connection ends for any reason, all processes

@@ -16,7 +16,7 @@ const (
 	FDTTY
 	// FDFile is a regular file.
 	FDFile
-	// FDOther is any other file that can be read or written.
+	// FDOther is any other file, and a pipe, socket or terminal that cannot be passed.
 	FDOther
 )
 

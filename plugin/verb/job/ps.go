@@ -142,7 +142,7 @@ func (r *psRow) Reason() string    { return r.a.Reason }
 func (r *psRow) PID() string       { return strconv.Itoa(r.a.PID) }
 func (r *psRow) Started() string   { return r.a.Started.Format(time.RFC3339) }
 
-// Kind returns call or job, and whether the job may outlive its container.
+// Kind returns call, job or left, and whether the job may outlive its container.
 func (r *psRow) Kind() string {
 	if r.a.Keep {
 		return r.a.Kind + ", kept"

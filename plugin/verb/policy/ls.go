@@ -184,7 +184,7 @@ func (r *policyRow) Matches() string {
 	return r.matches
 }
 
-// Runs returns the place in one column: host or container:IMAGE, with keep.
+// Runs returns the place in one column: host, sandbox or container:IMAGE, with keep.
 func (r *policyRow) Runs() string {
 	if r.place == nil {
 		return "-"

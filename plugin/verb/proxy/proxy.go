@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package proxy has the verb proxy, which runs commands for all users that can write to a directory.
+// Package proxy has the verb proxy, which runs commands for programs that can write to a directory.
 package proxy
 
 import (

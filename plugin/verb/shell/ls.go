@@ -93,7 +93,7 @@ func (r *shellRow) In() string        { return r.i.In }
 func (r *shellRow) Age() string       { return units.HumanDuration(time.Since(r.i.Since)) }
 func (r *shellRow) Directory() string { return names.Printable(r.i.Directory()) }
 
-// PID returns the shell's PID in its container, or "-" while it has no process.
+// PID returns the shell's PID, in its container if it has one, or "-" while it has no process.
 func (r *shellRow) PID() string {
 	if r.i.PID == 0 {
 		return "-"

@@ -15,7 +15,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// Mode serves the calls of a container. It has more methods than other types, because twelve are for sessions that
+// Mode serves the calls of a container. It has more methods than other types, because many are for sessions that
 // exist before their container, as those of dev containers do (followService).
 type Mode struct {
 	s         *watch.Session

@@ -16,7 +16,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// Mode serves the requests of any process that can write their files. The session has no container, and ends with
+// Mode serves the requests of processes that can write their files: those of this user and of root, or with AnyUser
+// those of all users. The session has no container, and ends with
 // docker hostexec proxy.
 type Mode struct {
 	s      *watch.Session
