@@ -159,6 +159,9 @@ func TestIntegrationLimitSettings(t *testing.T) {
 		if r := c.Exec(t, "htrue"); r.Code != 126 || !strings.Contains(r.Err, "refused: limit of 2 for calls in flight (limits.calls)") || !strings.Contains(r.Err, "config.yaml") {
 			t.Errorf("a third call: %v", r)
 		}
+		// A full session reads the configuration again.
+		h.Write(t, h.State, "config.yaml", "limits: {calls: 3, processes: 30, argv: 64KiB, spool: 1MiB, requests: 20}\n", 0o600)
+		want(t, "a third call with a higher limit", c.Exec(t, "htrue").Code, 0)
 		for _, call := range []*Call{one, two} {
 			check(t, call.In.Close())
 			want(t, "code", call.Wait(t).Code, 0)

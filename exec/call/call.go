@@ -151,7 +151,7 @@ func (s *Server) State() *SessionState { return s.state.Load() }
 
 // now returns the current state for a decision, or nil if there is none yet.
 func (s *Server) now() *SessionState {
-	if s.Refresh != nil {
+	if s.Refresh != nil && s.state.Load() != nil {
 		s.Refresh()
 	}
 	return s.state.Load()

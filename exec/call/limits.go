@@ -20,14 +20,15 @@ const slotWait = time.Second
 
 // reservation is a request's share of its session's limits, until it is released.
 type reservation struct {
-	from   *limit.Session
-	report func(argv int64) // may be nil
-	once   sync.Once
-	held   map[limit.Kind]int64 // one goroutine's at a time
+	from    *limit.Session
+	refresh func()           // reads the limits of the configuration again
+	report  func(argv int64) // may be nil
+	once    sync.Once
+	held    map[limit.Kind]int64 // one goroutine's at a time
 }
 
 func (s *Server) newReservation() *reservation {
-	return &reservation{from: &s.Limits, report: s.Memory, held: map[limit.Kind]int64{}}
+	return &reservation{from: &s.Limits, refresh: func() { s.now() }, report: s.Memory, held: map[limit.Kind]int64{}}
 }
 
 // reportMemory reports the size of all requests when a long request begins or ends.
@@ -46,8 +47,13 @@ func (h *reservation) take(k limit.Kind, n int64) error {
 	return err
 }
 
-// wait is take, but waits a moment for others to release theirs.
+// wait is take, but if the limit is reached, it reads the configuration again, and waits a moment for others to
+// release theirs.
 func (h *reservation) wait(ctx context.Context, k limit.Kind, n int64) error {
+	if h.take(k, n) == nil {
+		return nil
+	}
+	h.refresh()
 	err := h.from.Wait(ctx, k, n, slotWait)
 	if err == nil {
 		h.held[k] += n

@@ -95,6 +95,10 @@ func (t *processCounter) run(s *Server, stop chan struct{}) {
 func (t *processCounter) count(s *Server) int64 {
 	n, most := t.processes(s)
 	limit := t.checkLimit(s, n)
+	if n >= limit.Max {
+		s.now() // the configuration may have a higher limit by now
+		limit = t.checkLimit(s, n)
+	}
 	if n > limit.Max {
 		t.endTree(s, most, limit)
 		n, _ = t.processes(s)
