@@ -24,7 +24,7 @@ SHELLSRC := go.mod exec/shell/install.bash $(filter-out %_test.go,$(wildcard cmd
 # Only tests named Integration and the measurements may need an engine.
 UNIT     := -skip 'Integration|TestBench|TestSoak'
 # Parallel tests mostly wait: for grace periods, and for the engine.
-E2E      := -count=1 -timeout 60m -parallel 6
+E2E      := -count=1 -timeout 35m -parallel 6
 # So two halves of them, run at the same time, take two thirds of the time.
 HALVES   := Integration[A-O] Integration[P-Z]
 # Some tests observe a moment that a busy machine can miss. A failed test runs once more, alone; its first failure stays
