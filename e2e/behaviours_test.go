@@ -47,8 +47,8 @@ var behaviours = []behaviour{
 		want(t, "then", call.Line(t), "later")
 		want(t, "code", call.Wait(t).Code, 0)
 	}},
-	{"a loop keeps its stdin: a file", script(`seq 3 >/tmp/$$; while read n; do hsh -c 'echo line $1' x $n; done </tmp/$$`, "line 1\nline 2\nline 3\n")},
-	{"a loop keeps its stdin: a pipe", script(`seq 3 | while read n; do hsh -c 'echo line $1' x $n; done`, "line 1\nline 2\nline 3\n")},
+	{"a loop over a file keeps its lines", script(`seq 3 >/tmp/$$; while read n; do hsh -c 'echo line $1' x $n; done </tmp/$$`, "line 1\nline 2\nline 3\n")},
+	{"a loop over a pipe keeps its lines", script(`seq 3 | while read n; do hsh -c 'echo line $1' x $n; done`, "line 1\nline 2\nline 3\n")},
 	{"a closed stdout ends the command", script(`hsh -c 'while :; do echo y; done' 2>/dev/null | head -1`, "y\n")},
 	{"the command's directory", func(t *testing.T, c *Container) {
 		want(t, "where it runs", c.Sh(t, `cd sub; hsh -c pwd`).Out, c.Host.Work+"/sub\n")
