@@ -4,12 +4,14 @@ package shim
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -133,6 +135,21 @@ func (c *shim) wantSignal(sig syscall.Signal) {
 	if st := c.status(); !st.Signaled() || st.Signal() != sig {
 		c.t.Errorf("the shim ended with %v, want signal: %v", c.ProcessState, sig)
 	}
+}
+
+// stopped waits until a signal has stopped every thread of the process.
+func stopped(t *testing.T, pid int) {
+	t.Helper()
+	runs := func(thread string) bool {
+		b, err := os.ReadFile(thread)
+		return err != nil || !bytes.Contains(b, []byte(") T "))
+	}
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+		if threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid)); !slices.ContainsFunc(threads, runs) {
+			return
+		}
+	}
+	t.Fatal("the shim does not stop")
 }
 
 // listening waits until pid has subscribed to all signals that it forwards.

@@ -41,10 +41,11 @@ func (c *call) listen() {
 }
 
 // forwardPending forwards sig, and signals that arrive directly after it. timeout(1) signals its whole process
-// group and sends CONT directly afterwards. All these signals then go to the command's group.
+// group and sends CONT directly afterwards. All these signals then go to the command's group. On a busy machine, CONT
+// may be handled some milliseconds later.
 func (c *call) forwardPending(ch <-chan os.Signal, sig syscall.Signal) {
 	set := 1 << sig
-	for poll(nil, time.Millisecond); len(ch) > 0; {
+	for poll(nil, 10*time.Millisecond); len(ch) > 0; {
 		set |= 1 << (<-ch).(syscall.Signal)
 	}
 	for _, f := range wire.Signals {

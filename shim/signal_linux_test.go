@@ -132,8 +132,9 @@ func TestWhoGetsASignal(t *testing.T) {
 		{"kill -TERM", "$SHIM </dev/null", false, sends(syscall.SIGTERM), [2]string{"TERM", wire.ToCommand}},
 		{"kill -INT in the background", "$SHIM </dev/null & wait", false, sends(syscall.SIGINT), [2]string{"INT", wire.ToCommand}},
 		{"kill -INT at a raw terminal", "$SHIM", true, sends(syscall.SIGINT), [2]string{"INT", wire.ToCommand}},
-		{"timeout", "$SHIM </dev/null", false, func(_ *tty, c *os.Process) {
-			c.Signal(syscall.SIGSTOP) // so that both signals are pending at once
+		{"timeout", "$SHIM </dev/null & exec sleep 1000", false, func(y *tty, c *os.Process) {
+			c.Signal(syscall.SIGSTOP)
+			stopped(y.t, c.Pid) // so that both signals are pending at once
 			c.Signal(syscall.SIGTERM)
 			c.Signal(syscall.SIGCONT)
 		}, [2]string{"TERM", wire.ToGroup}},
