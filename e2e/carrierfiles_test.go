@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -168,6 +169,17 @@ func TestIntegrationCarrierFilesScript(t *testing.T) {
 		want(t, tt.script, c.Sh(t, "PATH=/run/hostexec/sh:$PATH; "+tt.script).String(), tt.want.String())
 	}
 	want(t, "what it is", c.Sh(t, "head -c 9 /run/hostexec/sh/hsh").Out, "#!/bin/sh")
+	w := h.Watcher(t, c.Session)
+	w.Signal(t, syscall.SIGSTOP)
+	for _, client := range []string{"sh", "bin"} {
+		for _, call := range []string{
+			"HOSTEXEC_TIMEOUT=1 hostexec hsh -c :", "hostexec --timeout 1s hsh -c :", "HOSTEXEC_TIMEOUT=1h hostexec --env CI=1 --timeout=1 hsh -c :",
+		} {
+			want(t, client+": "+call, c.Sh(t, "PATH=/run/hostexec/"+client+":$PATH; "+call).Code, 124)
+		}
+	}
+	w.Signal(t, syscall.SIGCONT)
+	want(t, "a command's own --timeout", c.Sh(t, "PATH=/run/hostexec/sh:$PATH; hostexec hsh -c 'sleep 2; echo $2' x --timeout 1").Out, "1\n")
 }
 
 // TestIntegrationCarrierFilesKilled checks that a killed caller is noticed at once, not only after

@@ -109,13 +109,8 @@ func (c *call) byFiles(req *wire.Exec, share, dir string) int {
 // limits reads the call's time limit. It returns PROXY_TIMEOUT if its value is invalid.
 func (f *files) limits(args []string) (bad string) {
 	text := variable(f.c.env, "HOSTEXEC_TIMEOUT")
-	if len(args) > 2 && base(args) == "hostexec" {
-		switch word := args[1]; {
-		case word == "--timeout":
-			text = args[2]
-		case len(word) > 10 && word[:10] == "--timeout=":
-			text = word[10:]
-		}
+	if option := timeoutOption(args); option != "" {
+		text = option
 	}
 	if f.hostLimit = text != ""; !f.hostLimit {
 		text = variable(f.c.env, "PROXY_TIMEOUT")
@@ -128,6 +123,25 @@ func (f *files) limits(args []string) (bad string) {
 		return text
 	}
 	return "" // the host refuses an invalid HOSTEXEC_TIMEOUT
+}
+
+// timeoutOption returns the value of --timeout before the command's name, or "".
+func timeoutOption(args []string) (text string) {
+	if len(args) == 0 || base(args) != "hostexec" {
+		return ""
+	}
+	for i := 1; i < len(args) && len(args[i]) > 1 && args[i][0] == '-' && args[i] != "--"; i++ {
+		switch word := args[i]; {
+		case len(word) > 10 && word[:10] == "--timeout=":
+			text = word[10:]
+		case word == "--timeout" && i+1 < len(args):
+			text = args[i+1]
+			i++
+		case word == "--env", word == "--wait-for-log", word == "--wait-for-port", word == "--wait-timeout":
+			i++ // its value
+		}
+	}
+	return text
 }
 
 // duration parses a time in the host's syntax: numbers with units, or a number of seconds. It rounds

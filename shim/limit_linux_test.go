@@ -22,6 +22,7 @@ func TestSilentHost(t *testing.T) {
 		"never":             {[]string{"make"}, "HOSTEXEC_TIMEOUT=50ms", func(*peer) {}},
 		"since the command": {[]string{"make"}, "HOSTEXEC_TIMEOUT=0h0m1.5ms", (*peer).runs},
 		"by the flag":       {[]string{"hostexec", "--timeout", "50ms", "make"}, "HOSTEXEC_TIMEOUT=1h", func(*peer) {}},
+		"by a later flag":   {[]string{"hostexec", "--env", "A=b", "--timeout=50ms", "make"}, "HOSTEXEC_TIMEOUT=1h", func(*peer) {}},
 		"by the other flag": {[]string{"hostexec", "--timeout=50ms", "make"}, "HOSTEXEC_JSON=1", func(*peer) {}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -74,8 +74,25 @@ now() {
 
 # Without a limit of its own a call ends when nothing is heard of the host for so long.
 limit=30000 total=
-if [ -n "${HOSTEXEC_TIMEOUT-}" ]; then
-	if seconds "$HOSTEXEC_TIMEOUT"; then total=$((n * 100)); fi # any other is the host's to judge
+# The limit that the host knows, too: HOSTEXEC_TIMEOUT, or the option before the command's name.
+known=${HOSTEXEC_TIMEOUT-} option=
+if [ "$cmd" = hostexec ]; then
+	for word do
+		case $option in
+		'') ;;
+		*) [ "$option" != --timeout ] || known=$word
+			option=
+			continue ;;
+		esac
+		case $word in
+		--timeout=*) known=${word#*=} ;;
+		--timeout | --env | --wait-for-log | --wait-for-port | --wait-timeout) option=$word ;;
+		-- | - | [!-]* | '') break ;;
+		esac
+	done
+fi
+if [ -n "$known" ]; then
+	if seconds "$known"; then total=$((n * 100)); fi # any other is the host's to judge
 elif [ -n "${PROXY_TIMEOUT-}" ]; then
 	seconds "$PROXY_TIMEOUT" || die 125 "PROXY_TIMEOUT: want a time such as 30, 30s, 5m or 0 for none: $PROXY_TIMEOUT"
 	total=$((n * 100))
@@ -187,11 +204,11 @@ while [ ! -e "$f.exit" ]; do
 	fi
 	if [ -n "$total" ]; then
 		since=$began max=$total
-		[ -z "${HOSTEXEC_TIMEOUT-}" ] || [ -z "$open" ] || max=$((total + 500)) # the host has its own clock
+		[ -z "$known" ] || [ -z "$open" ] || max=$((total + 500)) # the host has its own clock
 	else
 		since=$quiet max=$limit
 		if [ -r "$f.beat" ]; then read -r b <"$f.beat"; fi 2>/dev/null
-		[ "$heard.${b-}.$open" = "${known-}" ] || { known=$heard.${b-}.$open quiet=$t; }
+		[ "$heard.${b-}.$open" = "${seen-}" ] || { seen=$heard.${b-}.$open quiet=$t; }
 	fi
 	if [ "$max" -gt 0 ] && [ $((t - since)) -ge "$max" ]; then
 		leave TIME
