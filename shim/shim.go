@@ -11,11 +11,11 @@
 //
 // If there is no host to connect to but a directory for requests, the call is made by files.
 //
-// The shim parses no arguments and has no verbs: the host does that for every carrier. It is started for each call, so
-// the work before the request is the cost of a call. It makes few system calls, subscribes to signals only after the
-// request is sent or while it waits for a carrier, and allocates no buffer that it does not need for copying streams.
-// It does not import fmt, net, encoding/json, log or flag. Its size grows in steps of 64 KiB. Small functions with many
-// callers are not inlined, which keeps it below the next step.
+// Of the arguments, the shim reads only the time limit: the host parses them and has the verbs, for every carrier. It
+// is started for each call, so the work before the request is the cost of a call. It makes few system calls, subscribes
+// to signals only after the request is sent or while it waits for a carrier, and allocates no buffer that it does not
+// need for copying streams. It does not import fmt, net, encoding/json, log or flag. Its size grows in steps of 64 KiB.
+// Small functions with many callers are not inlined, which keeps it below the next step.
 package shim
 
 // Main makes the call with args and env, and returns the exit code. If the command died of a signal that

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command hostexec-shell runs a shell with state in a container, for docker hostexec on the host: its stdin and
-// stdout are the connection. It runs as the container's user, and makes no decisions.
+// Command hostexec-shell runs a shell with state, in a container or in a sandbox on the host. Its stdin and stdout are
+// the connection to docker hostexec. It runs as the user of the container or sandbox, and makes no decisions.
 package main
 
 import (

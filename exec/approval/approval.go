@@ -179,7 +179,7 @@ var (
 	// ErrChanged means that the waiting question differs from the one that was shown.
 	ErrChanged = errors.New("the request is not the one that was shown")
 	// ErrTerms means that the terms are not valid.
-	ErrTerms = errors.New("an approval holds for a time, for a number of calls or always: for one of them")
+	ErrTerms = errors.New("an approval holds for a time, for a number of calls, or always: name exactly one")
 	// ErrNoInputs means that the approval cannot depend on files: Question.NoInputs says why.
 	ErrNoInputs = errors.New("the approval cannot depend on files")
 	// ErrWithdrawn is the cancellation cause of Ask's context if the user cancelled the request, as

@@ -12,8 +12,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// StandingDenial is valid until the session ends: the same question is denied without
-// asking. It wins over any grant. Its terms are those of a grant until the session ends.
+// StandingDenial is valid until the session ends: the same question is denied without asking. It wins over any grant.
+// Its Grant has no end time and no number of calls.
 type StandingDenial struct {
 	Grant
 	Reason string

@@ -120,7 +120,7 @@ func (q *Queue) enter(ask Question, now time.Time) (*waiter, Answer) {
 }
 
 // Opens reports whether Ask would now show ask to a person as a new question. It would not if the same question waits,
-// or if the answer is known.
+// if the answer is known, or if Ask would refuse. Opens does not consider grants: Granted does.
 func (q *Queue) Opens(ask Question) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

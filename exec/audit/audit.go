@@ -5,10 +5,9 @@
 //	Record --Log.Write--> one line of audit.log --Reader--> Parse --> Entry
 //	                                              \-------> Verify
 //
-// Each record is one line of printable ASCII, appended by one write. The line encodes the bytes of
-// the command exactly and contains the hash of the previous record. START is written before the
-// command runs; if the write fails, the command does not run. The package makes no decisions and
-// displays nothing.
+// Each record is one line of printable ASCII, appended by one write. The line encodes the bytes of the command; a text
+// that is cut or redacted has its SHA-256. It contains the hash of the previous record. START is written before the
+// command runs; if the write fails, the command does not run. The package makes no decisions and displays nothing.
 package audit
 
 import (
@@ -47,7 +46,7 @@ type SessionInfo struct {
 	Agent     string
 }
 
-// Record is one event of one request. It has a field for each field of a line of the log.
+// Record is one event of one request. All fields but Approved are written to the log.
 type Record struct {
 	Kind     Kind
 	Request  string

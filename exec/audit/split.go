@@ -8,7 +8,7 @@ import (
 	"al.essio.dev/pkg/shellescape"
 )
 
-// Sum returns the SHA256 of an Entry for a command with args whose text is cut or redacted.
+// Sum returns the SHA256 that an Entry has for args, if the text of the command is cut or redacted.
 func Sum(args []string) string { return digestOf(shellescape.QuoteCommand(args)) }
 
 // Split returns the exact arguments of e's command. It reports false if the record does not contain

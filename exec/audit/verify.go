@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Fault is a defect of a log: a record that was altered, removed, reordered, duplicated or
-// truncated after it was written.
+// Fault is a line of a log where a record was altered, removed, reordered, duplicated or truncated after it was
+// written. In Report.Open, it is only a line to look at.
 type Fault struct {
 	File string
 	Line int

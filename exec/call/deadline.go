@@ -53,6 +53,7 @@ func (r *request) setDeadline() error {
 	return nil
 }
 
+// ErrTimeout means that a text is not a time limit.
 var ErrTimeout = errors.New("want a time such as 5s, 2m or 300")
 
 // ParseTimeout reads a duration with its unit, or a number of seconds. 0 means no limit.

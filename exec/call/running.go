@@ -97,7 +97,7 @@ func (t *runningCalls) kill(request string, cause error) bool {
 	return runs
 }
 
-// Running returns the calls whose commands run now, oldest first.
+// Running returns the calls whose commands run or are being started, oldest first.
 func (s *Server) Running() []Running { return s.running.list() }
 
 // Kill ends the process tree of the command that runs for request. Its caller learns of the signal. Kill

@@ -13,13 +13,13 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// Name is the name under which a shim calls hostexec itself instead of a command. The shim parses
-// nothing: the words come to the host, and the host renders all text.
+// Name is the name under which a shim calls hostexec itself instead of a command. The words come to the host, which
+// parses them and renders all text.
 const Name = "hostexec"
 
 // Verbs answers the calls of hostexec itself, such as hostexec ps.
 type Verbs interface {
-	// Names returns the verbs that run no command. They have a limit of their own.
+	// Names returns the verbs. They have a limit of their own, except texts of session.
 	Names() []string
 	// Serve answers c: it returns after one of Print, PrintFailure, Exit, Fail, Run, or a method of
 	// Shells that answers.

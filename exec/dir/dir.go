@@ -4,9 +4,9 @@
 //
 //	a path from the host --Open--> held directory --OpenBelow, File--> a file that a container names
 //
-// Its invariant: a name that a container can change is looked up once, below a held directory, without symbolic links.
-// Only a file of the expected kind is opened. Later uses take the descriptor, never the path. os.Root is not enough: it
-// follows links, crosses mounts, and opens devices and pipes.
+// Its invariant: a name that a container can change is looked up once, below a held directory, without symbolic links
+// (HoldInRoot resolves them in the container's root). Only a file of the expected kind is opened. Later uses take the
+// descriptor, never the path. os.Root is not enough: it follows links, crosses mounts, and opens devices and pipes.
 package dir
 
 import (

@@ -97,7 +97,8 @@ var smallSettings = []string{"-c", "core.bigFileThreshold=8m", "-c", "pack.threa
 // errCostly means that a git that reads objects of the container has reached a limit.
 var errCostly = errors.New("hostexec: these objects need too much memory or time: push them in parts")
 
-// confined runs git on data of the container. It can read the mirror, write the quarantine, and reach no network.
+// confined runs git on data of the container. It reads the mirror and writes the quarantine. In a sandbox, it can do
+// nothing else.
 func (s *service) confined(ctx context.Context, quarantine string, streams executor.Streams, args ...string) (executor.Status, error) {
 	c := executor.Command{Env: s.confinedEnv(s.mirror.dir, quarantine), Args: slices.Concat(safeSettings, args)}
 	if quarantine != "" {

@@ -60,7 +60,7 @@ func family(name string) string {
 	return strings.TrimRight(strings.TrimRight(short, "0123456789"), "-")
 }
 
-// Find returns the inputs of c, or why an approval cannot depend on them. The caller sets Call.
+// Find returns the inputs of c, or why an approval cannot depend on them. The caller sets Call of the result.
 func (c Command) Find() (*Set, error) {
 	r := &reader{Command: c, left: maxBytes}
 	k := kindOf(c.Name)

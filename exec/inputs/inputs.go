@@ -52,7 +52,7 @@ type Set struct {
 	Copied  bool     `json:"copied,omitempty"`  // the command gets copies: nobody can change them after the check
 }
 
-// Digest identifies the files and their content. It is empty if there are none.
+// Digest identifies the call, the files with their content, and Unbound. It is empty if there are no files.
 func (s *Set) Digest() string {
 	if s == nil || len(s.Files) == 0 {
 		return ""

@@ -100,7 +100,7 @@ func NewTable(mounts []Point, fallback Default) (*Table, error) {
 	return t, nil
 }
 
-// Targets returns the directories of the container in which, or below which, calls may run.
+// Targets returns the targets of the bind mounts: calls may run in and below them.
 func (t *Table) Targets() []string {
 	var list []string
 	for _, m := range t.mounts {

@@ -34,7 +34,8 @@ func sourcesOf(paths []string) []mount {
 	return sourcesOnly
 }
 
-// Replaceable returns the path of written below which name is. Code that can write there can replace name by a link.
+// Replaceable returns the path of written, other than name, that name is below. Code that can write there can replace
+// name by a link.
 func Replaceable(name string, written []string) (at string, ok bool) {
 	others := slices.DeleteFunc(slices.Clone(written), func(at string) bool { return path.Clean(at) == path.Clean(name) })
 	if !WritableTable(others).Writable(name) {

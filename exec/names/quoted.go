@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Quoted returns s for use in a message: unchanged if it is one word of printable ASCII, and
-// otherwise in double quotes, as in Go.
+// Quoted returns s for use in a message: unchanged if it is one word of printable ASCII without double quotes and
+// backslashes, and otherwise in double quotes, as in Go.
 func Quoted(s string) string {
 	if s == "" || strings.Contains(s, " ") {
 		return strconv.QuoteToASCII(s)
@@ -16,8 +16,8 @@ func Quoted(s string) string {
 	return Printable(s)
 }
 
-// Printable returns s unchanged if it is printable ASCII without quotes and backslashes, and
-// otherwise in double quotes, as in Go. Different texts have different results.
+// Printable returns s unchanged if it is printable ASCII without double quotes and backslashes, and otherwise in double
+// quotes, as in Go. Different texts have different results.
 func Printable(s string) string {
 	if q := strconv.QuoteToASCII(s); len(q) != len(s)+2 {
 		return q

@@ -27,7 +27,8 @@ const (
 )
 
 // Learnable returns the candidate for a call that a person has approved, or the reason why no rule may answer it. asks
-// is false if p does not ask about the call. effects are those of commands that are not known to be harmless.
+// is false if p does not ask about the call. effects are the declared effects of a command that is not known to be
+// harmless.
 func (p *Policy) Learnable(args, effects []string) (c Candidate, asks bool, why string) {
 	v := p.Decide(Request{Args: args, GitDir: true})
 	if v.Action != Ask {

@@ -106,10 +106,10 @@ const (
 	maxNearestTied = 2   // equally near forms that a refusal names; of more, none is near
 )
 
-// Nearest returns the form of the rules whose beginning req has in common with most arguments, for a request that no
-// rule matches. If there is none, the first argument may have a typing error. asked reports that a person is asked
-// about such calls. Nearest returns "" if more than maxNearestTied forms are equally near. The form is one of
-// CallForms.
+// Nearest returns the form of the rule that matches the most leading arguments of req, for a request that no rule
+// matches. If there is none, the first argument may have a typing error. asked reports that a person is asked about
+// such calls. The form is the command's name and one of CallForms. Up to maxNearestTied forms that are equally near are
+// joined; Nearest returns "" if there are more, or if the text is long.
 func (p *Policy) Nearest(req Request) (form string, asked bool) {
 	if p.Broken != "" || len(req.Args) < 2 || !ValidName(req.Args[0]) || req.Args[0] == Shell || req.Args[0] == GitPush {
 		return "", false

@@ -11,6 +11,7 @@
 //	           6 plain --proxy X allows X
 //	           7 deny
 //	           a rule of Ruleset.Approved turns ask into allow
+//	           GitPush: a call that no rule matches has the action of gitPushActions
 //
 // Decide is a pure function of the policy and the request, and all unset values deny. Rules match
 // argv elements, never joined strings. Only the two lists of patterns match a joined line, in which

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// HelperName is the argv[0] with which this program is one of the three processes of Helper. A main function that
-// imports executor calls Helper if it has this argv[0].
+// HelperName is the argv[0] with which this program is one of the three processes of Helper. Every program that imports
+// executor calls Helper if it has this argv[0]: hostexec-shell in main, docker-hostexec in package keeper.
 const HelperName = "hostexec-helper"
 
 // KeeperName is the argv[0] of a session's keeper, the ancestor of all other processes of the session.

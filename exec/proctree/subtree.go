@@ -24,8 +24,8 @@ func (s Subtree) Alive() bool { return s.alive() }
 // recognised by the marker of request.
 func (s Subtree) Interrupt(request string, sig syscall.Signal) { s.interrupt(request, sig) }
 
-// HangUp suspends the process and queues HUP, which ends it as soon as it is continued. Until then, processes can be
-// found that are recognised only as its children.
+// HangUp suspends the process and queues HUP, which ends it as soon as it is continued. Until then, its children still
+// have it as their parent, and so can be found.
 func (s Subtree) HangUp() { s.hangUp() }
 
 // EndNew ends the new descendants of the process: TERM, and KILL after grace. The process itself and its earlier

@@ -30,11 +30,11 @@ func (s *Survivors) add(args, ids []string) {
 	}
 }
 
-// MayHaveProcesses reports whether processes of a session may run. EndLost finds no others.
+// MayHaveProcesses reports whether processes of a session may run. If not, EndLost would find none.
 func (s *Survivors) MayHaveProcesses(session string) bool { return s == nil || s.sessions[session] }
 
-// MayHaveKeeper reports whether the keeper of the session with directory dir may run. Then it ends the processes that
-// the watcher has left. A command of the session can have the same arguments, but it has the session's marker.
+// MayHaveKeeper reports whether the keeper of the session with directory dir may run. A running keeper ends what the
+// watcher has left. A command of the session can have a keeper's arguments, but it has the session's marker.
 func (s *Survivors) MayHaveKeeper(dir, session string) bool {
 	return s == nil || slices.ContainsFunc(s.keepers, func(k keeper) bool {
 		return k.dir == dir && !slices.Contains(k.sessions, session)

@@ -24,7 +24,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
-// ProgramName is the argv[0] of the program that serves a shell in a container, without its directory.
+// ProgramName is the argv[0] of the program that serves a shell in a container or a sandbox, without its directory.
 const ProgramName = "hostexec-shell"
 
 // The first argument of the program.
@@ -33,8 +33,9 @@ const (
 	sweepArg = "sweep" // and a session: end the processes that another program has left
 )
 
-// Serve is the main function of the program that serves one shell in a container, over stdin and stdout. It
-// returns the exit code when the host has ended the shell or has gone, and nothing of the shell is left.
+// Serve is the main function of the program that serves one shell in a container or a sandbox, over stdin and stdout.
+// It returns the exit code when the host has ended the shell or has gone, and nothing of the shell is left. With sweep,
+// it ends what an earlier program has left.
 func Serve(args []string) int {
 	var err error
 	switch {

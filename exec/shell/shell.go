@@ -56,7 +56,7 @@ type Pool struct {
 	// Program returns the path of the program whose main function calls Serve, for shells in a sandbox. Sandboxes
 	// permit to execute it. Nil: there are none.
 	Program func() (string, error)
-	Limits  *limit.Session // counts the disk space of all shells; nil: each counts for itself
+	Limits  *limit.Session // counts the disk space of all shells; nil: the pool counts it, up to the default limits
 
 	within atomic.Pointer[time.Duration] // what SetGrace has set; nil before
 

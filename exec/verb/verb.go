@@ -5,8 +5,8 @@
 //
 //	call.Server --VerbCall--> verb --Print, Run, Fail--> caller
 //
-// The shim parses no arguments: it sends them to the host. A verb parses them and calls the methods of call.VerbCall. It
-// makes no decisions and starts no processes itself.
+// The shim sends its arguments to the host. A verb parses them and calls the methods of call.VerbCall. It makes no
+// decisions and starts no processes itself.
 package verb
 
 import (
@@ -22,7 +22,7 @@ const usage = `Usage: hostexec <command> [args...]
 Runs a command on the host, if the policy or a person there allows it.
 
   hostexec CMD ARG...      run CMD on the host, like CMD without hostexec
-  hostexec -- CMD ARG...   the same, if hostexec has a command of that name
+  hostexec -- CMD ARG...   the same, if CMD is also a command of hostexec, such as ls
       --timeout TIME       end it after TIME: 5s, 2m, 300 (seconds)
       --env NAME=VALUE     set a variable that the host accepts (--pass-env NAME there)
   hostexec ls [--json]     list the commands that may be called
@@ -58,7 +58,7 @@ VARIABLES
 
 EXIT STATUS
   0 to 255  the command's own
-  1         kill: an id does not exist, or has ended and left no processes
+  1         kill: an id does not exist, or has ended and left no processes; no command is given
   124       a timeout
   125       hostexec failed
   126       refused by the policy or by a person, or not executable

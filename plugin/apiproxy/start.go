@@ -24,8 +24,8 @@ import (
 )
 
 // Start implements Sessions. If the container has a session, Start ensures that a watcher serves the session before the
-// container starts, unless a person has ended the session. Start checks the mounts again, because the targets of their
-// paths may have changed.
+// container starts, unless a person has ended the session. Sessions of services, and watchers that do not answer, are
+// left alone. Start checks the mounts again, because the targets of their paths may have changed.
 func (l *SessionLauncher) Start(ctx context.Context, ref string) error {
 	recs, err := l.store.List()
 	if err != nil {

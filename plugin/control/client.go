@@ -93,8 +93,9 @@ func (c *Client) Stop(ctx context.Context, grace time.Duration) error {
 	return err
 }
 
-// Kill ends the process tree of the command that runs for request id. The caller of the command gets the
-// signal's exit status. The error is ErrNotRunning if no command runs for id.
+// Kill ends the process tree of the command that runs for request id. The caller of the command gets the signal's exit
+// status. If the command has ended, Kill ends the processes that it has left. The error is ErrNotRunning if there are
+// none.
 func (c *Client) Kill(ctx context.Context, id string) error {
 	_, err := c.do(ctx, http.MethodPost, "/kill/"+id, nil, http.StatusOK)
 	if errors.Is(err, approval.ErrUnknown) { // do returns it for status 404

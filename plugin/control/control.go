@@ -29,8 +29,8 @@
 //	POST /jobs/{id}/signal  end a job, or send it a signal
 //	POST /stop           end the watcher and every command that it runs
 //
-// A caller can never approve its own request. Containers use another socket, with other code and another
-// protocol. This socket answers only processes of the user who started the session.
+// A caller can never approve its own request. Containers use another socket, with other code and another protocol. This
+// socket answers only processes of the user who started the session, and of root.
 package control
 
 import (
@@ -61,7 +61,7 @@ type Status struct {
 	Warnings []string `json:"warnings,omitempty"` // risks of the session, in printable ASCII
 }
 
-// Running is a call whose command is running.
+// Running is a call whose command runs, or is being started.
 type Running struct {
 	Request string    `json:"request"`
 	Args    []string  `json:"args"`
@@ -74,6 +74,6 @@ type Running struct {
 // The states of a session with a watcher.
 const (
 	StateRunning = "running"
-	StateWaiting = "waiting" // waiting for the container, which is down at the moment
+	StateWaiting = "waiting" // waiting for a container that does not exist yet, is not started yet, or was just stopped
 	StateKeeping = "keeping" // keeping jobs; the container has ended
 )

@@ -21,8 +21,8 @@ func Groups(all []Question) (groups [][]Question) {
 	return groups
 }
 
-// Merged returns the question that is shown for a group: the first one, with the callers of all. Its deadline is that
-// of the question that waits shortest.
+// Merged returns the question that is shown for a group: the first one, with the callers of all. Its deadline is the
+// earliest.
 func Merged(group []Question) Question {
 	q := group[0]
 	for _, other := range group[1:] {

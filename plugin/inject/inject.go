@@ -10,8 +10,8 @@
 //	    rules/gh             -> ../bin/hostexec, one link for each command that only has rules
 //	/usr/local/bin/make      -> /run/hostexec/bin/make
 //
-// It must not hide files that the image or the user has put there. It describes changes and fills the
-// share; plugin/launch sends requests to the engine.
+// The package must not hide files that the image or the user has put into these directories. It describes changes and
+// fills the share; plugin/launch sends requests to the engine.
 package inject
 
 import (

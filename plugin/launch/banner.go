@@ -44,7 +44,7 @@ func (t rawTerminal) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// Announce prints warnings and a summary of the session before the container starts.
+// Announce prints warnings and a summary of the session.
 func (l *Launch) Announce() {
 	l.warnConfig()
 	l.AnnounceSession()

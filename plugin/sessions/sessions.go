@@ -32,7 +32,7 @@ import (
 // The states of a session.
 const (
 	StateRunning   = control.StateRunning // the watcher serves, and the container runs
-	StateWaiting   = control.StateWaiting // the watcher waits for a container that is stopped
+	StateWaiting   = control.StateWaiting // the watcher waits: the container is not created, not started, or was just stopped
 	StateKeeping   = control.StateKeeping // the container has ended, and some of its jobs continue
 	StateExited    = "exited"             // the container is stopped, and the watcher has ended
 	StateLost      = "lost"               // the container runs, and the watcher has ended: resume

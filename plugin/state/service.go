@@ -48,6 +48,6 @@ func (s *Store) ServiceShare(project, service string) string {
 func (s *Store) ServicesLock() string { return filepath.Join(s.Home, "services.lock") }
 
 // LeaseFile returns the path of a lock. A process that starts the session holds it shared, and a watcher that ends
-// holds it exclusively. If a container is expected, its modification time is the start of the wait. Otherwise it is
-// long ago.
+// holds it exclusively. The modification time of the file is the time since which a container is expected. It is long
+// ago if none is expected.
 func LeaseFile(session string) string { return filepath.Join(session, "lease") }

@@ -243,8 +243,8 @@ func (s *Store) IDs() (ids []string, err error) {
 	return ids, nil
 }
 
-// Served reports whether session id has a watcher that is not ending. since is when the watcher
-// began to serve it.
+// Served reports whether session id has a control socket, and a process holds one of its locks: its watcher, if that is
+// not ending. since is when the watcher began to serve it.
 func (s *Store) Served(id string) (since time.Time, ok bool) {
 	fi, err := os.Lstat(ControlSock(s.Dir(id)))
 	if err != nil || unlocked(s.Dir(id)) {
@@ -253,8 +253,8 @@ func (s *Store) Served(id string) (since time.Time, ok bool) {
 	return fi.ModTime(), true
 }
 
-// IncompleteDirs returns the session directories without a record that are older than age. They are left from an
-// interrupted creation or removal.
+// IncompleteDirs returns the session directories without a readable record that are older than age. Either their
+// creation or removal was interrupted, or the record is damaged.
 func (s *Store) IncompleteDirs(age time.Duration) (dirs []string) {
 	entries, _ := os.ReadDir(s.sessions()) // if the directory is missing, there are none
 	for _, e := range entries {

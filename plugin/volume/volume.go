@@ -2,8 +2,8 @@
 
 // Package volume finds out which files of this host a volume contains.
 //
-// It must not ignore options that it does not understand. It sends no requests: driver and options come
-// from an engine or a compose file.
+// Options that the package does not understand must not be ignored. It sends no requests: driver and options come from
+// an engine or a compose file.
 package volume
 
 import (

@@ -202,7 +202,7 @@ func (l *Link) awaitValue(want string) (string, error) {
 // agent, or proxy.
 type LauncherLink struct {
 	f      *os.File
-	Lines  chan string // closed when run has exited
+	Lines  chan string // closed when the launcher has ended the link, or has exited
 	closed chan struct{}
 	reader sync.WaitGroup
 }

@@ -21,6 +21,7 @@ func Start(string, []string, ...*os.File) (*Link, error) { return nil, errSystem
 // InheritedLink returns nothing: there is no link.
 func InheritedLink() *os.File { return nil }
 
+// AgentStdio has no descriptors: agents run on Linux only.
 var AgentStdio = [3]int{-1, -1, -1}
 
 // CloseAgentStdio does nothing on this system.

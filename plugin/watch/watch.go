@@ -2,18 +2,18 @@
 
 // Package watch is the core of a watcher: it serves the calls of one session, and answers its control socket.
 //
-//	run --Link--> keeper --starts--> watcher <--share/socket-- container
-//	                                    |  \--control.sock-- status, stop ...
-//	                                  engine (waits for the container to end)
+//	run <-------------Link-------------> watcher <--share/socket-- container
+//	 \--starts--> keeper --starts--------/  |  \--control.sock-- status, stop ...
+//	                                        engine (waits for the container to end)
 //
 // A Mode decides how calls arrive, when they may be answered, and when the session ends. The modes are packages below
 // this one, which import it: container, process and directory.
 //
-// The watcher is ready before the container's first instruction. It ends after the container, or after the last kept
-// job. If it is killed, its parent, the keeper, ends the session's commands.
+// The watcher is ready before the first instruction of a container that run or start starts. It ends after the
+// container, or after the last kept job. If it is killed, its parent, the keeper, ends the session's commands.
 //
 // Requests are decided in exec/call. The only protocol of this package is that of Link, between a watcher and the
-// process that starts it.
+// process that starts the session.
 package watch
 
 import (

@@ -43,8 +43,8 @@ type Exit struct {
 	Text     string // complete lines for the shim's stderr, or empty
 }
 
-// Withheld is the Consumed of a command that got no stdin although its caller has one. Text is then the
-// message for a caller whose stdin has data.
+// Withheld is the Consumed of a command that got no stdin although its caller has one. The shim prints Text only if its
+// stdin has data.
 const Withheld = 1 << 58
 
 // exitFixed is the length of an Exit before its strings: outcome, code, consumed, and the length of the

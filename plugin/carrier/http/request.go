@@ -20,7 +20,7 @@ import (
 // The headers for a token: ours, and the one of clients of cloister, another program for agents: docs/http.md.
 var tokenHeaders = []string{"X-Hostexec-Token", "X-Cloister-Token"}
 
-// GuardianHost is the name that cloister's clients use for the host.
+// GuardianHost is the name that clients of cloister use for the host.
 const GuardianHost = "cloister-guardian"
 
 // hostsOf returns the accepted Host headers of requests to at. Any other means that a name was rebound to this address.

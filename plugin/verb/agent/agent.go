@@ -101,7 +101,7 @@ func (o *agentOptions) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.pull, "pull", false, "Pull the image if it is missing")
 	flags.BoolVarP(&o.tty, "tty", "t", false, "Give the container a terminal, which merges stderr into stdout")
 	flags.StringVar(&o.network, "network", "", "The container's `network`")
-	flags.StringArrayVarP(&o.volumes, "volume", "v", nil, "Mount a `directory` in the container, as docker run does")
+	flags.StringArrayVarP(&o.volumes, "volume", "v", nil, "Mount a directory or volume in the container: `SOURCE:TARGET`")
 	flags.Var(&o.mounts, "mount", "Mount something in the container, as docker run does")
 	flags.VarP(&o.labels, "label", "l", "Set a label of the container")
 	flags.VarP(&o.memory, "memory", "m", "The container's memory limit")

@@ -25,7 +25,8 @@ for a person, or are refused. It also explains how to ask. In the container, hos
 --agents prints the same text, and /run/hostexec/AGENTS.md has it. Calls, docker hostexec policy
 and docker hostexec trust renew that file.
 
-Without an argument, the text describes all sessions, for a file such as CLAUDE.md.
+Without an argument, a general text is printed that holds for every session, for a file such as
+CLAUDE.md.
 
 EXIT STATUS
   0  the text was printed

@@ -25,7 +25,7 @@ import (
 const auditLong = `Show the requests, decisions and commands of all sessions
 
 EVENT is one of
-  REQUEST       a person was asked
+  REQUEST       a person was about to be asked
   AUTO_APPROVE  the rule that is shown allowed it without a question
   APPROVE       a person allowed it
   DENY          a rule or a person refused it

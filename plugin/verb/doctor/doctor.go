@@ -22,11 +22,12 @@ import (
 
 const doctorLong = `Check everything that sessions need, and print what was found, what it means, and how to fix it
 
-doctor changes nothing: tests on disk use a temporary directory. If the engine does not answer
-within ten seconds, its probe fails, and the other probes continue.
+Without --image, doctor changes nothing: tests on disk use a temporary directory. If the engine
+does not answer within ten seconds, its probe fails, and the other probes continue.
 
 With --image, a container of IMAGE calls a command of this host, as with docker hostexec run.
-This shows for certain how calls reach the host. No other container is started.
+This shows for certain how calls reach the host. If the socket does not work, a second container
+tries the relay.
 
 EXIT STATUS
   0  no probe fails; warnings do not count

@@ -39,7 +39,7 @@ Long commands are shortened, unless --no-trunc is given.
 
 EXIT STATUS
   0  the calls and jobs were listed
-  1  at least one session did not answer`
+  1  a session was not found, or did not answer`
 
 type psOptions struct {
 	all, quiet, noTrunc bool
@@ -68,7 +68,7 @@ func NewPsCommand(dockerCLI command.Cli) *cobra.Command {
 	flags.BoolVarP(&opts.all, "all", "a", false, "Show jobs that have ended, too")
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "Only show IDs")
 	flags.BoolVar(&opts.noTrunc, "no-trunc", false, "Do not truncate output")
-	cli.FilterFlag(cmd, &opts.filters, "f", "those", activityCriteria, sessions.FilterValues)
+	cli.FilterFlag(cmd, &opts.filters, "f", "calls and jobs", activityCriteria, sessions.FilterValues)
 	cli.FormatFlag(cmd, &opts.format, cli.Columns(newPsRow().Header))
 	return cmd
 }

@@ -51,7 +51,7 @@ requests, and running calls have --shutdown-grace to end. A second ^C, or KILL, 
 once. The client and the PID file are removed.
 
 EXIT STATUS
-  0    the proxy was ended by a signal
+  0    the proxy was ended by a signal, or by docker hostexec stop
   1    another proxy serves the command in that directory
   125  the proxy could not start, or the command line is wrong; a line on stderr says why`
 

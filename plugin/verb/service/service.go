@@ -49,7 +49,7 @@ func newServiceInstallCommand(dockerCLI command.Cli) *cobra.Command {
 	var kind string
 	cmd := &cobra.Command{
 		Use:   "install [OPTIONS]",
-		Short: "Write the unit or the agent",
+		Short: "Write the systemd unit or launchd agent",
 		Long: `Write the systemd user unit, or the launchd agent, that resumes sessions
 
 The service starts at the next login. The command that is printed on stderr starts it now. The
@@ -88,7 +88,7 @@ func newServiceUninstallCommand(dockerCLI command.Cli) *cobra.Command {
 	var kind string
 	cmd := &cobra.Command{
 		Use:   "uninstall [OPTIONS]",
-		Short: "Remove the unit or the agent",
+		Short: "Remove the systemd unit or launchd agent",
 		Long: `Remove what docker hostexec service install has written
 
 Sessions continue. If the service runs, the command that is printed on stderr stops it.` + serviceStatus,

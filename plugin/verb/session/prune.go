@@ -35,13 +35,14 @@ prune removes
   - volumes with shims, unless a container uses them
   - locks of proxies that have ended
   - sockets and docker contexts of docker hostexec with, if it was killed
+  - unpacked programs of other versions, and findings about images
   - copies of git remotes (git-push) that were not used for 30 days; the next use makes them again
 
 It also ends commands that still run because the watcher and the keeper of their session were
 killed at once. It keeps the audit log, and containers of agents with auto_remove: false.
 
 EXIT STATUS
-  0  everything was removed
+  0  nothing failed; engines that do not answer are skipped
   1  something could not be removed`
 
 // NewPruneCommand returns the verb prune. Each function of sweep removes the leftovers of another verb.

@@ -24,7 +24,7 @@ directory in place of a container
 
 STATE is one of
   running    the container runs, and its calls are answered
-  waiting    the container does not exist yet, or is being restarted
+  waiting    the container does not exist yet, is not started yet, or has just stopped
   keeping    the container or agent has ended, and kept jobs continue: docker hostexec ps
   lost       the container runs, but its watcher has died: docker hostexec resume
   stopped    the container runs, but docker hostexec stop has ended the session

@@ -49,5 +49,5 @@ EXIT STATUS
 const rmLong = `End a shell and its processes
 
 EXIT STATUS
-  0  the shell has ended
-  1  it was not found`
+  0  there is no such shell any more
+  1  the session was not found, or did not answer`
