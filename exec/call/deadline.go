@@ -53,8 +53,8 @@ func (r *request) setDeadline() error {
 	return nil
 }
 
-// ErrTimeout means that a text is not a time limit.
-var ErrTimeout = errors.New("want a time such as 5s, 2m or 300")
+// ErrDuration means that a text is not a time limit.
+var ErrDuration = errors.New("want a time such as 5s, 2m or 300")
 
 // ParseTimeout reads a duration with its unit, or a number of seconds. 0 means no limit.
 func ParseTimeout(s string) (time.Duration, error) {
@@ -62,12 +62,12 @@ func ParseTimeout(s string) (time.Duration, error) {
 	if err != nil {
 		seconds, err := strconv.ParseFloat(s, 64)
 		if err != nil || !(seconds >= 0 && seconds <= math.MaxInt64/float64(2*time.Second)) {
-			return 0, ErrTimeout
+			return 0, ErrDuration
 		}
 		d = time.Duration(seconds * float64(time.Second))
 	}
 	if d < 0 {
-		return 0, ErrTimeout
+		return 0, ErrDuration
 	}
 	return d, nil
 }

@@ -240,7 +240,7 @@ func (r *shellRun) endReason(err error) Failure {
 		e.Status, e.Reason, e.Hint = StatusTerminated, err.Error(), "the next command starts a new shell"
 	case errors.As(err, &none):
 		e.Reason, e.Hint = names.Plain(err.Error()), "docs/shells.md lists what a container needs"
-	case errors.Is(err, shell.ErrNotReady):
+	case errors.Is(err, shell.ErrNoShell):
 		e.Reason, e.Hint = err.Error(), "hostexec session create "+quoteWord(r.o.Name)
 	case fullDisk(err) != "":
 		e.Reason, e.Hint = "the command could not be run"+fullDisk(err), spaceHint

@@ -261,7 +261,7 @@ func TestCloseWhileStarting(t *testing.T) {
 	if got := <-first; got.failed == nil {
 		t.Errorf("the first command: %+v", got)
 	}
-	if got := <-second; !errors.Is(got.failed, ErrNotReady) {
+	if got := <-second; !errors.Is(got.failed, ErrNoShell) {
 		t.Errorf("a command that came later: %+v", got)
 	}
 }

@@ -86,7 +86,7 @@ func (s *Shell) ensureProcess(ctx context.Context, b StartConfig) (process, erro
 	s.process, s.oldProcesses = p, old
 	if s.removed {
 		p.kill()
-		return nil, ErrNotReady
+		return nil, ErrNoShell
 	}
 	return p, nil
 }
@@ -98,7 +98,7 @@ func (s *Shell) current(b StartConfig) (process, error) {
 	defer s.mu.Unlock()
 	switch {
 	case s.removed:
-		return nil, ErrNotReady
+		return nil, ErrNoShell
 	case s.process != nil && s.process.usable() && b.Sandbox != nil && !s.process.confined():
 		return nil, errUnconfined
 	case s.process != nil && s.process.usable():

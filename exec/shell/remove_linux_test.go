@@ -85,10 +85,10 @@ func testRemove(t *testing.T, r *fixture) {
 	if left := marked(id); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
-	if _, err := r.Find("one"); !errors.Is(err, ErrNotReady) {
+	if _, err := r.Find("one"); !errors.Is(err, ErrNoShell) {
 		t.Errorf("it is found: %v", err)
 	}
-	if got := r.do(t.Context(), s, Command{Text: `:`}); !errors.Is(got.failed, ErrNotReady) {
+	if got := r.do(t.Context(), s, Command{Text: `:`}); !errors.Is(got.failed, ErrNoShell) {
 		t.Errorf("it runs on: %+v", got)
 	}
 	check(t, r.Create("one", Options{In: r.in}))

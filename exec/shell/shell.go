@@ -92,7 +92,7 @@ const maxShells = 256
 // The errors of a shell.
 var (
 	ErrExists   = errors.New("there is a shell of that name")
-	ErrNotReady = errors.New("the shell is not ready")
+	ErrNoShell = errors.New("the shell is not ready")
 	ErrName     = errors.New("the name of a shell has at most 64 letters, digits and . _ -, and begins with a letter or digit")
 	errTooMany  = fmt.Errorf("a session has at most %d shells", maxShells)
 	errClosed   = errors.New("the session ends")
@@ -149,14 +149,14 @@ func (p *Pool) Create(name string, o Options) error {
 	return nil
 }
 
-// Find returns the shell called name, or ErrNotReady.
+// Find returns the shell called name, or ErrNoShell.
 func (p *Pool) Find(name string) (*Shell, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s := p.shells[name]; s != nil {
 		return s, nil
 	}
-	return nil, ErrNotReady
+	return nil, ErrNoShell
 }
 
 // Remove ends the shell called name and all that it runs, and reports whether there was one.

@@ -72,7 +72,7 @@ func (f *runFlags) options() (o call.RunOptions, err error) {
 	case slices.ContainsFunc(f.o.Env, isNoAssignment):
 		return o, errors.New("--env: want NAME=VALUE")
 	case f.Changed("timeout") && f.o.Timeout == "":
-		return o, fmt.Errorf("--timeout: %w", call.ErrTimeout)
+		return o, fmt.Errorf("--timeout: %w", call.ErrDuration)
 	}
 	f.o.Ready, err = f.readiness()
 	return f.o, err
@@ -98,7 +98,7 @@ func (f *runFlags) readiness() (r call.Readiness, err error) {
 	r.Timeout = readyTimeout
 	if f.Changed("wait-timeout") {
 		if r.Timeout, err = call.ParseTimeout(f.wait); err != nil || r.Timeout == 0 {
-			return r, fmt.Errorf("--wait-timeout: %w: %s", call.ErrTimeout, names.Printable(call.Truncate(f.wait)))
+			return r, fmt.Errorf("--wait-timeout: %w: %s", call.ErrDuration, names.Printable(call.Truncate(f.wait)))
 		}
 	}
 	return r, nil

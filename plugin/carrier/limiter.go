@@ -9,16 +9,18 @@ import (
 	"sync"
 )
 
-// MaxUnknown is the maximum number of connections that are not authenticated.
-const MaxUnknown = 128
+// MaxUnauthenticated is the maximum number of connections that are not authenticated.
+const MaxUnauthenticated = 128
 
-// ConnLimiter is a listener for connections of unknown clients. If too many are not authenticated, it closes the oldest
-// one from the address with the most. So a client with ten thousand connections displaces only its own.
+// ConnLimiter is a listener for connections of unauthenticated clients. If too many are not authenticated, it closes the
+// oldest one from the address with the most. So a client with ten thousand connections displaces only its own.
 type ConnLimiter struct {
 	net.Listener
-	Network netip.Prefix   // connections are accepted from it, except from its own address; the zero value means every network
-	mu      sync.Mutex     // guards the field below
-	unknown []*LimitedConn // oldest first
+	// Network is where connections are accepted from, except from its own address. The zero value means every network.
+	Network netip.Prefix
+
+	mu              sync.Mutex     // guards the field below
+	unauthenticated []*LimitedConn // oldest first
 }
 
 // LimitedConn is a connection of a ConnLimiter.
@@ -57,36 +59,36 @@ func (g *LimitedConn) comesFrom(addr netip.Addr) bool {
 func (c *ConnLimiter) add(g *LimitedConn) (displaced *LimitedConn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.unknown = append(c.unknown, g)
-	if len(c.unknown) <= MaxUnknown {
+	c.unauthenticated = append(c.unauthenticated, g)
+	if len(c.unauthenticated) <= MaxUnauthenticated {
 		return nil
 	}
 	count := map[string]int{}
-	for _, s := range c.unknown {
+	for _, s := range c.unauthenticated {
 		count[s.from]++
 	}
 	most := 0
-	for i, s := range c.unknown {
-		if count[s.from] > count[c.unknown[most].from] {
+	for i, s := range c.unauthenticated {
+		if count[s.from] > count[c.unauthenticated[most].from] {
 			most = i
 		}
 	}
-	displaced = c.unknown[most]
-	c.unknown = slices.Delete(c.unknown, most, most+1)
+	displaced = c.unauthenticated[most]
+	c.unauthenticated = slices.Delete(c.unauthenticated, most, most+1)
 	return displaced
 }
 
-// Known records that g is authenticated.
-func (g *LimitedConn) Known() {
+// MarkAuthenticated records that g is authenticated.
+func (g *LimitedConn) MarkAuthenticated() {
 	g.limiter.mu.Lock()
 	defer g.limiter.mu.Unlock()
-	if i := slices.Index(g.limiter.unknown, g); i >= 0 {
-		g.limiter.unknown = slices.Delete(g.limiter.unknown, i, i+1)
+	if i := slices.Index(g.limiter.unauthenticated, g); i >= 0 {
+		g.limiter.unauthenticated = slices.Delete(g.limiter.unauthenticated, i, i+1)
 	}
 }
 
 func (g *LimitedConn) Close() error {
-	g.Known()
+	g.MarkAuthenticated()
 	return g.Conn.Close()
 }
 
@@ -94,7 +96,7 @@ func (g *LimitedConn) Close() error {
 func (c *ConnLimiter) Close() error {
 	err := c.Listener.Close()
 	c.mu.Lock()
-	all := slices.Clone(c.unknown)
+	all := slices.Clone(c.unauthenticated)
 	c.mu.Unlock()
 	for _, g := range all {
 		g.Close()

@@ -15,7 +15,7 @@ func TestConnLimiter(t *testing.T) {
 		t.Fatal("nobody has to go yet")
 	}
 	var first *LimitedConn
-	for i := range 10 * MaxUnknown {
+	for i := range 10 * MaxUnauthenticated {
 		g := &LimitedConn{limiter: c, from: "10.0.0.2"}
 		if i == 0 {
 			first = g
@@ -24,15 +24,15 @@ func TestConnLimiter(t *testing.T) {
 		if out == one {
 			t.Fatal("the only one of its address had to go")
 		}
-		if i == MaxUnknown-1 && out != first {
+		if i == MaxUnauthenticated-1 && out != first {
 			t.Error("the oldest of the many is not the one to go")
 		}
 	}
-	if len(c.unknown) != MaxUnknown {
-		t.Errorf("%d strangers", len(c.unknown))
+	if len(c.unauthenticated) != MaxUnauthenticated {
+		t.Errorf("%d strangers", len(c.unauthenticated))
 	}
-	one.Known()
-	if len(c.unknown) != MaxUnknown-1 {
+	one.MarkAuthenticated()
+	if len(c.unauthenticated) != MaxUnauthenticated-1 {
 		t.Error("one that is known is none")
 	}
 }

@@ -127,7 +127,7 @@ func (l *Launch) printCommands() {
 		}
 	}
 	if at := l.http.Address; at != "" {
-		l.Notice("session %s: calls over HTTP at %s, with the token in %s/%s", l.Plan.Record.ID, at, inject.Target, http.Token)
+		l.Notice("session %s: calls over HTTP at %s, with the token in %s/%s", l.Plan.Record.ID, at, inject.Target, http.TokenFile)
 	}
 	if asked := withAction(commands, "ask"); len(asked) > 0 {
 		l.Notice("you are asked before %s: docker hostexec pending --watch", runPhrase(asked))

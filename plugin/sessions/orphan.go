@@ -26,8 +26,8 @@ import (
 // The process that started an agent's container removes it, or else the watcher does. If both were killed at once, the
 // container is an orphan.
 
-// AgentName is the name of the container of session id's agent.
-func AgentName(id string) string { return "hostexec-agent-" + id }
+// AgentContainerName is the name of the container of session id's agent.
+func AgentContainerName(id string) string { return "hostexec-agent-" + id }
 
 // Orphaned reports whether s is an agent's session that no process ends any more.
 func Orphaned(s Session, now time.Time) bool {
@@ -128,7 +128,7 @@ func sweepAgent(ctx context.Context, dockerCLI command.Cli, s Session) error {
 	for _, c := range list {
 		// A container of an image that was committed from the session's has its label, but another ID and
 		// name.
-		if c.ID != s.Container && !slices.Contains(c.Names, "/"+AgentName(s.ID)) {
+		if c.ID != s.Container && !slices.Contains(c.Names, "/"+AgentContainerName(s.ID)) {
 			continue
 		}
 		if err := callcontainer.Remove(ctx, api, c.ID); err != nil {

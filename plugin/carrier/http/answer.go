@@ -28,7 +28,7 @@ func (h *Listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer h.leave()
 	g, onPort := r.Context().Value(connKey{}).(*carrier.LimitedConn)
 	if onPort {
-		g.Known() // not before: until then it counts as unauthenticated
+		g.MarkAuthenticated() // not before: until then it counts as unauthenticated
 	}
 	exec, err := h.readRequest(w, r)
 	if err != nil {

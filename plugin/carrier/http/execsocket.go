@@ -101,7 +101,7 @@ func (l *ExecSocket) serve(conn *carrier.LimitedConn) {
 	if len(exec.Args) == 0 {
 		return
 	}
-	conn.Known()
+	conn.MarkAuthenticated()
 	if !l.enter() {
 		l.refuse(conn, "too many requests at a time")
 		return

@@ -100,7 +100,7 @@ func TestHTTPSlowClients(t *testing.T) {
 	slow := dialTo(t, at)
 	io.WriteString(slow, "POST /request HTTP/1.1\r\nHost: host\r\n")
 	var others []net.Conn
-	for range 2 * carrier.MaxUnknown {
+	for range 2 * carrier.MaxUnauthenticated {
 		others = append(others, dialTo(t, at))
 	}
 	body := dialTo(t, at)
@@ -110,7 +110,7 @@ func TestHTTPSlowClients(t *testing.T) {
 	if got := answered(t, conn); !strings.Contains(got, `"stdout":"make"`) {
 		t.Errorf("a request beside unauthenticated clients: %s", got)
 	}
-	for _, c := range append(others[:carrier.MaxUnknown/2], idle, slow) {
+	for _, c := range append(others[:carrier.MaxUnauthenticated/2], idle, slow) {
 		if n, err := c.Read(make([]byte, 1)); n == 0 && err != nil && !strings.Contains(err.Error(), "timeout") {
 			continue
 		}

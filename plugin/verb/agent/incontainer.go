@@ -77,7 +77,7 @@ func (r *agentRun) runContainer(ctx context.Context, api client.APIClient, c *ag
 		return 0, err
 	}
 	c.Create = func(ctx context.Context, config *container.Config, host *container.HostConfig) (string, error) {
-		resp, err := l.Create(ctx, api, launch.Creation{Config: config, Host: host, Name: sessions.AgentName(r.plan.Record.ID)})
+		resp, err := l.Create(ctx, api, launch.Creation{Config: config, Host: host, Name: sessions.AgentContainerName(r.plan.Record.ID)})
 		if l.Failed != nil {
 			err = l.Failed
 		}

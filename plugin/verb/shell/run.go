@@ -67,7 +67,7 @@ func sayBusy(dockerCLI command.Cli, name string) {
 func shellError(session, name string, err error) error {
 	named := fmt.Errorf("shell %s: %w", names.Quoted(name), err)
 	switch err.Error() { // the reply is a text
-	case shell.ErrNotReady.Error():
+	case shell.ErrNoShell.Error():
 		return cli.Hint(named, "docker hostexec shell create "+session+" "+name)
 	case shell.ErrExists.Error(), shell.ErrName.Error():
 		return cli.Hint(named, "docker hostexec shell ls "+session)
