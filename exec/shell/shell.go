@@ -91,11 +91,11 @@ const maxShells = 256
 
 // The errors of a shell.
 var (
-	ErrExists   = errors.New("there is a shell of that name")
+	ErrExists  = errors.New("there is a shell of that name")
 	ErrNoShell = errors.New("the shell is not ready")
-	ErrName     = errors.New("the name of a shell has at most 64 letters, digits and . _ -, and begins with a letter or digit")
-	errTooMany  = fmt.Errorf("a session has at most %d shells", maxShells)
-	errClosed   = errors.New("the session ends")
+	ErrName    = errors.New("the name of a shell has at most 64 letters, digits and . _ -, and begins with a letter or digit")
+	errTooMany = fmt.Errorf("a session has at most %d shells", maxShells)
+	errClosed  = errors.New("the session ends")
 )
 
 // UntrustedError means that a person on the host must not start a shell with settings that a container has
