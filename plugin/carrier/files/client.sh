@@ -78,12 +78,11 @@ limit=30000 total=
 known=${HOSTEXEC_TIMEOUT-} option=
 if [ "$cmd" = hostexec ]; then
 	for word do
-		case $option in
-		'') ;;
-		*) [ "$option" != --timeout ] || known=$word
+		if [ -n "$option" ]; then # word is its value
+			[ "$option" != --timeout ] || known=$word
 			option=
-			continue ;;
-		esac
+			continue
+		fi
 		case $word in
 		--timeout=*) known=${word#*=} ;;
 		--timeout | --env | --wait-for-log | --wait-for-port | --wait-timeout) option=$word ;;
