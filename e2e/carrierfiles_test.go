@@ -179,6 +179,13 @@ func TestIntegrationCarrierFilesScript(t *testing.T) {
 		}
 	}
 	w.Signal(t, syscall.SIGCONT)
+	for _, client := range []string{"sh", "bin"} {
+		r := c.Sh(t, "PATH=/run/hostexec/"+client+":$PATH"+`
+			(HOSTEXEC_TIMEOUT=1 hostexec --timeout 0 hsh -c 'sleep 7; echo no limit') &
+			set -- $(hostexec -d hsh -c 'sleep 3; exit 7')
+			HOSTEXEC_TIMEOUT=1 hostexec wait $1; echo $?; wait`)
+		want(t, client, r.Out, "7\nno limit\n")
+	}
 	want(t, "a command's own --timeout", c.Sh(t, "PATH=/run/hostexec/sh:$PATH; hostexec hsh -c 'sleep 2; echo $2' x --timeout 1").Out, "1\n")
 }
 

@@ -111,6 +111,8 @@ func (f *files) limits(args []string) (bad string) {
 	text := variable(f.c.env, "HOSTEXEC_TIMEOUT")
 	if option := timeoutOption(args); option != "" {
 		text = option
+	} else if len(args) > 1 && base(args) == "hostexec" && (args[1] == "logs" || args[1] == "wait") {
+		text = "" // they follow jobs
 	}
 	if f.hostLimit = text != ""; !f.hostLimit {
 		text = variable(f.c.env, "PROXY_TIMEOUT")

@@ -143,8 +143,8 @@ func (f *files) startClock() {
 	}
 }
 
-// clock notifies the host that the caller is alive, and ends the call at its time limit. A call without a
-// limit ends after a long silence of the host.
+// clock notifies the host that the caller is alive, and ends the call at its time limit, or after a long silence of the
+// host.
 func (f *files) clock() {
 	heard, quiet := uint64(0), 0
 	for left := f.total; ; {
@@ -154,22 +154,18 @@ func (f *files) clock() {
 		}
 		sleep(pause)
 		f.touchAlive()
-		if f.limit {
-			if left -= pause; left > 0 || f.total == 0 {
-				continue
-			}
-			if f.hostLimit && f.begun.Load() { // the host has a moment to report the timeout itself
-				heard = f.hostState()
-				if sleep(answering); f.hostState() != heard {
-					f.hostLimit, left = false, finishing
-					continue
-				}
-			}
-		} else {
-			if now := f.hostState(); now != heard {
-				heard, quiet = now, 0
-			}
-			if quiet++; quiet <= maxSilentIntervals {
+		if now := f.hostState(); now != heard {
+			heard, quiet = now, 0
+		}
+		left -= pause
+		over := f.total > 0 && left <= 0
+		if quiet++; quiet <= maxSilentIntervals && !over {
+			continue
+		}
+		if over && f.hostLimit && f.begun.Load() { // the host has a moment to report the timeout itself
+			heard = f.hostState()
+			if sleep(answering); f.hostState() != heard {
+				f.hostLimit, left = false, finishing
 				continue
 			}
 		}

@@ -20,9 +20,6 @@ var finishing = 1100 * time.Millisecond
 // suspended. The verbs that follow a job have no limit.
 func (c *call) limit(args []string) time.Duration {
 	f := files{c: c}
-	if len(args) > 1 && base(args) == "hostexec" && (args[1] == "logs" || args[1] == "wait") {
-		return 0
-	}
 	if f.limits(args); f.limit && f.hostLimit {
 		return f.total
 	}

@@ -20,7 +20,7 @@ func (c *call) listen() {
 	c.listening = true
 	// Ends with the process: a call listens to signals until its last instruction.
 	go func() {
-		ch := make(chan os.Signal, len(wire.Signals))
+		ch := make(chan os.Signal, 64)
 		var list [len(wire.Signals)]os.Signal
 		n := 0
 		c.ctty, _ = syscall.Open("/dev/tty", syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
@@ -45,7 +45,7 @@ func (c *call) listen() {
 // may be handled some milliseconds later.
 func (c *call) forwardPending(ch <-chan os.Signal, sig syscall.Signal) {
 	set := 1 << sig
-	for poll(nil, 10*time.Millisecond); len(ch) > 0; {
+	for sleep(10 * time.Millisecond); len(ch) > 0; {
 		set |= 1 << (<-ch).(syscall.Signal)
 	}
 	for _, f := range wire.Signals {

@@ -72,11 +72,12 @@ now() {
 	else need date && t=$("$path" +%s)00; fi
 }
 
-# Without a limit of its own a call ends when nothing is heard of the host for so long.
-limit=30000 total=
-# The limit that the host knows, too: HOSTEXEC_TIMEOUT, or the option before the command's name.
-known=${HOSTEXEC_TIMEOUT-} option=
+# A call ends when nothing is heard of the host for so long.
+limit=30000
+# Its own limit; 0: none. The host knows it, too, if it is HOSTEXEC_TIMEOUT, or the option before the command's name.
+total=0 known=${HOSTEXEC_TIMEOUT-} option=
 if [ "$cmd" = hostexec ]; then
+	case ${1-} in logs | wait) known= ;; esac # they follow jobs
 	for word do
 		if [ -n "$option" ]; then # word is its value
 			[ "$option" != --timeout ] || known=$word
@@ -201,15 +202,15 @@ while [ ! -e "$f.exit" ]; do
 		tidy
 		die 125 "the directory of requests was deleted: $dir: the host has ended the command"
 	fi
-	if [ -n "$total" ]; then
-		since=$began max=$total
+	if [ -r "$f.beat" ]; then read -r b <"$f.beat"; fi 2>/dev/null
+	[ "$heard.${b-}.$open" = "${seen-}" ] || { seen=$heard.${b-}.$open quiet=$t; }
+	over=$((t - quiet >= limit))
+	if [ "$total" -gt 0 ]; then
+		max=$total
 		[ -z "$known" ] || [ -z "$open" ] || max=$((total + 500)) # the host has its own clock
-	else
-		since=$quiet max=$limit
-		if [ -r "$f.beat" ]; then read -r b <"$f.beat"; fi 2>/dev/null
-		[ "$heard.${b-}.$open" = "${seen-}" ] || { seen=$heard.${b-}.$open quiet=$t; }
+		[ $((t - began)) -lt "$max" ] || over=1
 	fi
-	if [ "$max" -gt 0 ] && [ $((t - since)) -ge "$max" ]; then
+	if [ $over = 1 ]; then
 		leave TIME
 		die 124 "timeout waiting for host to execute command"
 	fi
