@@ -3,6 +3,7 @@
 package proctree
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -21,6 +22,9 @@ type treeEnding struct {
 	unsignalable map[proc]bool // processes that this process may not signal, for example of sudo
 }
 
+// errBlind means that no file of /proc could be opened.
+var errBlind = errors.New("the processes cannot be seen: too many open files")
+
 // maxPause is the longest time between two snapshots.
 const maxPause = 50 * time.Millisecond
 
@@ -33,15 +37,17 @@ func (e *treeEnding) run(grace time.Duration, changed <-chan struct{}) error {
 	polite := time.Now().Add(grace)
 	killDeadline := polite.Add(DefaultGrace) // a process in an uninterruptible wait
 	for pause := time.Millisecond; ; pause = min(2*pause, maxPause) {
-		left := e.left()
+		left, blind := e.left()
 		switch now := time.Now(); {
-		case len(left) == 0:
+		case len(left) == 0 && !blind:
 			return nil
 		case now.Before(polite):
 			e.terminate(left)
 			pause = max(time.Millisecond, min(pause, polite.Sub(now)))
 		case now.Before(killDeadline):
 			e.kill(left)
+		case blind:
+			return errBlind
 		default:
 			return fmt.Errorf("%d processes do not end, one is %d", len(left), left[0].pid)
 		}
@@ -58,8 +64,8 @@ func (e *treeEnding) run(grace time.Duration, changed <-chan struct{}) error {
 // left returns the processes that are alive and may be signalled. An empty result counts only if all processes
 // that this snapshot shows as dead were dead in the previous one too. A process that dies during a snapshot
 // passes its children on to a parent that the snapshot may have visited already. Without a descriptor no process
-// can be seen, so left waits for one.
-func (e *treeEnding) left() []proc {
+// can be seen: blind is true then, and the result empty.
+func (e *treeEnding) left() (left []proc, blind bool) {
 	known := map[int]bool(nil)
 	for {
 		failed := failedOpens.Load()
@@ -68,12 +74,11 @@ func (e *treeEnding) left() []proc {
 		left := slices.DeleteFunc(s.alive, func(m proc) bool { return e.unsignalable[m] })
 		switch {
 		case len(left) > 0:
-			return left
+			return left, false
 		case failedOpens.Load() != failed:
-			time.Sleep(maxPause)
-			continue
+			return nil, true
 		case known != nil && containsAll(known, s.dead):
-			return nil
+			return nil, false
 		}
 		known = s.dead
 	}
@@ -88,10 +93,9 @@ func (e *treeEnding) addKnown(s *snapshot) {
 	}
 	var lost []int
 	for m := range e.found {
-		switch {
-		case m.gone():
+		if m.gone() {
 			delete(e.found, m)
-		case !shown[m]:
+		} else if st, ok := readStat(m.pid); ok && st.start == m.start && !shown[m] { // else it cannot be seen
 			lost = append(lost, m.pid)
 		}
 	}
@@ -182,7 +186,7 @@ func (e *treeEnding) freeze(left []proc, match func(proc) bool) (order []proc) {
 		if len(order) == before {
 			break
 		}
-		left = e.left()
+		left, _ = e.left()
 	}
 	return order
 }

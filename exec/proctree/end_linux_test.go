@@ -3,6 +3,7 @@
 package proctree
 
 import (
+	"errors"
 	"io"
 	"os"
 	"slices"
@@ -254,7 +255,7 @@ func TestEndWithoutDescriptors(t *testing.T) {
 	withoutDescriptors(t, func() {
 		before := failedOpens.Load()
 		// ends when the tree has, after descriptors are allowed again
-		go func() { ended <- tr.End(0) }()
+		go func() { ended <- tr.End(3 * time.Second) }() // before that, it kills nothing
 		exectest.Eventually(t, "End looks in vain", func() bool { return failedOpens.Load() > before+10 })
 		if tr.Exiting() {
 			t.Error("a process that cannot be seen is taken for one that exits")
@@ -263,6 +264,19 @@ func TestEndWithoutDescriptors(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
+	tr.gone(t)
+	tr.Reap()
+}
+
+// An end that can see nothing gives up at its deadline, and kills the group before.
+func TestEndBlind(t *testing.T) {
+	tr := start(t, newParent(t), sh("echo ready; exec sleep 1000"))
+	tr.ready(t)
+	withoutDescriptors(t, func() {
+		if err := tr.End(0); err != nil && !errors.Is(err, errBlind) {
+			t.Errorf("End: %v, want %v", err, errBlind)
+		}
+	})
 	tr.gone(t)
 	tr.Reap()
 }

@@ -49,6 +49,7 @@ func lostProcesses(session string, spared map[int]bool) snapshot {
 func findSurvivors() *Survivors {
 	const most = 10
 	for range most {
+		failed := failedOpens.Load()
 		pids := readable()
 		settle(slices.Clone(pids))
 		s := &Survivors{sessions: map[string]bool{}}
@@ -58,7 +59,7 @@ func findSurvivors() *Survivors {
 			s.add(commandLine(pid), sessionMarkers(env))
 			complete = complete && (len(env) > 0 || alive(pid))
 		}
-		if complete {
+		if complete && failedOpens.Load() == failed {
 			return s
 		}
 	}

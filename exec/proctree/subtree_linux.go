@@ -74,11 +74,8 @@ func (s Subtree) new(pid int) bool {
 	return ok && !s.before[proc{pid, st.start}]
 }
 
-// alive reports whether the root process still runs.
-func (s Subtree) alive() bool {
-	st, ok := readStat(s.root.pid)
-	return ok && st.start == s.root.start && st.alive()
-}
+// alive reports whether the root process still runs, or cannot be seen.
+func (s Subtree) alive() bool { return s.root.pid != 0 && !s.root.gone() }
 
 // descendants returns a function that finds the new descendants, by the marker of request or by their parents.
 func (s Subtree) descendants(request string) func() snapshot {
@@ -165,8 +162,11 @@ func (s Subtree) endNew(request string, grace time.Duration) error {
 
 func (s Subtree) endSubtree(pid int, request string, grace time.Duration) error {
 	st, ok := readStat(pid)
-	if !ok {
+	switch {
+	case !ok && unix.Kill(pid, 0) == unix.ESRCH:
 		return nil
+	case !ok:
+		return errBlind
 	}
 	e := s.ending(s.subtreeOf(proc{pid, st.start}, request))
 	return e.run(grace, nil)
