@@ -18,7 +18,7 @@ func Copied(s *Server) int64 { return s.copied.Load() }
 func CountProcesses(s *Server) int64 { return s.counter.count(s) }
 
 // TooManyProcesses returns why the next call is refused, or nil.
-func TooManyProcesses(s *Server) error { return s.counter.full() }
+func TooManyProcesses(s *Server) error { return s.counter.full(s) }
 
 // SumRefusals writes down how many refusals have no record.
 func SumRefusals(s *Server) { s.refused.sum(s.Log) }

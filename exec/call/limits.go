@@ -47,13 +47,20 @@ func (h *reservation) take(k limit.Kind, n int64) error {
 	return err
 }
 
-// wait is take, but if the limit is reached, it reads the configuration again, and waits a moment for others to
-// release theirs.
-func (h *reservation) wait(ctx context.Context, k limit.Kind, n int64) error {
+// takeNow is take, but reads the configuration again if the limit is reached.
+func (h *reservation) takeNow(k limit.Kind, n int64) error {
 	if h.take(k, n) == nil {
 		return nil
 	}
 	h.refresh()
+	return h.take(k, n)
+}
+
+// wait is takeNow, but waits a moment for others to release theirs.
+func (h *reservation) wait(ctx context.Context, k limit.Kind, n int64) error {
+	if h.takeNow(k, n) == nil {
+		return nil
+	}
 	err := h.from.Wait(ctx, k, n, slotWait)
 	if err == nil {
 		h.held[k] += n
@@ -76,7 +83,10 @@ func (h *reservation) release() {
 func (x *exchange) enter(ctx context.Context, k limit.Kind) (entered bool, err error) {
 	err = x.req.holding.wait(ctx, k, 1)
 	if err == nil && k == limit.Calls {
-		err = x.server.counter.full()
+		if err = x.server.counter.full(x.server); err != nil {
+			x.server.now() // the configuration may have a higher limit by now
+			err = x.server.counter.full(x.server)
+		}
 	}
 	if err == nil {
 		return true, nil

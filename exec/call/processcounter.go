@@ -18,7 +18,7 @@ type processCounter struct {
 
 	mu   sync.Mutex    // guards the fields below
 	stop chan struct{} // closed by end; nil while nothing counts
-	over *limit.Error  // nil while their number is below the limit
+	last int64         // their number at the last count
 }
 
 const (
@@ -52,13 +52,14 @@ func (t *processCounter) end() {
 }
 
 // full returns the limit if there are too many processes, and otherwise nil.
-func (t *processCounter) full() error {
+func (t *processCounter) full(s *Server) error {
+	limit := s.Limits.Limit(limit.Processes)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.over == nil {
-		return nil // not t.over: that would be an error
+	if t.last < limit.Max {
+		return nil
 	}
-	return t.over
+	return limit
 }
 
 func (t *processCounter) run(s *Server, stop chan struct{}) {
@@ -94,15 +95,11 @@ func (t *processCounter) run(s *Server, stop chan struct{}) {
 // processes ends. Then it counts again, so that the ended processes do not block the next call.
 func (t *processCounter) count(s *Server) int64 {
 	n, most := t.processes(s)
-	limit := t.checkLimit(s, n)
-	if n >= limit.Max {
-		s.now() // the configuration may have a higher limit by now
-		limit = t.checkLimit(s, n)
-	}
-	if n > limit.Max {
+	t.note(n)
+	if limit := s.Limits.Limit(limit.Processes); n > limit.Max {
 		t.endTree(s, most, limit)
 		n, _ = t.processes(s)
-		t.checkLimit(s, n)
+		t.note(n)
 	}
 	return n
 }
@@ -121,16 +118,11 @@ func (t *processCounter) processes(s *Server) (n int64, most proctree.Size) {
 	return n, most
 }
 
-// checkLimit notes whether another call may enter while n processes run, and returns the limit.
-func (t *processCounter) checkLimit(s *Server, n int64) *limit.Error {
-	limit := s.Limits.Limit(limit.Processes)
+// note notes the number of processes, for full.
+func (t *processCounter) note(n int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.over = nil
-	if n >= limit.Max {
-		t.over = limit
-	}
-	return limit
+	t.last = n
 }
 
 // endTree kills a tree without TERM first, because it could grow in between.

@@ -129,8 +129,7 @@ func readExec(r io.Reader, held *reservation) (wire.Exec, error) {
 	}
 	msg, err := wire.ParseExec(b)
 	if err == nil {
-		// Many short ones take more.
-		err = held.wait(context.Background(), limit.Argv, stringOverhead*int64(len(msg.Args)+len(msg.Env)))
+		err = held.takeNow(limit.Argv, stringOverhead*int64(len(msg.Args)+len(msg.Env))) // many short ones take more
 	}
 	return msg, err
 }
