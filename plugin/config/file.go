@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
@@ -38,7 +39,9 @@ func readWith(path string, open func(string) (*os.File, error), check func(fs.Fi
 		return nil, st, nil
 	}
 	if err != nil {
-		st.info, _ = os.Stat(path) // so that the file is not stale until it changes
+		if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
+			st.info, _ = os.Stat(path) // so that the file is not stale until it changes
+		}
 		return nil, st, withoutPath(err)
 	}
 	defer f.Close()

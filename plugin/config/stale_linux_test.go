@@ -6,6 +6,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestStale(t *testing.T) {
@@ -35,6 +37,29 @@ func TestStale(t *testing.T) {
 	write(t, src.GlobalFile(), "version: 1")
 	if !Load(src).Stale() {
 		t.Error("a file that was written just now is not stale")
+	}
+}
+
+// A configuration that could not be read for lack of descriptors is read again.
+func TestStaleWithoutDescriptors(t *testing.T) {
+	src := home(t, map[string]string{"state/config.yaml": "version: 1"})
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(src.GlobalFile(), old, old); err != nil {
+		t.Fatal(err)
+	}
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 3, Max: limit.Max}); err != nil {
+		t.Fatal(err)
+	}
+	c := Load(src)
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if c.Err == nil || !c.Stale() {
+		t.Errorf("error %v, stale %v: want an error, and that it is read again", c.Err, c.Stale())
 	}
 }
 

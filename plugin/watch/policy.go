@@ -31,9 +31,11 @@ func auditOptions(c config.Audit) audit.Options {
 // of approval and of kept jobs.
 func (c *Calls) configure(f *config.Config) *policy.Policy {
 	c.Questions.queue.Adjust(f.Approval.Timeout, f.Approval.Always, f.Approval.Durable)
-	c.Server.Jobs.Adjust(job.Limits(f.Jobs))
-	c.Server.Limits.Adjust(f.Limits.Limits)
-	c.Server.AdjustRefusals(f.Limits.Refusals)
+	if f.Err == nil { // a broken configuration has no limits
+		c.Server.Jobs.Adjust(job.Limits(f.Jobs))
+		c.Server.Limits.Adjust(f.Limits.Limits)
+		c.Server.AdjustRefusals(f.Limits.Refusals)
+	}
 	p := f.Policy(config.PolicyCommands(c.record.Proxied()))
 	c.noteSandboxWritesLocked(p)
 	if c.record.Shell != nil {
