@@ -26,7 +26,7 @@ UNIT     := -skip 'Integration|TestBench|TestSoak'
 # Parallel tests mostly wait: for grace periods, and for the engine.
 E2E      := -count=1 -timeout 35m -parallel 6
 # So two halves of them, each beside another test, take two thirds of the time.
-HALVES   := Integration[A-O] Integration[P-Z]
+HALVES   := Integration[P-Z] Integration[A-O]
 # Some tests observe a moment that a busy machine can miss. A failed test runs once more, alone; its first failure stays
 # in the output. The run fails if a test fails twice, if more than six tests fail, or on a panic or a data race.
 ONCEMORE := $(GO) tool gotestsum --format pkgname --rerun-fails=1 --rerun-fails-max-failures=6 --rerun-fails-abort-on-data-race
@@ -87,15 +87,19 @@ demo: build engine
 	@echo 'The image of that container is empty: make ran on this host.'
 
 # test-race includes the tests of make test; test-whole runs some of them without the race detector. The programs are
-# compiled first. Then two of the long tests run at a time, because they wait as much as they compute.
+# compiled first. Then the long tests run two at a time, the longest first: they wait as much as they compute.
 check: engine tools lint
 	@$(MAKE) --no-print-directory -j2 -O build test-whole test-32 cross compose package
-	@$(MAKE) --no-print-directory -j2 -O test-race $(HALVES)
+	@$(MAKE) --no-print-directory -j2 -O $(firstword $(HALVES)) race $(lastword $(HALVES))
 
 test: $(SHIMS) $(SHELLS)
 	$(GO) test $(UNIT) ./...
 
 test-race: $(SHIMS) $(SHELLS) tools
+	@$(MAKE) --no-print-directory race
+
+.PHONY: race
+race:
 	CGO_ENABLED=1 $(ONCEMORE) --packages=./... -- -race $(UNIT)
 
 # Tests that do only a part of their work under the race detector, because it takes ten times as long; and tests of

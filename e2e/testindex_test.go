@@ -189,7 +189,7 @@ func runBy(t *testing.T) (unit, halves *regexp.Regexp) {
 		return m[1]
 	}
 	check := value(`^check:.*\n((?:\t.*\n)+)`)
-	for _, target := range []string{"test-race", "$(HALVES)"} {
+	for _, target := range []string{" race ", "$(firstword $(HALVES))", "$(lastword $(HALVES))"} {
 		if !strings.Contains(check, target) {
 			t.Fatalf("make check does not make %s", target)
 		}
