@@ -23,9 +23,9 @@ const resumeLong = `Answer a container's calls again after its session was stopp
 The container must run: docker hostexec start starts a stopped one. The container can then call
 the same commands as before. Commands that the lost session has left running are ended first.
 
---all resumes all sessions that were lost, for example by a reboot. It resumes no agents, and
-no sessions that docker hostexec stop has ended. --watch repeats this until a signal ends it.
-docker hostexec service install starts it at login.
+--all resumes all sessions that were lost, for example by a reboot. It resumes no agents, no
+proxies, and no sessions that docker hostexec stop has ended. --watch repeats this until a
+signal ends it. docker hostexec service install starts it at login.
 
 EXIT STATUS
   0  calls are answered; with --watch: a signal has ended it
