@@ -112,7 +112,7 @@ func (f *files) limits(args []string) (bad string) {
 	if option := timeoutOption(args); option != "" {
 		text = option
 	} else if len(args) > 1 && base(args) == "hostexec" && (args[1] == "logs" || args[1] == "wait") {
-		text = "" // they follow jobs
+		text = "0" // they follow jobs
 	}
 	if f.hostLimit = text != ""; !f.hostLimit {
 		text = variable(f.c.env, "PROXY_TIMEOUT")

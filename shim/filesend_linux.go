@@ -12,8 +12,7 @@ import (
 const (
 	// aliveInterval is the interval at which the shim notifies the host that the caller is alive.
 	aliveInterval = time.Second
-	// maxSilentIntervals is the number of such intervals without a sign of the host after which a call without a
-	// limit ends.
+	// maxSilentIntervals is the number of such intervals without a sign of the host after which a call ends.
 	maxSilentIntervals = 300
 	// announceTimeout is the time limit for announced data to become visible, and for an announced end.
 	announceTimeout = 5 * time.Second

@@ -3,7 +3,7 @@
 # cat, mv, rm and sleep, readlink if it is called through a symbolic link, and uses inotifywait
 # where there is one. See docs/files.md.
 #
-#   HOSTEXEC_TIMEOUT, PROXY_TIMEOUT  how long it may take in all: 30, 30s, 5m, 1h; 0: as long as it likes
+#   HOSTEXEC_TIMEOUT, PROXY_TIMEOUT  how long it may take in all: 30, 30s, 5m, 1h; 0: no limit
 #   PROXY_DIR                        the directory of requests, where it is not the usual one
 #   HOSTEXEC_STDIN=null              nothing is read from stdin
 cmd=@CMD@ # empty: as this file was called
@@ -77,7 +77,7 @@ limit=30000
 # Its own limit; 0: none. The host knows it, too, if it is HOSTEXEC_TIMEOUT, or the option before the command's name.
 total=0 known=${HOSTEXEC_TIMEOUT-} option=
 if [ "$cmd" = hostexec ]; then
-	case ${1-} in logs | wait) known= ;; esac # they follow jobs
+	case ${1-} in logs | wait) known=0 ;; esac # they follow jobs
 	for word do
 		if [ -n "$option" ]; then # word is its value
 			[ "$option" != --timeout ] || known=$word
@@ -183,7 +183,7 @@ nap() {
 
 waiter=
 ! find inotifywait || waiter=$path
-naps=0 last='' heard='' missed=
+naps=0 last='' heard='' missed='' was=
 now
 began=$t quiet=$t
 while [ ! -e "$f.exit" ]; do
@@ -202,6 +202,9 @@ while [ ! -e "$f.exit" ]; do
 		tidy
 		die 125 "the directory of requests was deleted: $dir: the host has ended the command"
 	fi
+	# The clock counts the time for which the machine was suspended, too. The host had none to give a sign.
+	[ $((t - ${was:=$t})) -lt 2000 ] || quiet=$t
+	was=$t
 	if [ -r "$f.beat" ]; then read -r b <"$f.beat"; fi 2>/dev/null
 	[ "$heard.${b-}.$open" = "${seen-}" ] || { seen=$heard.${b-}.$open quiet=$t; }
 	over=$((t - quiet >= limit))
