@@ -208,7 +208,13 @@ func (h *Host) endTree(ctx context.Context, p process, conns *connections) Statu
 	}
 	if err := p.End(grace); err != nil {
 		h.log.Error("end a command", "error", err)
-		go p.Reap() // ends when the kernel lets the command end
+		// ends when the kernel lets the command end, or lets it be seen
+		go func() {
+			for errors.Is(err, proctree.ErrBlind) {
+				err = p.End(0)
+			}
+			p.Reap()
+		}()
 		return Status{Code: 128 + int(syscall.SIGKILL), Signal: "KILL"}
 	}
 	conns.drain(context.Background()) // the caller's Writes return when the context ends

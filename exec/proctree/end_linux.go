@@ -22,8 +22,8 @@ type treeEnding struct {
 	unsignalable map[proc]bool // processes that this process may not signal, for example of sudo
 }
 
-// errBlind means that no file of /proc could be opened.
-var errBlind = errors.New("the processes cannot be seen: too many open files")
+// ErrBlind means that processes may still run, but no file of /proc could be opened to see them.
+var ErrBlind = errors.New("the processes cannot be seen: too many open files")
 
 // maxPause is the longest time between two snapshots.
 const maxPause = 50 * time.Millisecond
@@ -47,7 +47,7 @@ func (e *treeEnding) run(grace time.Duration, changed <-chan struct{}) error {
 		case now.Before(killDeadline):
 			e.kill(left)
 		case blind:
-			return errBlind
+			return ErrBlind
 		default:
 			return fmt.Errorf("%d processes do not end, one is %d", len(left), left[0].pid)
 		}
@@ -137,11 +137,12 @@ func containsAll(set, subset map[int]bool) bool {
 func (e *treeEnding) terminate(left []proc) {
 	asked := e.freeze(left, e.needsTerm)
 	for _, m := range slices.Backward(asked) {
-		e.terminated[m] = true
-		e.send(m, unix.SIGTERM)
+		e.terminated[m] = e.send(m, unix.SIGTERM)
 	}
 	for _, m := range slices.Backward(asked) { // a stopped process gets HUP when its group becomes orphaned
-		e.send(m, unix.SIGCONT)
+		if !e.send(m, unix.SIGCONT) {
+			e.terminated[m] = false // it is still stopped, and gets both again
+		}
 	}
 }
 
@@ -192,14 +193,19 @@ func (e *treeEnding) freeze(left []proc, match func(proc) bool) (order []proc) {
 }
 
 // send signals exactly m: a pidfd refers to one process, and the start time shows that the process is m. In a sandbox
-// and on old kernels, a pidfd cannot send signals, so only the start time identifies m.
-func (e *treeEnding) send(m proc, sig unix.Signal) {
+// and on old kernels, a pidfd cannot send signals, so only the start time identifies m. send reports false if m may be
+// alive, but cannot be seen.
+func (e *treeEnding) send(m proc, sig unix.Signal) bool {
 	fd, openErr := unix.PidfdOpen(m.pid, 0)
 	if openErr == nil {
 		defer unix.Close(fd)
 	}
-	if st, ok := readStat(m.pid); !ok || st.start != m.start || !st.alive() {
-		return
+	st, ok := readStat(m.pid)
+	switch {
+	case !ok:
+		return unix.Kill(m.pid, 0) == unix.ESRCH
+	case st.start != m.start || !st.alive():
+		return true
 	}
 	err := openErr
 	if openErr == nil {
@@ -211,4 +217,5 @@ func (e *treeEnding) send(m proc, sig unix.Signal) {
 	if err == unix.EPERM {
 		e.unsignalable[m] = true
 	}
+	return true
 }

@@ -273,8 +273,8 @@ func TestEndBlind(t *testing.T) {
 	tr := start(t, newParent(t), sh("echo ready; exec sleep 1000"))
 	tr.ready(t)
 	withoutDescriptors(t, func() {
-		if err := tr.End(0); err != nil && !errors.Is(err, errBlind) {
-			t.Errorf("End: %v, want %v", err, errBlind)
+		if err := tr.End(0); err != nil && !errors.Is(err, ErrBlind) {
+			t.Errorf("End: %v, want %v", err, ErrBlind)
 		}
 	})
 	tr.gone(t)

@@ -46,7 +46,11 @@ func (k Keeper) keep(args, env []string, extra []*os.File) int {
 	e := treeEnding{find: func() snapshot {
 		return newChildLister().snapshot(func(pid int, _ *Child) bool { return !(regular && hasVariable(pid, leaveMarker+"=")) })
 	}}
-	if err := e.run(cmp.Or(k.Grace, DefaultGrace), nil); err != nil {
+	err = e.run(cmp.Or(k.Grace, DefaultGrace), nil)
+	for errors.Is(err, ErrBlind) { // nobody else ends these processes
+		err = e.run(0, nil)
+	}
+	if err != nil {
 		return refuse(err)
 	}
 	ws := <-gone

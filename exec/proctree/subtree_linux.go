@@ -161,13 +161,16 @@ func (s Subtree) endNew(request string, grace time.Duration) error {
 }
 
 func (s Subtree) endSubtree(pid int, request string, grace time.Duration) error {
-	st, ok := readStat(pid)
-	switch {
-	case !ok && unix.Kill(pid, 0) == unix.ESRCH:
-		return nil
-	case !ok:
-		return errBlind
+	for deadline := time.Now().Add(grace + DefaultGrace); ; time.Sleep(maxPause) {
+		st, ok := readStat(pid)
+		switch {
+		case ok:
+			e := s.ending(s.subtreeOf(proc{pid, st.start}, request))
+			return e.run(grace, nil)
+		case unix.Kill(pid, 0) == unix.ESRCH:
+			return nil
+		case time.Now().After(deadline):
+			return ErrBlind
+		}
 	}
-	e := s.ending(s.subtreeOf(proc{pid, st.start}, request))
-	return e.run(grace, nil)
 }
