@@ -47,20 +47,13 @@ func (h *reservation) take(k limit.Kind, n int64) error {
 	return err
 }
 
-// takeNow is take, but reads the configuration again if the limit is reached.
-func (h *reservation) takeNow(k limit.Kind, n int64) error {
+// wait is take, but if the limit is reached, it reads the configuration again, and waits a moment for others to
+// release theirs.
+func (h *reservation) wait(ctx context.Context, k limit.Kind, n int64) error {
 	if h.take(k, n) == nil {
 		return nil
 	}
 	h.refresh()
-	return h.take(k, n)
-}
-
-// wait is takeNow, but waits a moment for others to release theirs.
-func (h *reservation) wait(ctx context.Context, k limit.Kind, n int64) error {
-	if h.takeNow(k, n) == nil {
-		return nil
-	}
 	err := h.from.Wait(ctx, k, n, slotWait)
 	if err == nil {
 		h.held[k] += n

@@ -129,7 +129,8 @@ func readExec(r io.Reader, held *reservation) (wire.Exec, error) {
 	}
 	msg, err := wire.ParseExec(b)
 	if err == nil {
-		err = held.takeNow(limit.Argv, stringOverhead*int64(len(msg.Args)+len(msg.Env))) // many short ones take more
+		// Many short ones take more.
+		err = held.wait(context.Background(), limit.Argv, stringOverhead*int64(len(msg.Args)+len(msg.Env)))
 	}
 	return msg, err
 }
