@@ -39,9 +39,8 @@ func readWith(path string, open func(string) (*os.File, error), check func(fs.Fi
 		return nil, st, nil
 	}
 	if err != nil {
-		if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
-			st.info, _ = os.Stat(path) // so that the file is not stale until it changes
-		}
+		st.info, _ = os.Stat(path) // so that the file is not stale until it changes
+		st.unread = errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 		return nil, st, withoutPath(err)
 	}
 	defer f.Close()
@@ -83,6 +82,8 @@ type stamp struct {
 	path  string
 	info  fs.FileInfo // nil: there was no file
 	fresh bool        // changed just before it was read
+	// unread means that no descriptor was left to read it, or to find out that there is none.
+	unread bool
 
 	foreign bool // a container may have made it: links are not followed
 }
@@ -94,6 +95,8 @@ func (s stamp) stale() bool {
 	}
 	now, err := look(s.path)
 	switch {
+	case s.unread:
+		return true
 	case err != nil:
 		return s.info != nil
 	case s.info == nil || s.fresh:

@@ -131,6 +131,10 @@ func (c *Config) propose(src Source) {
 	}
 	c.stamps = append(c.stamps, trustDir)
 	content, st, err := readForeign(path)
+	st.foreign = true
+	if st.unread {
+		c.stamps = append(c.stamps, st)
+	}
 	if err != nil { // a container can cause this error at any time, so it must not deny all requests
 		c.skip(path, fmt.Sprintf("%s: %v: not used", path, err), err.Error()+": not used")
 		return
@@ -143,7 +147,6 @@ func (c *Config) propose(src Source) {
 		c.skip(path, path+" is "+untrusted, untrusted)
 		return
 	}
-	st.foreign = true
 	c.stamps = append(c.stamps, st)
 	c.add(parse(path, content, workspace), src)
 }

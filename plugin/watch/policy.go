@@ -31,7 +31,7 @@ func auditOptions(c config.Audit) audit.Options {
 // of approval and of kept jobs.
 func (c *Calls) configure(f *config.Config) *policy.Policy {
 	c.Questions.queue.Adjust(f.Approval.Timeout, f.Approval.Always, f.Approval.Durable)
-	if f.Err == nil { // a broken configuration has no limits
+	if f.Err == nil || c.Server.State() == nil { // a broken configuration can lack its limits: the last ones stay
 		c.Server.Jobs.Adjust(job.Limits(f.Jobs))
 		c.Server.Limits.Adjust(f.Limits.Limits)
 		c.Server.AdjustRefusals(f.Limits.Refusals)
