@@ -57,6 +57,16 @@ func TestLeftover(t *testing.T) {
 	b.Reap()
 }
 
+// survivors returns a complete result. While many processes of the machine end, a scan may be incomplete.
+func survivors(t *testing.T) (found *Survivors) {
+	t.Helper()
+	exectest.Eventually(t, "a scan is complete", func() bool {
+		found = FindSurvivors()
+		return found != nil
+	})
+	return found
+}
+
 // What nobody's child is any more is found by its marker, with its descendants, and what this
 // process is a part of is spared.
 func TestEndLost(t *testing.T) {
@@ -68,7 +78,7 @@ func TestEndLost(t *testing.T) {
 	a, b := start(t, p, one), start(t, p, other)
 	a.ready(t)
 	b.ready(t)
-	if found := FindSurvivors(); !found.MayHaveProcesses("lost") || !found.MayHaveProcesses("lost2") || found.MayHaveProcesses("los") || found.MayHaveKeeper("lost", "lost") {
+	if found := survivors(t); !found.MayHaveProcesses("lost") || !found.MayHaveProcesses("lost2") || found.MayHaveProcesses("los") || found.MayHaveKeeper("lost", "lost") {
 		t.Errorf("FindSurvivors = %+v", found)
 	}
 	if was, err := EndLost("lost", 50*time.Millisecond); !was || err != nil {
@@ -76,7 +86,7 @@ func TestEndLost(t *testing.T) {
 	}
 	a.Reap()
 	a.gone(t)
-	if found := FindSurvivors(); found.MayHaveProcesses("lost") || !found.MayHaveProcesses("lost2") {
+	if found := survivors(t); found.MayHaveProcesses("lost") || !found.MayHaveProcesses("lost2") {
 		t.Errorf("FindSurvivors after EndLost = %+v", found)
 	}
 	if was, err := EndLost("lost", 0); was || err != nil {
