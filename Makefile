@@ -26,7 +26,7 @@ UNIT     := -skip 'Integration|TestBench|TestSoak'
 # Parallel tests mostly wait: for grace periods, and for the engine.
 E2E      := -count=1 -timeout 35m -parallel 6
 # So two halves of them, each beside another test, take two thirds of the time.
-HALVES   := Integration[P-Z] Integration[A-O]
+HALVES   := Integration[A-R] Integration[S-Z]
 # Some tests observe a moment that a busy machine can miss. A failed test runs once more, alone; its first failure stays
 # in the output. The run fails if a test fails twice, if more than six tests fail, or on a panic or a data race.
 ONCEMORE := $(GO) tool gotestsum --format pkgname --rerun-fails=1 --rerun-fails-max-failures=6 --rerun-fails-abort-on-data-race
