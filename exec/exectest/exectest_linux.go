@@ -11,6 +11,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// WithoutDescriptors calls f while this process can have no more descriptors.
+func WithoutDescriptors(t testing.TB, f func()) {
+	t.Helper()
+	limit := func(new, old *unix.Rlimit) {
+		t.Helper()
+		if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, new, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var old unix.Rlimit
+	limit(nil, &old)
+	limit(&unix.Rlimit{Cur: 3, Max: old.Max}, nil)
+	defer limit(&old, nil)
+	f()
+}
+
 // Eventually waits until holds returns true. It is for conditions without an event, such as the state of other
 // processes.
 func Eventually(t testing.TB, condition string, holds func() bool) {

@@ -277,7 +277,7 @@ func TestConfinedHostile(t *testing.T) {
 }
 
 // TestConfinesNoThreadOfOurs checks that no thread of this process is confined after a confined command has run. The
-// thread that started the command is, and ends.
+// thread that started the command is confined, but ends at once.
 //
 // Attack 239.
 func TestConfinesNoThreadOfOurs(t *testing.T) {

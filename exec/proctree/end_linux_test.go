@@ -231,28 +231,12 @@ func TestEndKeepsFound(t *testing.T) {
 	tr.Reap()
 }
 
-// withoutDescriptors calls f while this process can have no more descriptors.
-func withoutDescriptors(t *testing.T, f func()) {
-	t.Helper()
-	limit := func(new, old *unix.Rlimit) {
-		t.Helper()
-		if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, new, old); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var old unix.Rlimit
-	limit(nil, &old)
-	limit(&unix.Rlimit{Cur: 3, Max: old.Max}, nil)
-	defer limit(&old, nil)
-	f()
-}
-
 // Without a descriptor no process can be seen. A tree that cannot be seen has not ended.
 func TestEndWithoutDescriptors(t *testing.T) {
 	tr := start(t, newParent(t), sh(`trap "" TERM; setsid sh -c 'trap "" TERM; echo ready; exec sleep 1000' & wait`))
 	tr.ready(t)
 	ended := make(chan error, 1)
-	withoutDescriptors(t, func() {
+	exectest.WithoutDescriptors(t, func() {
 		before := failedOpens.Load()
 		// ends when the tree has, after descriptors are allowed again
 		go func() { ended <- tr.End(3 * time.Second) }() // before that, it kills nothing
@@ -272,8 +256,8 @@ func TestEndWithoutDescriptors(t *testing.T) {
 func TestEndBlind(t *testing.T) {
 	tr := start(t, newParent(t), sh("echo ready; exec sleep 1000"))
 	tr.ready(t)
-	withoutDescriptors(t, func() {
-		if err := tr.End(0); err != nil && !errors.Is(err, ErrBlind) {
+	exectest.WithoutDescriptors(t, func() {
+		if err := tr.End(0); !errors.Is(err, ErrBlind) {
 			t.Errorf("End: %v, want %v", err, ErrBlind)
 		}
 	})
@@ -287,7 +271,7 @@ func TestVariableWithoutDescriptors(t *testing.T) {
 	if hasVariable(os.Getpid(), name) {
 		t.Errorf("%s is set", name)
 	}
-	withoutDescriptors(t, func() {
+	exectest.WithoutDescriptors(t, func() {
 		if !hasVariable(os.Getpid(), name) {
 			t.Errorf("%s is known not to be set, but the environment cannot be read", name)
 		}

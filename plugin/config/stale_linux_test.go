@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/docker-hostexec/hostexec/exec/exectest"
 )
 
 func TestStale(t *testing.T) {
@@ -43,17 +43,8 @@ func TestStale(t *testing.T) {
 // A configuration that could not be read for lack of descriptors is read again.
 func TestStaleWithoutDescriptors(t *testing.T) {
 	src := home(t, nil) // to open a file that does not exist takes a descriptor, too
-	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 3, Max: limit.Max}); err != nil {
-		t.Fatal(err)
-	}
-	c := Load(src)
-	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-		t.Fatal(err)
-	}
+	var c *Config
+	exectest.WithoutDescriptors(t, func() { c = Load(src) })
 	if c.Err == nil || !c.Stale() {
 		t.Errorf("error %v, stale %v: want an error, and that it is read again", c.Err, c.Stale())
 	}

@@ -202,7 +202,7 @@ while [ ! -e "$f.exit" ]; do
 		tidy
 		die 125 "the directory of requests was deleted: $dir: the host has ended the command"
 	fi
-	# The clock counts the time for which the machine was suspended, too. The host had none to give a sign.
+	# The clock also counts the time in which the machine was suspended, and the host could give no sign.
 	[ $((t - ${was:=$t})) -lt 2000 ] || quiet=$t
 	was=$t
 	if [ -r "$f.beat" ]; then read -r b <"$f.beat"; fi 2>/dev/null
