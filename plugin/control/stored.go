@@ -22,7 +22,7 @@ func readStored(dir string) (*approval.Queue, error) {
 }
 
 // storedAnswers returns the stored answers with the effect e, as a list shows them or with complete texts.
-func storedAnswers(dir string, e Effect, whole bool) ([]Grant, error) {
+func storedAnswers(dir string, e Effect, whole bool) ([]StandingAnswer, error) {
 	q, err := readStored(dir)
 	switch {
 	case err != nil:
@@ -38,7 +38,7 @@ func storedAnswers(dir string, e Effect, whole bool) ([]Grant, error) {
 }
 
 // each returns the shown forms of all answers.
-func each[T any](all []T, show func(T) Grant) (list []Grant) {
+func each[T any](all []T, show func(T) StandingAnswer) (list []StandingAnswer) {
 	for _, one := range all {
 		list = append(list, show(one))
 	}
@@ -46,17 +46,17 @@ func each[T any](all []T, show func(T) Grant) (list []Grant) {
 }
 
 // storedAnswer returns one of the stored answers with complete texts.
-func storedAnswer(dir string, e Effect, id string) (Grant, error) {
+func storedAnswer(dir string, e Effect, id string) (StandingAnswer, error) {
 	all, err := storedAnswers(dir, e, true)
 	if err != nil {
-		return Grant{}, err
+		return StandingAnswer{}, err
 	}
 	for _, g := range all {
 		if g.ID == id {
 			return g, nil
 		}
 	}
-	return Grant{}, e.None()
+	return StandingAnswer{}, e.None()
 }
 
 // revokeStored ends one of the stored answers. It fails if a watcher serves the session.

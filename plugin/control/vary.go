@@ -54,7 +54,7 @@ func shownVariable(g *approval.Grant) *Variable {
 }
 
 // Line returns the grant as a readable rule: the command line, with the values of an argument that varies.
-func (g Grant) Line() string {
+func (g StandingAnswer) Line() string {
 	if g.Vary != nil {
 		return g.Vary.Rule
 	}

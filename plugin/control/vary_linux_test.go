@@ -39,7 +39,7 @@ func TestNamed(t *testing.T) {
 			t.Errorf("a question is shown as %+v", s)
 		}
 	}
-	for _, g := range []Grant{shownGrant(approval.Grant{Question: q}), listedGrant(approval.Grant{Question: q})} {
+	for _, g := range []StandingAnswer{shownGrant(approval.Grant{Question: q}), listedGrant(approval.Grant{Question: q})} {
 		if g.Line() != line || g.Args[1] != "/scratch/1/run.sh" || g.Cut != nil {
 			t.Errorf("a grant is shown as %+v", g)
 		}

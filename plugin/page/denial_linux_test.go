@@ -32,7 +32,7 @@ func TestDenials(t *testing.T) {
 		t.Errorf("the answer is %+v", got)
 	}
 	cards.next("denials", "not now")
-	var all []control.Grant
+	var all []control.StandingAnswer
 	if s.get("/denials", &all); len(all) != 1 || all[0].Session != w.id || all[0].Reason != "not now" {
 		t.Fatalf("/denials = %+v", all)
 	}

@@ -27,10 +27,12 @@ func (p *Page) answers(e control.Effect) http.HandlerFunc {
 
 // answers returns the answers of all sessions that also hold for later requests, oldest first. Sessions whose watchers
 // do not reply are left out.
-func answers(ctx context.Context, store *state.Store, e control.Effect) []control.Grant {
-	list := func(c *control.Client, ctx context.Context) ([]control.Grant, error) { return c.Answers(ctx, e) }
-	all, _ := control.AskAll(ctx, store, list, func(g control.Grant) time.Time { return g.Made })
-	return append([]control.Grant{}, all...) // [] in JSON, not null
+func answers(ctx context.Context, store *state.Store, e control.Effect) []control.StandingAnswer {
+	list := func(c *control.Client, ctx context.Context) ([]control.StandingAnswer, error) {
+		return c.Answers(ctx, e)
+	}
+	all, _ := control.AskAll(ctx, store, list, func(g control.StandingAnswer) time.Time { return g.Made })
+	return append([]control.StandingAnswer{}, all...) // [] in JSON, not null
 }
 
 // revoke answers DELETE /grants/{id} and /denials/{id}. Later requests of the same kind are asked again.
@@ -38,7 +40,7 @@ func (p *Page) revoke(e control.Effect) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		id := r.PathValue("id")
 		all := answers(r.Context(), p.Store, e)
-		i := slices.IndexFunc(all, func(g control.Grant) bool { return g.ID == id })
+		i := slices.IndexFunc(all, func(g control.StandingAnswer) bool { return g.ID == id })
 		if i < 0 {
 			replyError(w, http.StatusNotFound, e.None().Error())
 			return

@@ -43,7 +43,7 @@ func TestGrants(t *testing.T) {
 	}
 	events.next("grants", "xxx")
 	cards.next("grants", "4 more calls")
-	var all []control.Grant
+	var all []control.StandingAnswer
 	if s.get("/grants", &all); len(all) != 4 {
 		t.Fatalf("/grants = %+v, want four", all)
 	}
@@ -87,7 +87,7 @@ func TestStoredGrants(t *testing.T) {
 	<-answer
 	for list, word := range map[string]string{"grants": "fetch", "denials": "push"} {
 		events := s.readEvents(nil)
-		var all []control.Grant
+		var all []control.StandingAnswer
 		if s.get("/"+list, &all); len(all) != 1 || all[0].Args[1] != word || all[0].Session != rec.ID {
 			t.Fatalf("/%s = %+v", list, all)
 		}

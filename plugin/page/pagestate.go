@@ -28,8 +28,8 @@ type pageState struct {
 	lastDisconnect time.Time  // when the last browser disconnected
 	watched        map[string]*sessionWatch
 	served         []control.Summary
-	granted        []control.Grant
-	denied         []control.Grant
+	granted        []control.StandingAnswer
+	denied         []control.StandingAnswer
 	history        []control.Event
 	log            os.FileInfo   // of the audit log when history was read
 	ended          []card        // settled questions, oldest first
@@ -181,7 +181,7 @@ func (ps *pageState) questions() (all []control.Question) {
 }
 
 // lists returns the sessions, the grants, the denials and the ended requests.
-func (ps *pageState) lists() (served []control.Summary, granted, denied []control.Grant, past []control.Event) {
+func (ps *pageState) lists() (served []control.Summary, granted, denied []control.StandingAnswer, past []control.Event) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	return ps.served, ps.granted, ps.denied, ps.history

@@ -60,7 +60,7 @@ func TestVary(t *testing.T) {
 	if answer := <-got; answer.Outcome != approval.Approved {
 		t.Errorf("the answer is %+v", answer)
 	}
-	var all []control.Grant
+	var all []control.StandingAnswer
 	s.get("/grants", &all)
 	if len(all) != 1 || all[0].Vary == nil || all[0].Vary.Rule != `cat <path below /w> $'</code>\033'` || all[0].Vary.Form != "path" || all[0].Left != 4 {
 		t.Errorf("the grant is %+v", all)

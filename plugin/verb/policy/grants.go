@@ -25,9 +25,11 @@ func prefix(e control.Effect) string { return string(e) + "/" }
 
 // listAnswers returns the answers of all sessions that also hold for later requests, oldest first. The answers of a
 // session without a watcher come from its files: they hold again when it is resumed.
-func listAnswers(ctx context.Context, store *state.Store, e control.Effect) ([]control.Grant, error) {
-	list := func(c *control.Client, ctx context.Context) ([]control.Grant, error) { return c.Answers(ctx, e) }
-	return control.AskAll(ctx, store, list, func(g control.Grant) time.Time { return g.Made })
+func listAnswers(ctx context.Context, store *state.Store, e control.Effect) ([]control.StandingAnswer, error) {
+	list := func(c *control.Client, ctx context.Context) ([]control.StandingAnswer, error) {
+		return c.Answers(ctx, e)
+	}
+	return control.AskAll(ctx, store, list, func(g control.StandingAnswer) time.Time { return g.Made })
 }
 
 // revokeAnswer ends the answer with the ID ref, or whose ID begins with ref, and returns its ID. Its requests
@@ -37,7 +39,7 @@ func revokeAnswer(ctx context.Context, store *state.Store, e control.Effect, ref
 	if err != nil && len(all) == 0 {
 		return "", err
 	}
-	found := slices.DeleteFunc(all, func(g control.Grant) bool { return ref == "" || !strings.HasPrefix(g.ID, ref) })
+	found := slices.DeleteFunc(all, func(g control.StandingAnswer) bool { return ref == "" || !strings.HasPrefix(g.ID, ref) })
 	switch len(found) {
 	case 0:
 		return "", fmt.Errorf("no %s %s", e, names.Quoted(ref))
@@ -69,8 +71,10 @@ func answerRows(ctx context.Context, store *state.Store, whole bool) (rows []*po
 }
 
 // completeAnswer returns g with its complete text. If it has ended meanwhile, g is unchanged.
-func completeAnswer(ctx context.Context, store *state.Store, e control.Effect, g control.Grant) control.Grant {
-	all, err := control.Ask(ctx, store.Dir(g.Session), func(c *control.Client, ctx context.Context) (control.Grant, error) { return c.Answer(ctx, e, g.ID) })
+func completeAnswer(ctx context.Context, store *state.Store, e control.Effect, g control.StandingAnswer) control.StandingAnswer {
+	all, err := control.Ask(ctx, store.Dir(g.Session), func(c *control.Client, ctx context.Context) (control.StandingAnswer, error) {
+		return c.Answer(ctx, e, g.ID)
+	})
 	if err != nil {
 		return g
 	}
@@ -87,7 +91,7 @@ func timeOfDay(t, now time.Time) string {
 }
 
 // validFor returns for how long a grant is valid.
-func validFor(g control.Grant) string {
+func validFor(g control.StandingAnswer) string {
 	if g.Unchanged != nil {
 		files := g.Unchanged
 		g.Unchanged = nil

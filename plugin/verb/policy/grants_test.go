@@ -29,9 +29,13 @@ func TestLongGrants(t *testing.T) {
 		t.Fatal(err)
 	}
 	mux := http.NewServeMux()
-	short := control.Grant{ID: "0123456789abcdef", Session: rec.ID, Args: []string{"sh", "-c", "all is well ..."}, Cut: &control.Cut{Args: 3, Bytes: 900}}
-	mux.HandleFunc("GET /denials", func(w http.ResponseWriter, _ *http.Request) { control.Reply(w, http.StatusOK, []control.Grant{}) })
-	mux.HandleFunc("GET /grants", func(w http.ResponseWriter, _ *http.Request) { control.Reply(w, http.StatusOK, []control.Grant{short}) })
+	short := control.StandingAnswer{ID: "0123456789abcdef", Session: rec.ID, Args: []string{"sh", "-c", "all is well ..."}, Cut: &control.Cut{Args: 3, Bytes: 900}}
+	mux.HandleFunc("GET /denials", func(w http.ResponseWriter, _ *http.Request) {
+		control.Reply(w, http.StatusOK, []control.StandingAnswer{})
+	})
+	mux.HandleFunc("GET /grants", func(w http.ResponseWriter, _ *http.Request) {
+		control.Reply(w, http.StatusOK, []control.StandingAnswer{short})
+	})
 	mux.HandleFunc("GET /grants/"+short.ID, func(w http.ResponseWriter, _ *http.Request) {
 		whole := short
 		whole.Cut, whole.Args = nil, []string{"sh", "-c", "all is well; rm -rf /"}

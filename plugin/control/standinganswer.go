@@ -32,9 +32,9 @@ func (e Effect) None() error {
 	return approval.ErrNoGrant
 }
 
-// Grant is the form in which a grant, or a denial that holds until the session ends, is shown. All texts are printable
-// ASCII. It is a JSON object of the API in docs/api.md, with a field for each key.
-type Grant struct {
+// StandingAnswer shows an answer that also holds for later requests: a grant, or a denial until the session ends. All
+// texts are printable ASCII. docs/api.md describes its JSON keys.
+type StandingAnswer struct {
 	ID        string    `json:"id"`
 	Args      []string  `json:"args"`            // quoted as in Go if not printable
 	Named     []string  `json:"named,omitempty"` // Args, with the caller's words for copies of files; absent: there are none
@@ -55,9 +55,9 @@ type Grant struct {
 	Unchanged *Inputs   `json:"unchanged,omitempty"` // it holds only while these files are unchanged
 }
 
-func shownGrant(g approval.Grant) Grant {
+func shownGrant(g approval.Grant) StandingAnswer {
 	q := shown(g.Question)
-	return Grant{
+	return StandingAnswer{
 		ID: g.ID, Args: q.Args, Named: q.Named, Cwd: q.Cwd, Dir: q.Dir, Path: q.Path, Rule: q.Rule, Session: q.Session, Container: q.Container,
 		Project: q.Project, User: names.Printable(g.User), Made: g.Made, Until: g.Until, Left: max(g.Left, 0),
 		Unchanged: shownInputs(g.Unchanged),
@@ -65,7 +65,7 @@ func shownGrant(g approval.Grant) Grant {
 	}
 }
 
-func listedGrant(g approval.Grant) Grant {
+func listedGrant(g approval.Grant) StandingAnswer {
 	var s shortener
 	q := &g.Question
 	whole, vary := q.Args, shownVariable(&g)
@@ -85,13 +85,13 @@ func listedGrant(g approval.Grant) Grant {
 	return short
 }
 
-func shownDenial(d approval.StandingDenial) Grant {
+func shownDenial(d approval.StandingDenial) StandingAnswer {
 	shown := shownGrant(d.Grant)
 	shown.Reason = names.Printable(d.Reason)
 	return shown
 }
 
-func listedDenial(d approval.StandingDenial) Grant {
+func listedDenial(d approval.StandingDenial) StandingAnswer {
 	var s shortener
 	short := listedGrant(d.Grant)
 	short.Reason = names.Printable(s.text(d.Reason))
@@ -107,9 +107,9 @@ func serveGrants(mux *http.ServeMux, q *approval.Queue) {
 	serveAnswers(mux, EffectDenial, q.Denials, listedDenial, shownDenial, q.RevokeDenial)
 }
 
-func serveAnswers[T any](mux *http.ServeMux, e Effect, all func() []T, listed, shown func(T) Grant, revoke func(id string) error) {
+func serveAnswers[T any](mux *http.ServeMux, e Effect, all func() []T, listed, shown func(T) StandingAnswer, revoke func(id string) error) {
 	mux.HandleFunc("GET "+e.path(), func(w http.ResponseWriter, r *http.Request) {
-		Reply(w, http.StatusOK, append([]Grant{}, each(all(), listed)...)) // [] in JSON, not null
+		Reply(w, http.StatusOK, append([]StandingAnswer{}, each(all(), listed)...)) // [] in JSON, not null
 	})
 	mux.HandleFunc("GET "+e.path()+"/{id}", func(w http.ResponseWriter, r *http.Request) {
 		replyOne(w, all(), func(one T) bool { return shown(one).ID == r.PathValue("id") }, func(one T) any { return shown(one) }, e.None())
@@ -121,8 +121,8 @@ func serveAnswers[T any](mux *http.ServeMux, e Effect, all func() []T, listed, s
 
 // Answers returns the answers in effect that also hold for later requests. Without a watcher, these are the answers
 // that the next watcher of the session would have.
-func (c *Client) Answers(ctx context.Context, e Effect) ([]Grant, error) {
-	var all []Grant
+func (c *Client) Answers(ctx context.Context, e Effect) ([]StandingAnswer, error) {
+	var all []StandingAnswer
 	err := c.get(ctx, e.path(), &all)
 	if errors.Is(err, ErrNoWatcher) {
 		return storedAnswers(c.dir, e, false)
@@ -131,7 +131,7 @@ func (c *Client) Answers(ctx context.Context, e Effect) ([]Grant, error) {
 }
 
 // Answer returns one of Answers with complete texts. The error is e.None if there is none with that id.
-func (c *Client) Answer(ctx context.Context, e Effect, id string) (g Grant, err error) {
+func (c *Client) Answer(ctx context.Context, e Effect, id string) (g StandingAnswer, err error) {
 	err = c.get(ctx, e.path()+"/"+url.PathEscape(id), &g)
 	switch {
 	case errors.Is(err, approval.ErrUnknown):
