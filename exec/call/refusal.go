@@ -68,17 +68,17 @@ func refusal(sc *SessionState, req *request, v *policy.Verdict, verbs []string) 
 	return e
 }
 
-// nearest returns the beginning of a hint. It names the form of a call that is near the request and that a rule allows
-// or asks about. Without such a form, it says where all forms are.
+// nearest returns the beginning of a hint. It names the shape of a call that is near the request and that a rule allows
+// or asks about. Without such a shape, it says where all shapes are.
 func nearest(p *policy.Policy, req *request) string {
-	form, asked := p.Nearest(req.Request)
+	shape, asked := p.Nearest(req.Request)
 	switch {
-	case form == "":
+	case shape == "":
 		return "hostexec ls --agents lists what may be called; "
 	case asked:
-		return "nearest that a person is asked about: " + form + "; "
+		return "nearest that a person is asked about: " + shape + "; "
 	}
-	return "nearest allowed: " + form + "; "
+	return "nearest allowed: " + shape + "; "
 }
 
 // hostVerbs are verbs of the host that people also type in a container.

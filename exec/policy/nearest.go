@@ -9,21 +9,21 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// CallForms are the arguments of a command, grouped by action, as Rule.Shape shows them, without the arguments that the
-// host adds or runs instead.
-type CallForms struct {
+// CallShapes are the arguments of a command, grouped by action, as Rule.Shape shows them, without the arguments that
+// the host adds or runs instead.
+type CallShapes struct {
 	Allowed, Asked, Denied []string
 }
 
 const (
-	AnyArguments = "(anything)"     // the form of a command whose arguments no rule limits
-	NoArguments  = "(no arguments)" // the form of a command without arguments
+	AnyArguments = "(anything)"     // the shape of a command whose arguments no rule limits
+	NoArguments  = "(no arguments)" // the shape of a command without arguments
 )
 
-// CallForms returns the forms of calls of the command called name. A rule that allows, but would ask because the
+// CallShapes returns the shapes of calls of the command called name. A rule that allows, but would ask because the
 // command may run code of the container, is among those that ask. Patterns of the two lists are not included.
-func (p *Policy) CallForms(name string) CallForms {
-	f := CallForms{[]string{}, []string{}, []string{}}
+func (p *Policy) CallShapes(name string) CallShapes {
+	f := CallShapes{[]string{}, []string{}, []string{}}
 	if p.Broken != "" {
 		f.add(Deny, AnyArguments)
 		return f
@@ -54,7 +54,7 @@ func (p *Policy) CallForms(name string) CallForms {
 }
 
 // addGitPush adds the operations of GitPush that need no rule.
-func (d *decision) addGitPush(f *CallForms) {
+func (d *decision) addGitPush(f *CallShapes) {
 	for _, o := range []struct{ name, args string }{{"fetch", "REMOTE"}, {"push", "REMOTE BRANCH"}, {"remote", "REMOTE URL"}} {
 		action := min(d.c.Action, gitPushActions[o.name])
 		if o.name == "push" && d.explicit() {
@@ -64,7 +64,7 @@ func (d *decision) addGitPush(f *CallForms) {
 	}
 }
 
-func (f *CallForms) add(a Action, shape string) {
+func (f *CallShapes) add(a Action, shape string) {
 	into := map[Action]*[]string{Allow: &f.Allowed, Ask: &f.Asked, Deny: &f.Denied}[a]
 	if !slices.Contains(*into, shape) {
 		*into = append(*into, shape)
@@ -102,15 +102,15 @@ func (r *Rule) callShape() string {
 }
 
 const (
-	maxNearest     = 200 // bytes of a form that a refusal names; a part of a form could mislead
-	maxNearestTied = 2   // equally near forms that a refusal names; of more, none is near
+	maxNearest     = 200 // bytes of a shape that a refusal names; a part of a shape could mislead
+	maxNearestTied = 2   // equally near shapes that a refusal names; of more, none is near
 )
 
-// Nearest returns the form of the rule that matches the most leading arguments of req, for a request that no rule
+// Nearest returns the shape of the rule that matches the most leading arguments of req, for a request that no rule
 // matches. If there is none, the first argument may have a typing error. asked reports that a person is asked about
-// such calls. The form is the command's name and one of CallForms. Up to maxNearestTied forms that are equally near are
-// joined; Nearest returns "" if there are more, or if the text is long.
-func (p *Policy) Nearest(req Request) (form string, asked bool) {
+// such calls. The shape is the command's name and one of CallShapes. Up to maxNearestTied shapes that are equally near
+// are joined; Nearest returns "" if there are more, or if the text is long.
+func (p *Policy) Nearest(req Request) (shape string, asked bool) {
 	if p.Broken != "" || len(req.Args) < 2 || !ValidName(req.Args[0]) || req.Args[0] == Shell || req.Args[0] == GitPush {
 		return "", false
 	}
@@ -136,7 +136,7 @@ func (p *Policy) Nearest(req Request) (form string, asked bool) {
 	if furthest == 0 && len(near) > maxNearestTied {
 		near = d.withoutTypingError(near)
 	}
-	return d.joinForms(near)
+	return d.joinShapes(near)
 }
 
 // withoutTypingError returns those rules whose first word a person may have meant by the first argument.
@@ -167,16 +167,16 @@ func (d *decision) overruledByDenial(r *Rule) bool {
 	})
 }
 
-// joinForms returns the forms of equally near rules as one text.
-func (d *decision) joinForms(near []*Rule) (form string, asked bool) {
-	var forms []string
+// joinShapes returns the shapes of equally near rules as one text.
+func (d *decision) joinShapes(near []*Rule) (shape string, asked bool) {
+	var shapes []string
 	for _, r := range near {
 		asked = asked || d.usual(r) == Ask
-		forms = append(forms, strings.TrimSuffix(d.req.Args[0]+" "+r.callShape(), " "+NoArguments))
+		shapes = append(shapes, strings.TrimSuffix(d.req.Args[0]+" "+r.callShape(), " "+NoArguments))
 	}
-	form = strings.Join(slices.Compact(forms), ", or ")
-	if len(forms) > maxNearestTied || len(form) > maxNearest {
+	shape = strings.Join(slices.Compact(shapes), ", or ")
+	if len(shapes) > maxNearestTied || len(shape) > maxNearest {
 		return "", false
 	}
-	return form, asked
+	return shape, asked
 }

@@ -84,7 +84,7 @@ type command struct {
 	Call   string `json:"call"` // the text to type, whether the container has a program of that name or not
 
 	Sandboxed bool     `json:"sandboxed"`
-	Allowed   []string `json:"allowed"` // forms of arguments, as in policy.CallForms
+	Allowed   []string `json:"allowed"` // shapes of arguments, as in policy.CallShapes
 	Asked     []string `json:"asked"`
 	Denied    []string `json:"denied"`
 }
@@ -119,9 +119,9 @@ func commands(p *policy.Policy) []command {
 		}
 	}
 	for i := range list {
-		forms := p.CallForms(list[i].Name)
+		shapes := p.CallShapes(list[i].Name)
 		list[i].Sandboxed = p.Place(list[i].Name).Sandboxed
-		list[i].Allowed, list[i].Asked, list[i].Denied = forms.Allowed, forms.Asked, forms.Denied
+		list[i].Allowed, list[i].Asked, list[i].Denied = shapes.Allowed, shapes.Asked, shapes.Denied
 	}
 	return list
 }
