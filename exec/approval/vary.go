@@ -21,10 +21,10 @@ type Variable struct {
 	Workspace Workspace // for FormPath: the path is below it
 }
 
-// Workspace is a directory tree of the host that the container sees. The zero value is none.
+// Workspace is the bind mount below which the directory of a call is. The zero value is none.
 type Workspace struct {
-	Path string // in the container
-	Dir  string // on the host
+	Path string // its target in the container
+	Dir  string // its source on the host
 }
 
 // Offer states in which forms an argument of a question may vary. The first form is the default.

@@ -65,7 +65,7 @@ func (w *authorizedCall) inputs(req *request) (*inputs.Set, error) {
 		RunsDirCode: w.state.Policy.RunsDirCode(w.v.Args[0], w.v.Command.Path), Confined: w.v.Place.Confined(), Globs: w.v.Inputs, Copies: w.copied,
 	}
 	if w.state.Dirs != nil {
-		_, c.Root, _ = w.state.Dirs.Workspace(req.Cwd)
+		_, c.Root, _ = w.state.Dirs.BindMount(req.Cwd)
 	}
 	set, err := c.Find()
 	if err != nil {

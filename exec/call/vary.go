@@ -23,7 +23,7 @@ func (w *authorizedCall) fixWorkspace(q *approval.Question, req *request) {
 	if w.state.Dirs == nil || req.git != nil {
 		return
 	}
-	if target, source, ok := w.state.Dirs.Workspace(req.Cwd); ok {
+	if target, source, ok := w.state.Dirs.BindMount(req.Cwd); ok {
 		q.Workspace = approval.Workspace{Path: target, Dir: source}
 	}
 }
