@@ -5,6 +5,7 @@ package job
 import (
 	"bytes"
 	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -84,6 +85,31 @@ func TestDiskOfEnded(t *testing.T) {
 	again, err := Open(dir)
 	if err != nil || again.endedBytes != used(t, dir) {
 		t.Errorf("opened again it knows of %d bytes: %v", again.endedBytes, err)
+	}
+}
+
+// TestOpenKeepsAll checks that jobs of a session with a higher limit than the default survive its next watcher.
+func TestOpenKeepsAll(t *testing.T) {
+	table, dir := open(t)
+	const large = defaultDisk + 1 // of a sparse file
+	table.Adjust(Limits{Disk: 2 * large})
+	j := begin(t, table, id(1), "make")
+	j.Streams().Out.Write([]byte("x"))
+	end(t, j, Completed, executor.Status{})
+	if err := os.Truncate(filepath.Join(j.dir, stdoutFile), large); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Adjust(Limits{Disk: 2 * large})
+	if _, err := again.Find(id(1)); err != nil {
+		t.Error(err)
+	}
+	again.Adjust(Limits{})
+	if _, err := again.Find(id(1)); !errors.Is(err, ErrUnknown) {
+		t.Errorf("a job beyond the limit: %v", err)
 	}
 }
 

@@ -52,7 +52,7 @@ type Table struct {
 }
 
 // Open opens the table in directory dir, which it creates if necessary. Jobs with status running
-// ended together with the previous watcher.
+// ended together with the previous watcher. All jobs stay until Adjust sets the limits.
 func Open(dir string) (*Table, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open the directory of jobs: %w", err)
@@ -86,7 +86,6 @@ func Open(dir string) (*Table, error) {
 		t.endedBytes += j.size
 	}
 	slices.SortFunc(t.endedJobs, func(a, b *Job) int { return a.info.Ended.Compare(b.info.Ended) })
-	t.removeOldestLocked()
 	return t, nil
 }
 
