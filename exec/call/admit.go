@@ -98,7 +98,7 @@ func (x *exchange) decide(ctx context.Context) (*authorizedCall, error) {
 	if x.req.git != nil || x.req.Args[0] == policy.GitPush {
 		return x.decideGit(ctx)
 	}
-	sc := x.server.now()
+	sc := x.server.Current()
 	w := &authorizedCall{server: x.server, state: sc}
 	var lost error
 	w.cwd, lost = x.req.open(sc.Dirs)

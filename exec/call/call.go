@@ -146,11 +146,12 @@ func (sc *SessionState) SandboxWrites() []string {
 	return slices.Concat(sc.Policy.SandboxWrites(), sc.OtherSandboxWrites)
 }
 
-// State returns the state that SetState set last, or nil.
+// State returns the state that SetState set last, or nil. Unlike Current, it does not look at the configuration.
 func (s *Server) State() *SessionState { return s.state.Load() }
 
-// now returns the current state for a decision, or nil if there is none yet.
-func (s *Server) now() *SessionState {
+// Current applies changes of the configuration. It returns the current state for a decision, or nil if there is none
+// yet.
+func (s *Server) Current() *SessionState {
 	if s.Refresh != nil && s.state.Load() != nil {
 		s.Refresh()
 	}
