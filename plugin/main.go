@@ -4,9 +4,9 @@
 //
 //	main -> Main -> plugin.RunPlugin of docker/cli -> root -> a verb of plugin/verb
 //
-// Verbs do not import each other. This package passes the functions of one verb that another needs, and completions of
-// flags. The common code of verbs is in plugin/cli. The command line neither decides nor runs calls: the watcher,
-// another process, does. The main packages below this one are:
+// Verbs do not import each other. This package passes to a verb the functions that it needs of another verb, and the
+// completions of its flags. The common code of verbs is in plugin/cli. The command line neither decides nor runs calls:
+// the watcher, another process, does. The main packages below this one are:
 //
 //	verb       the verbs, in packages of related verbs
 //	launch     starts a session

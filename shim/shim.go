@@ -11,11 +11,12 @@
 //
 // If there is no host to connect to but a directory for requests, the call is made by files.
 //
-// Of the arguments, the shim reads only the time limit: the host parses them and has the verbs, for every carrier. It
-// is started for each call, so the work before the request is the cost of a call. It makes few system calls, subscribes
-// to signals only after the request is sent or while it waits for a carrier, and allocates no buffer that it does not
-// need for copying streams. It does not import fmt, net, encoding/json, log or flag. Its size grows in steps of 64 KiB.
-// Small functions with many callers are not inlined, which keeps it below the next step.
+// The host parses the arguments and has the verbs, for every carrier. The shim reads only the time limit, hostexec
+// relay and, for calls by files, the command's name and hostexec logs and wait. It is started for each call, so the
+// work before the request is the cost of a call. It makes few system calls. It subscribes to signals only after the
+// request is sent or while it waits for a carrier. It allocates only the buffers that copying streams needs. It does
+// not import fmt, net, encoding/json, log or flag. Its size grows in steps of 64 KiB. Small functions with many callers
+// are not inlined, which keeps it below the next step.
 package shim
 
 // Main makes the call with args and env, and returns the exit code. If the command died of a signal that

@@ -5,9 +5,10 @@
 //	call --Ask--> Queue <--Approve, Grant, Deny-- a person
 //	     <-Answer-      --Pending, Changed-->
 //
-// The code that removes a waiter from the queue also settles it. So exactly one of approval, denial, timeout and
-// cancellation wins. An answer applies to the question with the digest that was shown. It applies only to the callers
-// that were shown, or that a grant covers. The package runs no command and sends no notification.
+// A waiter is a caller that waits for a question. The code that removes a waiter from the queue also answers it. So
+// exactly one of approval, denial, timeout and cancellation wins. An answer applies to the question with the digest
+// that was shown. It applies only to the callers that were shown, or that a grant covers. The package runs no command
+// and sends no notification.
 package approval
 
 import (

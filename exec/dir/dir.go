@@ -4,8 +4,8 @@
 //
 //	a path from the host --Open--> held directory --OpenBelow, File--> a file that a container names
 //
-// Its invariant: a name that a container can change is looked up once, below a held directory, without symbolic links
-// (HoldInRoot resolves them in the container's root). Only a file of the expected kind is opened. Later uses take the
+// Its invariant: a name that a container can change is looked up once, below a held directory, without symbolic links.
+// HoldInRoot resolves these in the container's root. Only a file of the expected kind is opened. Later uses take the
 // descriptor, never the path. os.Root is not enough: it follows links, crosses mounts, and opens devices and pipes.
 package dir
 

@@ -7,8 +7,9 @@
 //	TokenBucket.Take()                            events, at a rate
 //	Buffer, Prefix                                a command's output, up to a size
 //
-// A limit of config.yaml that is not configured has a default, never infinity. A refusal is an *Error, which names
-// the limit and the key that changes it. The package only counts; the caller handles the refused request.
+// A limit of config.yaml that is not configured has a default, never infinity. A refusal of Session or Reservation is
+// an *Error, which names the limit and the key that changes it. The package only counts; the caller handles the refused
+// request.
 package limit
 
 import (

@@ -13,9 +13,9 @@
 //
 // Its invariant: a shell is ready for the next command, whatever the last one was. A Command is also called a text,
 // because its script is a text. A text is a quoted argument of eval, so that an open quote in it cannot swallow what
-// follows. It gets no descriptor of this process, and only exit ends the shell. A text writes to files. So its output
-// is complete when it has ended, and no child that it leaves can delay the answer. The package does not decide which
-// commands may run.
+// follows. It gets no descriptor of this process. Its errors of syntax do not end the shell; after exit, exec or set
+// -e, the next text gets a new one. A text writes to files. So its output is complete when it has ended, and no child
+// that it leaves can delay the answer. The package does not decide which commands may run.
 package shell
 
 import (

@@ -25,7 +25,7 @@ Runs a command on the host, if the policy or a person there allows it.
   hostexec -- CMD ARG...   the same, if CMD is also a command of hostexec, such as ls
       --timeout TIME       end it after TIME: 5s, 2m, 300 (seconds)
       --env NAME=VALUE     set a variable that the host accepts (--pass-env NAME there)
-  hostexec ls [--json]     list the commands that may be called
+  hostexec ls [--json]     list the commands, and whether calls run, ask or are denied
   hostexec ls --agents     print what an agent should know about them, in Markdown
   hostexec ps [--json]     list calls and jobs, and processes that they left running
   hostexec session ...     use shells that keep their state: hostexec session --help
@@ -44,7 +44,7 @@ A job is a command that continues without its caller, until it or this container
       -f                   until the job ends
       --combined           write both streams to stdout
       --raw                keep the prefix of each line, which marks its stream
-  hostexec wait JOB...     wait until the jobs end; exit with the code of the last one
+  hostexec wait JOB...     wait until the jobs end; exit with the code of the last one named
   hostexec kill ID...      end jobs, calls and commands of shells, and the processes that
                            they have started; after their end: the processes that still run
       --all                end all jobs that run

@@ -7,9 +7,9 @@
 //	client <--stdout-- unchanged ------------------- agent
 //	client <--stderr-- unchanged, while it is read -- agent
 //
-// Data between client and agent passes unchanged and without a limit; this package never parses it. An
-// agent ends with its client, and a failure undoes all earlier steps. The session decides which commands
-// the agent may call, as for any container.
+// stdin and stdout pass unchanged and without a limit; this package never parses them. In a container, stderr that
+// nobody reads is dropped. An agent ends with its client, and a failure undoes all earlier steps. The session decides
+// which commands the agent may call, as for any container.
 package agent
 
 import (

@@ -6,8 +6,8 @@
 //	        <--events-      <----events-----
 //
 // The page makes no decisions. It shows the watchers' questions, and forwards an answer only if the question is still
-// the one that was shown. It accepts only requests with its token and its own origin. It listens on 127.0.0.1 only.
-// There is one page per user.
+// the one that was shown. It accepts only requests to its own origin and, except for public files and the exchange of a
+// code, with a token. It listens on 127.0.0.1 only. There is one page per user.
 package page
 
 import (

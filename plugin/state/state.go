@@ -14,7 +14,7 @@
 //	    images/                      which paths exist in images, by digest: plugin/inject
 //	    call-engines                 engines, other than the sessions' own, that ran call containers
 //	    proxies/<directory>/         a lock for each command that is called by files in the directory
-//	    api/<id>/                    0700, a running API proxy's socket, lock and docker context: plugin/apiproxy
+//	    api/<id>/                    0700, of a running API proxy: lock, docker context, socket or its path
 //	    services/<project>/<name>    a link to the share of a dev container's session: Store.ServiceShare
 //	    services.lock                held while the session of a dev container starts
 //	    shims/                       decompressed shims, linked or copied into sessions and shares, and shells

@@ -22,8 +22,9 @@ const agentRulesLong = `Print what an agent in a container should know, in Markd
 
 With a session or its container, the text lists the session's commands: which calls run, wait
 for a person, or are refused. It also explains how to ask. In the container, hostexec ls
---agents prints the same text, and /run/hostexec/AGENTS.md has it. Calls, docker hostexec policy
-and docker hostexec trust renew that file.
+--agents prints the same text, and /run/hostexec/AGENTS.md has it, except in attached containers
+and on engines elsewhere. Calls, docker hostexec policy and docker hostexec trust renew that
+file.
 
 Without an argument, a general text is printed that holds for every session, for a file such as
 CLAUDE.md.

@@ -22,25 +22,27 @@ import (
 
 const approveLong = `Approve requests that docker hostexec pending lists
 
-An approval holds for the callers that wait now. Later callers ask again, unless --for, --times
-or --always makes the approval a grant. A grant holds for exactly the same arguments, in the
-same directory and session. It ends with the container at the latest.
+An approval holds for the callers that wait now. Later callers ask again, unless --for, --times,
+--always or --while-unchanged makes the approval a grant. A grant holds for the same arguments,
+in the same directory and session. It ends with the session at the latest: stop and resume keep
+it, and the removal of the container ends it.
 
-With --while-unchanged, a grant holds only while the files that decide what runs are unchanged:
-a script, the makefile, package.json, compose files, or the inputs of a rule. After a change
-you are asked again, and see the changes.
+With --while-unchanged, a grant holds only while the files that decide what runs are unchanged.
+These are a script, the makefile, package.json, compose files, git's configuration, or the
+inputs of a rule. After a change you are asked again, and see the changes.
 
 With --vary, one argument of a grant may differ: N=path (a file or directory that exists below
 the workspace), N=number, or N=WORD,WORD. Argument 1 is the first after the program. N alone
-takes the form of the argument that is shown. Options and subcommands never vary. No argument
-varies if the command may run code of the container on the host.
+takes the form of the argument that is shown. Options never vary, nor do subcommands of
+tools that hostexec knows. No argument varies if the command may run code of the container on
+the host.
 
 REQUEST is an id, or at least its first 8 characters. If the same request waits in other
 containers, a hint has their ids.
 
 EXIT STATUS
   0  all requests run
-  1  at least one request does not wait`
+  1  at least one request was not approved`
 
 const approveExample = `  docker hostexec pending
   docker hostexec approve 3f1c9a0b

@@ -21,7 +21,7 @@ and policy rm removes them. REQUEST is an id, or at least its first 8 characters
 
 EXIT STATUS
   0  all requests were refused
-  1  at least one request does not wait`
+  1  at least one request was not refused`
 
 // NewDenyCommand returns the verb deny.
 func NewDenyCommand(dockerCLI command.Cli) *cobra.Command {

@@ -40,8 +40,8 @@ containers together. You answer with a key:
   q         quit
 
 If nobody can be asked, a request is refused at once, unless approval.wait is always. You can
-be asked by --watch, by an open page of docker hostexec ui, on the terminal that started the
-session, and by a notifier that works.
+be asked by --watch, an open page of docker hostexec ui, or the terminal that started the
+session. A notifier that works counts, too.
 
 EXIT STATUS
   0  the requests were listed

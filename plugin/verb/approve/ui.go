@@ -24,7 +24,8 @@ const uiLong = `Serve a page in the browser on which you answer requests of cont
 There is one page for all your sessions, on 127.0.0.1, port 9999 or the next free port. It is
 served until ^C. If the page is served already, its address is printed and opened. Everybody
 who has the address can answer for you until the page ends. If no browser shows the page, a
-request opens one; with --no-open, or without a desktop, a message on the terminal says so.
+request opens one; with --no-open, or without a desktop, a message on the terminal says that
+a request waits.
 
 The browser is started with a private file that redirects it to the page. If the browser cannot
 read the file, or takes longer than 30 seconds to start, open the printed address. Over ssh,

@@ -29,7 +29,7 @@ signals from their callers only.
 
 EXIT STATUS
   0  all jobs have ended, and all calls are ending; or all jobs got the signal
-  1  at least one was not found, or had ended and left no processes`
+  1  at least one was not found, had ended and left no processes, or cannot get the signal`
 
 // NewKillCommand returns the verb kill.
 func NewKillCommand(dockerCLI command.Cli) *cobra.Command {

@@ -29,8 +29,8 @@ The log of a watcher does not contain the output of commands, which their caller
 least the newest two megabytes are kept.
 
 --job shows the output of a job, byte for byte, with stdout and stderr separate. On a terminal,
-control sequences are escaped. JOB is an id or its beginning. Name a session if jobs of several
-sessions have the same beginning.
+control sequences are escaped, unless --raw is given. JOB is an id or its beginning. Name a
+session if jobs of several sessions have the same beginning.
 
 EXIT STATUS
   0  the log was shown

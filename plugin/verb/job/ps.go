@@ -79,7 +79,7 @@ var activityCriteria = []cli.Criterion[activity]{
 	{Key: "container", Is: cli.Equals(func(a activity) string { return a.Container })},
 	{Key: "session", Is: cli.Begins(func(a activity) string { return a.Session })},
 	{Key: "command", Is: func(a activity, v string) bool { return len(a.Args) > 0 && a.Args[0] == v }},
-	{Key: "kind", Is: cli.EqualsFold(func(a activity) string { return a.Kind }), Only: []string{kindCall, kindJob}},
+	{Key: "kind", Is: cli.EqualsFold(func(a activity) string { return a.Kind }), Only: []string{kindCall, kindJob, kindLeft}},
 	{Key: "status", Is: cli.EqualsFold(func(a activity) string { return string(a.Status) }),
 		Only: []string{string(job.Running), string(job.Completed), string(job.Failed), string(job.Killed), string(job.Error)}},
 }

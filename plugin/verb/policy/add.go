@@ -27,7 +27,8 @@ Its name is printed, for policy rm. To match more than one list of arguments, wr
 hand: docker hostexec policy init shows examples.
 
 The first rule of a command narrows plain --proxy COMMAND: calls that no rule matches are then
-denied. So on a terminal you are asked whether the first rule is for this project only.
+denied. So on a terminal, except with --deny, you are asked whether the first rule is for
+this project only.
 
 A command such as make runs code from files, which the container may have written. For such a
 command give --ask, or --accept-code to allow it without a question. For a command that is not

@@ -24,8 +24,9 @@ const policyLsLong = `List the rules, patterns and proxied commands of the confi
 
 The configuration is that of the current directory. Its key proxies lists the proxied commands.
 
-A grant is an approval with --for, --times or --always: exactly the same call runs without a
-question. A denial with --always holds until its session ends. Grants and denials of all
+A grant is an approval that also holds for later calls: the same call, or with --vary one that
+differs in one argument, runs without a question. A denial with --always holds until its session
+ends. Grants and denials of all
 sessions are listed.
 
 RULE is the name in policy explain, the audit log and refusals. ACTION approved means: the rule

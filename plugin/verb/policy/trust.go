@@ -26,8 +26,8 @@ again. It can add rules, patterns, proxied commands (proxies:), and services (do
 with). It cannot change the host's configuration.
 
 EXIT STATUS
-  0  the file is trusted; with --revoke: it is not trusted
-  1  there is no such file, it is broken, or you did not confirm`
+  0  the file is trusted; with --revoke: its trust was removed
+  1  there is no such file, it is broken, you did not confirm, or --revoke found no trust`
 
 // NewTrustCommand returns the verb trust.
 func NewTrustCommand(dockerCLI command.Cli) *cobra.Command {

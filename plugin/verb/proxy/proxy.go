@@ -47,12 +47,12 @@ and on this host.
 
 Each command has a directory .hostexec/proxy/CMD with its requests, its client CMD and the file
 CMD.pid. With --dir, all commands use one directory. After ^C or TERM, the proxy refuses new
-requests, and running calls have --shutdown-grace to end. A second ^C, or KILL, ends them at
+requests, and running calls have --shutdown-grace to end. A third ^C, or KILL, ends them at
 once. The client and the PID file are removed.
 
 EXIT STATUS
   0    the proxy was ended by a signal, or by docker hostexec stop
-  1    another proxy serves the command in that directory
+  1    another proxy serves the command in that directory, or a third signal ended it
   125  the proxy could not start, or the command line is wrong; a line on stderr says why`
 
 const proxyExample = `  docker hostexec proxy make

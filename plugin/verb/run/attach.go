@@ -28,8 +28,9 @@ attach copies the shims into the container, to /run/hostexec. It links them in /
 where no such name exists, and starts a relay that carries the calls. The container is not
 restarted. ^C, or docker hostexec detach, ends the calls and removes these files.
 
-Some containers cannot be attached: those with a read-only root file system, with a mount over
-/run, or with a /run that users other than root can write. Create them with docker hostexec run.
+A container cannot be attached if its root file system is read-only, or if it has a mount over
+/run. Nor can it if users other than root can write /run. Create such containers with docker
+hostexec run.
 
 EXIT STATUS
   0    with --detach: the container is attached

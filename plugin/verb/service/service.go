@@ -53,8 +53,9 @@ func newServiceInstallCommand(dockerCLI command.Cli) *cobra.Command {
 		Long: `Write the systemd user unit, or the launchd agent, that resumes sessions
 
 The service starts at the next login. The command that is printed on stderr starts it now. The
-file contains the engine that docker uses now, HOSTEXEC_HOME, DOCKER_CONFIG and PATH. Commands
-are searched for in that PATH. An installed service is replaced.` + serviceStatus,
+file contains HOSTEXEC_HOME, DOCKER_CONFIG and PATH, and the engine that docker uses now, unless
+that is the one of docker's default context. Commands are searched for in that PATH. An
+installed service is replaced.` + serviceStatus,
 		Example: `  docker hostexec service install
   docker hostexec service install --print --manager launchd`,
 		Args:              cli.NoArgs,

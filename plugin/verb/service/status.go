@@ -22,7 +22,7 @@ const serviceStatusLong = `Show whether the service is installed, starts at logi
 
 EXIT STATUS
   0  it is installed
-  1  it is not installed, or its state is unknown`
+  1  it is not installed, or its file cannot be read or is not one of docker hostexec`
 
 func newServiceStatusCommand(dockerCLI command.Cli) *cobra.Command {
 	var kind string

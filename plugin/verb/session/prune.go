@@ -35,7 +35,7 @@ prune removes
   - volumes with shims, unless a container uses them
   - locks of proxies that have ended
   - sockets and docker contexts of docker hostexec with, if it was killed
-  - unpacked programs of other versions, and findings about images
+  - unpacked programs of other versions, and lists of which files images have
   - copies of git remotes (git-push) that were not used for 30 days; the next use makes them again
 
 It also ends commands that still run because the watcher and the keeper of their session were

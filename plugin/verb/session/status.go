@@ -19,8 +19,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 )
 
-const statusLong = `List sessions: containers that can call commands of this host, and proxies, which have a
-directory in place of a container
+const statusLong = `List sessions: containers and agents that can call commands of this host, and proxies, which
+have a directory in place of a container
 
 STATE is one of
   running    the container runs, and its calls are answered
@@ -35,7 +35,7 @@ STATE is one of
   gone       the container was removed (with --all): docker hostexec prune
   unknown    the watcher does not answer; or there is none, and the engine does not answer
 
-WARNINGS is the number of reasons why the session is dangerous: for example a privileged
+WARNINGS is the number of reasons why the session is dangerous. Examples are a privileged
 container, or commands that run code which the container can write. docker hostexec inspect
 shows the reasons.
 

@@ -26,14 +26,14 @@ const withLong = `Run a client of the engine, and let its containers call comman
 COMMAND is any client of the engine's API: docker itself, docker compose, tilt, act, or a test
 that uses testcontainers. hostexec sets DOCKER_HOST for it, to the private socket of the API
 proxy. Selected containers that COMMAND creates can call the commands of --proxy, as in docker
-hostexec run. The API proxy passes all other requests on unchanged. A session stays with its
-container after COMMAND has ended.
+hostexec run. Apart from creations and starts, the API proxy passes requests on unchanged. A
+session stays with its container after COMMAND has ended.
 
 --service selects the containers of a service of docker compose, --label those with a label,
 and --all selects all. Without these flags, containers with the label io.hostexec.proxy are
 selected, and those of the services in your configuration (services:). The value of that label
-can name commands, separated by commas. The container then gets only these, if the flags and
-the configuration allow them.
+can name commands, separated by commas. Of the proxied commands, the container then gets only
+these, if the flags and the configuration allow them.
 
 COMMAND must use DOCKER_HOST: if it has a -H or --context of its own, it bypasses the API proxy.
 Build steps, tasks of a swarm, and containers of Podman's own API (/libpod/) get no session. No

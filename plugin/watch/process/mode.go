@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package process is the mode of a watcher for the calls of an agent that is a process of this host. The watcher starts
-// the agent, and ends with it.
+// the agent, and ends after it, or after its last kept job.
 package process
 
 import (
