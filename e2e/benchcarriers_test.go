@@ -62,7 +62,7 @@ func (b *bench) attached(t *testing.T) {
 		took = append(took, attach(c))
 	}
 	times := quantile(took, 0.5) / quantile(exec, 0.5)
-	b.row("attach of a running container, p50, as a multiple of `docker exec`", ratio(times), "<= 4", times <= 4)
+	b.row("`docker hostexec attach`, p50, as a multiple of `docker exec`", ratio(times), "<= 4", times <= 4)
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, 4)
 	for _, c := range all[20:] {
