@@ -15,7 +15,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// authorizedCall is a request that may run, with its verdict, its directory, and its environment. It has more methods
+// authorizedCall is a request with its verdict, its directory, and its environment. It has more methods
 // than other types: each is one step from the decision to the start of the command.
 type authorizedCall struct {
 	server     *Server

@@ -13,8 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// gitTurns lets git commands of a session run one after the other if necessary. Otherwise one could add submodules that
-// another, already checked, would enter. The zero value is ready.
+// gitTurns lets commands of a session run one after the other if necessary. Otherwise a git command could add
+// submodules that another, already checked, would enter. Previews run one at a time. The zero value is ready.
 type gitTurns struct {
 	mu       sync.Mutex    // guards the fields below
 	entering int           // commands of the kind EntersSubmodules that run

@@ -20,7 +20,7 @@ const (
 	runsCode // runs such code
 )
 
-// code reports whether the command counts as running code that the container wrote.
+// code reports whether the tool is known to run code that the container wrote, if only by configuration or hooks.
 func (k toolKind) code() bool { return k >= mayRun }
 
 // verbs holds the subcommands of a tool of which only some run code. Subcommands in neither set

@@ -27,7 +27,7 @@ type Event struct {
 	Signal    string    `json:"signal,omitempty"` // the signal that killed the command, if any
 	Seconds   float64   `json:"seconds"`
 	Reason    string    `json:"reason,omitempty"` // of a denial
-	User      string    `json:"user,omitempty"`   // the user who decided, if any
+	User      string    `json:"user,omitempty"`   // who decided, if it was not the policy: a user, or a grant or denial with its id
 }
 
 // Limits: bytes of the log that are read, events, and bytes of each command.
