@@ -15,8 +15,8 @@ const defaultDirectory = "/run/hostexec"
 // may be a call. It is a variable so that tests can shorten it.
 var decideTimeout = 10 * time.Second
 
-// errFull means that the host cannot start the relay in the container.
-const errFull = wire.Error("no process can be started in the container: has it reached its limit, --pids-limit?")
+// errNoProcess means that the host cannot start the relay in the container.
+const errNoProcess = wire.Error("no process can be started in the container: has it reached its limit, --pids-limit?")
 
 // errNoSpace means that the relay cannot create its socket in the container.
 const errNoSpace = wire.Error("no file can be created in /run/hostexec of the container: its disk is full")
@@ -68,7 +68,7 @@ func (c *call) dial(dir string) (sock int, relayed bool, err error) {
 			}
 		}
 		if how == "full" && waited > decideTimeout {
-			return -1, false, errFull
+			return -1, false, errNoProcess
 		}
 		if how != "relay" && how != "undecided" && how != "full" || waited > decideTimeout {
 			break
@@ -91,7 +91,7 @@ func (c *call) dial(dir string) (sock int, relayed bool, err error) {
 // another word into the carrier file.
 func relayFailure(dir string, err error) error {
 	if full() {
-		return errFull
+		return errNoProcess
 	}
 	if noSpace(dir + "/relay") {
 		return errNoSpace

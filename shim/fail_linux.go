@@ -77,7 +77,7 @@ func variable(env []string, name string) string {
 // unanswered ends a call that could not connect to the host.
 func (c *call) unanswered(err error) int {
 	switch err {
-	case errFull:
+	case errNoProcess:
 		return c.fail(wire.CodeFailed, err.Error(), "have some of its processes end, or on the host: docker update --pids-limit N <container>")
 	case errNoSpace:
 		return c.fail(wire.CodeFailed, err.Error(), "remove files of the container; calls work again a few seconds later")

@@ -70,7 +70,7 @@ func bySocket(t *testing.T, begin string, closes bool, env ...string) (c *shim, 
 	for _, f := range p.fds {
 		f.Close()
 	}
-	p.started(wire.Null, wire.Pumped, wire.Pumped)
+	p.started(wire.Null, wire.Copied, wire.Copied)
 	p.send(wire.KindFallback, []byte(begin))
 	if closes {
 		p.Close()

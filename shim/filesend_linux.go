@@ -163,8 +163,8 @@ func (f *files) clock() {
 		}
 		if over && f.hostLimit && f.begun.Load() { // the host has a moment to report the timeout itself
 			heard = f.hostState()
-			if sleep(answering); f.hostState() != heard {
-				f.hostLimit, left = false, finishing
+			if sleep(answerTimeout); f.hostState() != heard {
+				f.hostLimit, left = false, finishTimeout
 				continue
 			}
 		}

@@ -39,7 +39,7 @@ type frameReader struct {
 
 const (
 	smallBuffer = 1 << 10                              // for Started and Exit
-	largeBuffer = 2 * (wire.HeaderLen + wire.MaxFrame) // for pumped output
+	largeBuffer = 2 * (wire.HeaderLen + wire.MaxFrame) // for copied output
 )
 
 // next returns the next frame. At the end of the stream it returns errGone, even within a frame.

@@ -16,7 +16,7 @@ import (
 // only the output that the frames have.
 func FuzzHost(f *testing.F) {
 	frame := wire.AppendFrame
-	started := frame(nil, wire.KindStarted, (&wire.Started{Request: "00ff", FDs: [3]wire.Disposition{wire.Null, wire.Pumped, wire.Pumped}}).Append(nil))
+	started := frame(nil, wire.KindStarted, (&wire.Started{Request: "00ff", FDs: [3]wire.Disposition{wire.Null, wire.Copied, wire.Copied}}).Append(nil))
 	f.Add(frame(frame(started, wire.KindStdout, []byte("out")), wire.KindExit, (&wire.Exit{Outcome: wire.Exited, Code: 3}).Append(nil)))
 	f.Add(frame(frame(nil, wire.KindNotice, []byte("wait\n")), wire.KindExit, (&wire.Exit{Outcome: wire.Refused, Text: "no\n"}).Append(nil)))
 	f.Add(frame(append(frame(nil, wire.KindCapture, nil), started...), wire.KindCredit, wire.AppendCredit(nil, 9)))

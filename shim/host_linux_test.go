@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		decideTimeout = d
 	}
 	if d, err := time.ParseDuration(os.Getenv("TEST_FINISHING")); err == nil {
-		finishing = d
+		finishTimeout = d
 	}
 	if dir := os.Getenv("TEST_CGROUPS"); dir != "" {
 		cgroups = dir
@@ -245,7 +245,7 @@ func (p *peer) started(fds ...wire.Disposition) {
 // runs sends Started and waits until the shim has read it.
 func (p *peer) runs() {
 	p.t.Helper()
-	p.started(wire.Pumped, wire.Null, wire.Null)
+	p.started(wire.Copied, wire.Null, wire.Null)
 	p.want(wire.KindStdinEOF, "") // from /dev/null
 }
 

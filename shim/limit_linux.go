@@ -9,12 +9,12 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// answering is the time limit for the host to report that it ends the call.
-const answering = 700 * time.Millisecond
+// answerTimeout is the time limit for the host to report that it ends the call.
+const answerTimeout = 700 * time.Millisecond
 
-// finishing is the time limit for the host to answer after that. The host answers within a second. So a call ends at
-// most two seconds after its time limit. Variable for tests.
-var finishing = 1100 * time.Millisecond
+// finishTimeout is the time limit for the host to answer after that. The host answers within a second. So a call ends
+// at most two seconds after its time limit. Variable for tests.
+var finishTimeout = 1100 * time.Millisecond
 
 // limit returns the time limit of the call that args make, or 0. The host enforces it too, but its watcher may be
 // suspended. The verbs that follow a job have no limit.
@@ -43,8 +43,8 @@ func keepOutput(req *wire.Exec, passed []int) (left []int) {
 func (c *call) expire(total time.Duration) {
 	sleep(total)
 	heard := c.frames.Load()
-	if sleep(answering); c.frames.Load() != heard {
-		sleep(finishing)
+	if sleep(answerTimeout); c.frames.Load() != heard {
+		sleep(finishTimeout)
 	}
 	if c.files.Load() != nil { // files.clock ends the call
 		return

@@ -27,7 +27,7 @@ func TestFileIsRewound(t *testing.T) {
 	if p.req.FDs[0] != wire.FDFile || p.req.Passed != 0 {
 		t.Fatalf("fds = %v, passed %b, want a file, not passed", p.req.FDs, p.req.Passed)
 	}
-	p.started(wire.Pumped, wire.Null, wire.Null)
+	p.started(wire.Copied, wire.Null, wire.Null)
 	p.want(wire.KindStdin, "123456789")
 	p.want(wire.KindStdinEOF, "")
 	p.exit(wire.Exit{Outcome: wire.Exited, Consumed: 4})
@@ -43,7 +43,7 @@ func TestStdinKeepsToItsCredit(t *testing.T) {
 	c.Stdin = file(t, strings.Repeat("x", 2*wire.Window), os.O_RDONLY)
 	c.start()
 	p := s.accept()
-	p.started(wire.Pumped, wire.Null, wire.Null)
+	p.started(wire.Copied, wire.Null, wire.Null)
 	for n := 0; n < wire.Window; {
 		k, b := p.next()
 		if n += len(b); k != wire.KindStdin || n > wire.Window {
@@ -69,7 +69,7 @@ func TestOutputIsCredited(t *testing.T) {
 	c.Stdout, c.Stderr = out, errs
 	c.start()
 	p := s.accept()
-	p.started(wire.Null, wire.Pumped, wire.Pumped)
+	p.started(wire.Null, wire.Copied, wire.Copied)
 	var wantOut, wantErr bytes.Buffer
 	for i := range 16 { // four windows
 		k, w := wire.KindStdout, &wantOut
@@ -99,7 +99,7 @@ func TestManySmallFrames(t *testing.T) {
 	c.Stdout, c.Stderr = out, out
 	c.start()
 	p := s.accept()
-	p.started(wire.Null, wire.Pumped, wire.Pumped)
+	p.started(wire.Null, wire.Copied, wire.Copied)
 	var all []byte
 	var want strings.Builder
 	for i := range 5000 {
@@ -132,7 +132,7 @@ func TestStdinClosed(t *testing.T) {
 	if p.req.FDs[0] != wire.FDOther {
 		t.Fatalf("a named fifo is %v, want other", p.req.FDs[0])
 	}
-	p.started(wire.Pumped, wire.Pumped, wire.Null)
+	p.started(wire.Copied, wire.Copied, wire.Null)
 	fifo.WriteString("first")
 	p.want(wire.KindStdin, "first")
 	p.send(wire.KindStdinClosed, nil)
@@ -159,7 +159,7 @@ func TestPassedAndPumped(t *testing.T) {
 	c.start()
 	outW.Close()
 	p := s.accept()
-	p.started(wire.Pumped, wire.Pumped, wire.Null)
+	p.started(wire.Copied, wire.Copied, wire.Null)
 	for _, f := range p.fds {
 		f.Close()
 	}
@@ -183,7 +183,7 @@ func TestNobodyReadsTheOutput(t *testing.T) {
 	c.start()
 	w.Close()
 	p := s.accept()
-	p.started(wire.Null, wire.Pumped, wire.Null)
+	p.started(wire.Null, wire.Copied, wire.Null)
 	p.fds[0].Close()
 	r.Close()
 	p.send(wire.KindStdout, []byte("x"))
@@ -197,7 +197,7 @@ func TestFullDisk(t *testing.T) {
 	c.Stdout, c.Stderr = open(t, "/dev/full", os.O_WRONLY), file(t, "", os.O_WRONLY)
 	c.start()
 	p := s.accept()
-	p.started(wire.Null, wire.Pumped, wire.Pumped)
+	p.started(wire.Null, wire.Copied, wire.Copied)
 	p.send(wire.KindStdout, []byte("x"))
 	p.wantGone()
 	c.wantExit(wire.CodeFailed)
@@ -220,7 +220,7 @@ func TestNonBlockingOutput(t *testing.T) {
 	c.start()
 	w.Close()
 	p := s.accept()
-	p.started(wire.Null, wire.Pumped, wire.Null)
+	p.started(wire.Null, wire.Copied, wire.Null)
 	p.fds[0].Close()
 	p.send(wire.KindStdout, make([]byte, wire.MaxFrame))
 	p.exit(wire.Exit{Outcome: wire.Exited})

@@ -66,7 +66,7 @@ func (c *call) started(p []byte) error {
 		c.tty = &terminal{}
 		ignoreTTIN()
 	}
-	if pumped(c.how[0]) {
+	if isCopied(c.how[0]) {
 		if c.stdin, err = newStdin(c); err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (c *call) started(p []byte) error {
 	if c.tty != nil {
 		c.toFront()
 	}
-	if pumped(c.how[0]) {
+	if isCopied(c.how[0]) {
 		// Ends at the end of stdin, on StdinClosed, or with the process: it cannot be waited for, because
 		// a read may block forever.
 		go c.stdin.pump()
@@ -102,7 +102,7 @@ func (c *call) capture() (err error) {
 	return err
 }
 
-func pumped(d wire.Disposition) bool { return d == wire.Pumped || d == wire.PTY }
+func isCopied(d wire.Disposition) bool { return d == wire.Copied || d == wire.PTY }
 
 func (c *call) credit(p []byte) error {
 	n, err := wire.ParseCredit(p)

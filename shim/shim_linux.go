@@ -21,7 +21,7 @@ type call struct {
 	files           atomic.Pointer[files] // used instead of host for a call by files
 	in              frameReader
 	tty             *terminal              // in pty mode; set before running, then only read
-	stdin           *stdin                 // if 0 is pumped; set before running, then only read
+	stdin           *stdin                 // if 0 is copied; set before running, then only read
 	asked           atomic.Bool            // host.fd is set and the request is sent
 	running         atomic.Bool            // Started was received; signals go to the command from then on
 	listening       bool                   // signals are subscribed

@@ -100,7 +100,7 @@ func TestSignalOvertakesStdin(t *testing.T) {
 	c.Stdin = open(t, "/dev/zero", 0)
 	c.start()
 	p := s.accept()
-	p.started(wire.Pumped, wire.Null, wire.Null)
+	p.started(wire.Copied, wire.Null, wire.Null)
 	for n := 0; n < wire.Window; {
 		_, b := p.next()
 		n += len(b)

@@ -70,9 +70,9 @@ func (s *stdin) rewind(consumed uint64) {
 	syscall.Seek(0, s.start+int64(consumed), 0)
 }
 
-// background is the interval at which a background job checks for the foreground: fg sends no signal to a
+// foregroundPoll is the interval at which a background job checks for the foreground: fg sends no signal to a
 // running job.
-const background = 200 * time.Millisecond
+const foregroundPoll = 200 * time.Millisecond
 
 // pump reads until the end of stdin, or until the command wants no more.
 func (s *stdin) pump() {
@@ -80,7 +80,7 @@ func (s *stdin) pump() {
 	for !s.closed.Load() {
 		n, patience := min(s.credit.Load(), wire.MaxFrame), time.Duration(-1)
 		if s.c.tty != nil && !s.c.toFront() {
-			n, patience = 0, background // other processes use the terminal now
+			n, patience = 0, foregroundPoll // other processes use the terminal now
 		}
 		if !s.ready(n > 0, patience) {
 			continue

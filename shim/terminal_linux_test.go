@@ -233,7 +233,7 @@ func TestTerminalAmongPipes(t *testing.T) {
 	c.wantExit(0)
 }
 
-// TestDevTTY checks that /dev/tty is pumped, because it would be another terminal on the host.
+// TestDevTTY checks that /dev/tty is copied, because it would be another terminal on the host.
 func TestDevTTY(t *testing.T) {
 	s, y := newFakeHost(t), newTTY(t)
 	y.on(s.sh(`$SHIM < /dev/tty > /dev/null 2>&1; echo ended $?`))
@@ -241,7 +241,7 @@ func TestDevTTY(t *testing.T) {
 	if want := [3]wire.FD{wire.FDOther}; p.req.FDs != want || p.req.Passed != 0 {
 		t.Errorf("fds = %v, passed %b, want %v and none", p.req.FDs, p.req.Passed, want)
 	}
-	p.started(wire.Pumped, wire.Null, wire.Null)
+	p.started(wire.Copied, wire.Null, wire.Null)
 	y.keys("line\n")
 	p.want(wire.KindStdin, "line\n")
 	p.exit(wire.Exit{Outcome: wire.Exited, Code: 2})

@@ -48,17 +48,17 @@ func (s *denials) of(digest string) (StandingDenial, bool) {
 	return s.list[i], true
 }
 
-// denialFile is a denial in the JSON file.
-type denialFile struct {
-	Call   grantFile   `json:"call"` // as a grant of the same call until the session ends
+// denialJSON is a denial in the JSON file.
+type denialJSON struct {
+	Call   grantJSON   `json:"call"` // as a grant of the same call until the session ends
 	Reason quotedBytes `json:"reason"`
 }
 
 // set replaces the denials, first in the file and then in memory.
 func (s *denials) set(list []StandingDenial) error {
-	all := make([]denialFile, len(list))
+	all := make([]denialJSON, len(list))
 	for i, d := range list {
-		all[i] = denialFile{d.fileForm(), quotedBytes(d.Reason)}
+		all[i] = denialJSON{d.fileForm(), quotedBytes(d.Reason)}
 	}
 	if err := store("denial", s.file, all); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (q *Queue) LoadDenials(file, session string) (err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.sessionDenials.file = file
-	q.sessionDenials.list, err = load("denial", file, func(k denialFile) (StandingDenial, error) {
+	q.sessionDenials.list, err = load("denial", file, func(k denialJSON) (StandingDenial, error) {
 		return StandingDenial{k.Call.grant(), string(k.Reason)}, k.Call.check(session)
 	})
 	return err

@@ -20,9 +20,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// grantFile is a grant in the JSON file, with a field for each value there. It encodes all bytes exactly. Until, Left
+// grantJSON is a grant in the JSON file, with a field for each value there. It encodes all bytes exactly. Until, Left
 // and Always state how long the grant is valid. Exactly one of them must be set.
-type grantFile struct {
+type grantJSON struct {
 	ID        string        `json:"id"`
 	Request   string        `json:"request"` // the request that led to the grant
 	Args      []quotedBytes `json:"args"`
@@ -46,7 +46,7 @@ type grantFile struct {
 
 	Called []quotedBytes       `json:"called,omitempty"`
 	Copied map[int]quotedBytes `json:"copied,omitempty"`
-	Vary   *variableFile       `json:"vary,omitempty"`
+	Vary   *variableJSON       `json:"vary,omitempty"`
 }
 
 // quotedBytes is a string of arbitrary bytes, quoted as in Go, because JSON strings hold only valid
@@ -123,7 +123,7 @@ func read(file string) ([]byte, error) {
 
 var idForm = names.Form{Chars: "0-9a-f", Min: 16, Max: 16}
 
-func (k grantFile) check(session string) error {
+func (k grantJSON) check(session string) error {
 	terms := 0
 	for _, given := range []bool{!k.Until.IsZero(), k.Left > 0, k.Always} {
 		if given {
@@ -149,9 +149,9 @@ func (k grantFile) check(session string) error {
 	return k.checkVary()
 }
 
-func (g Grant) fileForm() grantFile {
+func (g Grant) fileForm() grantJSON {
 	q := g.Question
-	return grantFile{
+	return grantJSON{
 		ID: g.ID, Request: q.ID, Args: exactArgs(q.Args), Cwd: quotedBytes(q.Cwd), Dir: quotedBytes(q.Dir), Path: quotedBytes(q.Path),
 		Rule: quotedBytes(q.Rule), Session: quotedBytes(q.Session), Container: quotedBytes(q.Container), Project: quotedBytes(q.Project),
 		Effects: exactArgs(q.Effects), Grade: quotedBytes(q.Grade), Notes: exactArgs(q.Notes),
@@ -187,14 +187,14 @@ func texts(list []quotedBytes) (all []string) {
 	return all
 }
 
-func (k grantFile) grade() policy.Grade {
+func (k grantJSON) grade() policy.Grade {
 	if k.Code {
 		return policy.GradeCertain
 	}
 	return policy.Grade(k.Grade)
 }
 
-func (k grantFile) grant() Grant {
+func (k grantJSON) grant() Grant {
 	q := Question{
 		ID: k.Request, Args: texts(k.Args), Cwd: string(k.Cwd), Dir: string(k.Dir), Path: string(k.Path),
 		Rule: string(k.Rule), Session: string(k.Session), Container: string(k.Container), Project: string(k.Project),

@@ -26,7 +26,7 @@ func TestNoFile(t *testing.T) {
 		// ends at once, unless the test fails.
 		go func() {
 			q := Queue{}
-			done <- q.Load(path, "s")
+			done <- q.LoadGrants(path, "s")
 			done <- q.LoadDenials(path, "s")
 		}()
 		for range 2 {

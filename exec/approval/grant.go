@@ -11,17 +11,17 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// Grant is an approval that is valid beyond the callers that waited. It applies only to the same
-// arguments, byte for byte, except for Variable, in the same directory, by the same rule, for the same session. The
-// zero value is not valid.
+// Grant is an approval that is valid beyond the callers that waited. It applies only to the same arguments, byte for
+// byte, except for the one that varies, in the same directory, by the same rule, for the same session. The zero value
+// is not valid.
 type Grant struct {
 	ID       string // 16 hex digits
 	Question Question
 	User     string // the user who made it
 	Made     time.Time
-	Until    time.Time // zero: until the session ends
-	Left     int       // remaining calls, or Unlimited
-	Variable *Variable // the argument that may differ; nil: none
+	Until    time.Time        // zero: until the session ends
+	Left     int              // remaining calls, or Unlimited
+	Variable *VaryingArgument // the argument that may differ; nil: none
 
 	Unchanged *inputs.Set // the grant is valid only for these inputs; nil: for any
 
@@ -98,7 +98,7 @@ func (t Terms) grant(ask Question, by string, now time.Time) (Grant, error) {
 		t.Unchanged = false
 	}
 	if t.Vary != "" {
-		v, err := ask.Variable(t.Vary)
+		v, err := ask.VaryingArgument(t.Vary)
 		if err != nil {
 			return Grant{}, err
 		}
@@ -175,9 +175,9 @@ func (q *Queue) Granted(ask Question) (g Grant, ok bool, err error) {
 	return q.granted(&ask, ask.Digest(), time.Now())
 }
 
-// Approved returns the inputs with this Set.Call of the latest grant that holds while its inputs are unchanged. It
-// returns nil if there is no such grant.
-func (q *Queue) Approved(call string) *inputs.Set {
+// ApprovedInputs returns the inputs with this Set.Call of the latest grant that holds while its inputs are unchanged.
+// It returns nil if there is no such grant.
+func (q *Queue) ApprovedInputs(call string) *inputs.Set {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, g := range slices.Backward(q.grants.valid(time.Now())) {

@@ -159,7 +159,7 @@ func TestRevoke(t *testing.T) {
 func stored(t *testing.T, file string) *Queue {
 	t.Helper()
 	q := &Queue{CanNotify: func() bool { return true }}
-	if err := q.Load(file, "s"); err != nil {
+	if err := q.LoadGrants(file, "s"); err != nil {
 		t.Fatal(err)
 	}
 	return q
@@ -229,7 +229,7 @@ func TestFile(t *testing.T) {
 			t.Errorf("call %d of rm: %t, %v", i, ok, err)
 		}
 	}
-	if err := new(Queue).Load(file+"no", "s"); err != nil {
+	if err := new(Queue).LoadGrants(file+"no", "s"); err != nil {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
@@ -260,7 +260,7 @@ func TestBrokenFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		broken := &Queue{}
-		if err := broken.Load(file, "s"); err == nil || len(broken.Grants()) != 0 {
+		if err := broken.LoadGrants(file, "s"); err == nil || len(broken.Grants()) != 0 {
 			t.Errorf("%s for %s: %v, and %d grants", change[1], change[0], err, len(broken.Grants()))
 		}
 	}

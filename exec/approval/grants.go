@@ -71,7 +71,7 @@ func (s *grants) remove(id string) (digest string, err error) {
 
 // set replaces the grants, first in the file and then in memory.
 func (s *grants) set(list []Grant) error {
-	all := make([]grantFile, len(list))
+	all := make([]grantJSON, len(list))
 	for i, g := range list {
 		all[i] = g.fileForm()
 	}
@@ -86,6 +86,6 @@ func (s *grants) set(list []Grant) error {
 // part of the file is invalid, load returns an error and there are no grants.
 func (s *grants) load(file, session string) (err error) {
 	s.file = file
-	s.list, err = load("grant", file, func(k grantFile) (Grant, error) { return k.grant(), k.check(session) })
+	s.list, err = load("grant", file, func(k grantJSON) (Grant, error) { return k.grant(), k.check(session) })
 	return err
 }

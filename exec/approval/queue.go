@@ -33,9 +33,9 @@ type Queue struct {
 	changed        chan struct{} // closed at the next change; nil if nobody waits for it
 }
 
-// Load stores the grants in file, and reads those that an earlier queue stored there for session. After an error
+// LoadGrants stores the grants in file, and reads those that an earlier queue stored there for session. After an error
 // there are none. Call it before the first Ask. Without it, grants are in memory only.
-func (q *Queue) Load(file, session string) error {
+func (q *Queue) LoadGrants(file, session string) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.grants.load(file, session)

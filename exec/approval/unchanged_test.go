@@ -26,7 +26,7 @@ func withFile(content string) Question {
 func TestUnchanged(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "grants.json")
 	q := &Queue{Always: true}
-	if err := q.Load(file, "s"); err != nil {
+	if err := q.LoadGrants(file, "s"); err != nil {
 		t.Fatal(err)
 	}
 	answer := make(chan Answer)
@@ -51,7 +51,7 @@ func TestUnchanged(t *testing.T) {
 		t.Errorf("the answer is %+v, want it to depend on the files", a)
 	}
 	restarted := &Queue{}
-	if err := restarted.Load(file, "s"); err != nil {
+	if err := restarted.LoadGrants(file, "s"); err != nil {
 		t.Fatal(err)
 	}
 	unread := withFile("")
@@ -65,13 +65,13 @@ func TestUnchanged(t *testing.T) {
 			t.Errorf("%s: granted is %t, %v, want %t", tt.name, ok, err, tt.want)
 		}
 	}
-	if got := restarted.Approved("c"); got.Digest() != was.Inputs.Digest() || string(got.Files[0].Content) != "echo 1" {
+	if got := restarted.ApprovedInputs("c"); got.Digest() != was.Inputs.Digest() || string(got.Files[0].Content) != "echo 1" {
 		t.Errorf("approved was %+v", got)
 	}
 	if err := restarted.Revoke(restarted.Grants()[0].ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok, _ := restarted.Granted(was); ok || restarted.Approved("c") != nil {
+	if _, ok, _ := restarted.Granted(was); ok || restarted.ApprovedInputs("c") != nil {
 		t.Error("a revoked grant holds")
 	}
 }

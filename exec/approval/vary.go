@@ -13,8 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Variable is the one argument of a grant that may differ from call to call.
-type Variable struct {
+// VaryingArgument is the one argument of a grant that may differ from call to call.
+type VaryingArgument struct {
 	Argument  int // in Question.Args, from 1
 	Form      policy.Form
 	Words     []string  // for FormWords
@@ -48,10 +48,10 @@ const (
 )
 
 // ParseVary parses N, N=path, N=number or N=WORD,WORD. The form is empty if only N is given.
-func ParseVary(spec string) (v Variable, err error) {
+func ParseVary(spec string) (v VaryingArgument, err error) {
 	number, form, given := strings.Cut(spec, "=")
 	if v.Argument, err = strconv.Atoi(number); err != nil || v.Argument < 1 || strconv.Itoa(v.Argument) != number {
-		return Variable{}, varyError("%s names no argument: want a number, where 1 is the first after the program", names.Quoted(number))
+		return VaryingArgument{}, varyError("%s names no argument: want a number, where 1 is the first after the program", names.Quoted(number))
 	}
 	switch {
 	case !given:
@@ -65,7 +65,7 @@ func ParseVary(spec string) (v Variable, err error) {
 }
 
 // checkWords refuses lists that do not state a choice of plain words.
-func (v Variable) checkWords() error {
+func (v VaryingArgument) checkWords() error {
 	if len(v.Words) < 2 || len(v.Words) > maxWords {
 		return varyError("want path, number, or a list of 2 to %d words with commas", maxWords)
 	}
@@ -89,7 +89,7 @@ func plain(s string) bool {
 }
 
 // accepts reports whether value has the form of v. For a path this checks only how it is written.
-func (v Variable) accepts(value string) bool {
+func (v VaryingArgument) accepts(value string) bool {
 	if !plain(value) {
 		return false
 	}
@@ -122,7 +122,7 @@ func (w Workspace) Holds(at string) bool {
 }
 
 // String describes the values of v: <path below /w>.
-func (v Variable) String() string {
+func (v VaryingArgument) String() string {
 	switch v.Form {
 	case policy.FormPath:
 		return "<path below " + names.Printable(v.Workspace.Path) + ">"
@@ -137,7 +137,7 @@ func (v Variable) String() string {
 }
 
 // Line returns the rule that v makes of args, in printable ASCII. A literal argument of that text would be quoted.
-func (v Variable) Line(args []string) string {
+func (v VaryingArgument) Line(args []string) string {
 	line := policy.Line(args[:v.Argument]) + " " + v.String()
 	if rest := args[v.Argument+1:]; len(rest) > 0 {
 		line += " " + policy.Line(rest)

@@ -27,7 +27,7 @@ func varying(n int, args ...string) Question {
 	for i := 1; i < len(args); i++ {
 		q.Paths = append(q.Paths, i)
 	}
-	q.Offers = []Offer{{Argument: n, Forms: Narrow(allForms, args[n], true)}}
+	q.Offers = []Offer{{Argument: n, Forms: FittingForms(allForms, args[n], true)}}
 	return q
 }
 
@@ -244,7 +244,7 @@ func TestVaryFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		broken := &Queue{}
-		if err := broken.Load(file, "s"); err == nil || len(broken.Grants()) != 0 {
+		if err := broken.LoadGrants(file, "s"); err == nil || len(broken.Grants()) != 0 {
 			t.Errorf("%s for %s: %v, and %d grants", change[1], change[0], err, len(broken.Grants()))
 		}
 	}
@@ -275,7 +275,7 @@ func TestVaryProperty(t *testing.T) {
 		n := 1 + r.IntN(len(args)-1)
 		q := varying(n, args...)
 		form := []string{"", "=path", "=number", "=main,dev,a," + args[n]}[r.IntN(4)]
-		v, err := q.Variable(string(rune('0'+n)) + form)
+		v, err := q.VaryingArgument(string(rune('0'+n)) + form)
 		if len(q.Offers[0].Forms) == 0 || err != nil {
 			continue
 		}

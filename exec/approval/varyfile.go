@@ -8,8 +8,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// variableFile is a Variable in the JSON file.
-type variableFile struct {
+// variableJSON is a VaryingArgument in the JSON file.
+type variableJSON struct {
 	Argument int           `json:"argument"`
 	Form     policy.Form   `json:"form"`
 	Words    []quotedBytes `json:"words,omitempty"`
@@ -17,25 +17,25 @@ type variableFile struct {
 	Dir      quotedBytes   `json:"dir,omitempty"`   // on the host
 }
 
-func (v *Variable) fileForm() *variableFile {
+func (v *VaryingArgument) fileForm() *variableJSON {
 	if v == nil {
 		return nil
 	}
-	return &variableFile{
+	return &variableJSON{
 		Argument: v.Argument, Form: v.Form, Words: exactArgs(v.Words),
 		Below: quotedBytes(v.Workspace.Path), Dir: quotedBytes(v.Workspace.Dir),
 	}
 }
 
-func (f *variableFile) variable() *Variable {
+func (f *variableJSON) variable() *VaryingArgument {
 	if f == nil {
 		return nil
 	}
-	return &Variable{Argument: f.Argument, Form: f.Form, Words: texts(f.Words), Workspace: Workspace{string(f.Below), string(f.Dir)}}
+	return &VaryingArgument{Argument: f.Argument, Form: f.Form, Words: texts(f.Words), Workspace: Workspace{string(f.Below), string(f.Dir)}}
 }
 
 // checkVary refuses a variable that no grant could have.
-func (k grantFile) checkVary() error {
+func (k grantJSON) checkVary() error {
 	v := k.Vary.variable()
 	if v == nil {
 		return nil

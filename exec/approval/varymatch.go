@@ -12,8 +12,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Variable returns the Variable that spec describes for q. It must fit the argument that was shown.
-func (q *Question) Variable(spec string) (*Variable, error) {
+// VaryingArgument returns the argument that spec describes for q. It must fit the argument that was shown.
+func (q *Question) VaryingArgument(spec string) (*VaryingArgument, error) {
 	v, err := ParseVary(spec)
 	if err != nil {
 		return nil, err
@@ -43,9 +43,9 @@ func (q *Question) Variable(spec string) (*Variable, error) {
 	return &v, nil
 }
 
-// Narrow returns the forms of an argument that fit value, the default first. below reports that value is a path below
-// the workspace.
-func Narrow(forms []policy.Form, value string, below bool) (fit []policy.Form) {
+// FittingForms returns the forms of an argument that fit value, the default first. below reports that value is a path
+// below the workspace.
+func FittingForms(forms []policy.Form, value string, below bool) (fit []policy.Form) {
 	for _, f := range []policy.Form{policy.FormNumber, policy.FormPath, policy.FormWords} {
 		ok := slices.Contains(forms, f)
 		switch f {

@@ -97,7 +97,7 @@ func TestTorn(t *testing.T) {
 		if cut == 0 {
 			want = 0
 		}
-		if len(rep.Faults) != 0 || rep.Partial != want || rep.Records != 3 {
+		if len(rep.Faults) != 0 || rep.Incomplete != want || rep.Records != 3 {
 			t.Errorf("cut at %d: %+v, want 3 records, %d torn and no fault", cut, rep, want)
 		}
 	}

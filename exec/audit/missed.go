@@ -15,8 +15,8 @@ type missed struct {
 // maxMissed is the maximum number of missed records in memory.
 const maxMissed = 1000
 
-// retrying is the time between attempts to write missed records.
-const retrying = time.Second
+// retryInterval is the time between attempts to write missed records.
+const retryInterval = time.Second
 
 // addMissed stores a record that could not be written. The caller holds mu.
 func (b *sessionLog) addMissed(m missed) {
@@ -25,7 +25,7 @@ func (b *sessionLog) addMissed(m missed) {
 	}
 	b.missed = append(b.missed, m)
 	if b.retry == nil {
-		b.retry = time.AfterFunc(retrying, b.tryMissed) // ends when no record is left, or with Close
+		b.retry = time.AfterFunc(retryInterval, b.tryMissed) // ends when no record is left, or with Close
 	}
 }
 
@@ -38,7 +38,7 @@ func (b *sessionLog) tryMissed() {
 	}
 	b.writeMissed()
 	if len(b.missed) > 0 {
-		b.retry.Reset(retrying)
+		b.retry.Reset(retryInterval)
 	} else {
 		b.retry = nil
 	}

@@ -32,7 +32,7 @@ func missedRecords(t *testing.T, when string) {
 			t.Fatalf("%v is written", kind)
 		}
 	}
-	<-time.After(5 * retrying / 2) // an attempt fails meanwhile
+	<-time.After(5 * retryInterval / 2) // an attempt fails meanwhile
 	if err := errors.Join(os.Remove(path), os.Rename(path+".full", path)); err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func missedRecords(t *testing.T, when string) {
 		write(t, l, Start, "next")
 		want += " START"
 	case "with nothing else to write":
-		<-time.After(2 * retrying)
+		<-time.After(2 * retryInterval)
 		if got := kinds(t, path); got != want {
 			t.Errorf("before the end: %q, want %q", got, want)
 		}

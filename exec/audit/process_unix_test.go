@@ -167,7 +167,7 @@ func checkKilled(t *testing.T, path string, told [][]string) (torn int) {
 	for _, f := range rep.Faults {
 		t.Error(f)
 	}
-	return rep.Partial
+	return rep.Incomplete
 }
 
 // TestProcesses checks several processes that write to one log and rotate it.
@@ -191,7 +191,7 @@ func TestProcesses(t *testing.T) {
 	}
 	wg.Wait()
 	rep := verifyLog(t, path)
-	if len(rep.Faults) != 0 || rep.Records != writers*300 || rep.Chains != writers || rep.Partial != 0 || len(rep.Open) != 0 {
+	if len(rep.Faults) != 0 || rep.Records != writers*300 || rep.Chains != writers || rep.Incomplete != 0 || len(rep.Unfinished) != 0 {
 		t.Errorf("report = %+v, want %d records in %d chains", rep, writers*300, writers)
 	}
 	if full, _ := rotated(path); len(full) < 10 {
@@ -218,7 +218,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	l := open(t, path, Options{})
 	write(t, l, Start, "make")
-	if rep := verify(t, path); len(rep.Faults) != 0 || rep.Partial != 1 {
+	if rep := verify(t, path); len(rep.Faults) != 0 || rep.Incomplete != 1 {
 		t.Errorf("report = %+v, want half a line and no fault", rep)
 	}
 }

@@ -27,9 +27,9 @@ type Report struct {
 	Records, Chains int
 	Faults          []Fault // at most maxFaults
 	More            int     // number of faults beyond maxFaults
-	Partial         int     // incomplete lines of writers that were killed or had no space; no record is lost by them
+	Incomplete      int     // incomplete lines of writers that were killed or had no space; no record is lost by them
 	Earlier         int     // chains whose first records were in rotated files that no longer exist
-	Open            []Fault // the START of each command without a recorded end
+	Unfinished      []Fault // the START of each command without a recorded end
 }
 
 const maxFaults = 100
@@ -94,7 +94,7 @@ func (v *verifier) line(l Line) {
 	case errors.Is(err, ErrHash):
 		v.fault(l, "altered: %v", err)
 	case err != nil && l.Incomplete():
-		v.report.Partial++
+		v.report.Incomplete++
 		return
 	case err != nil && cutOff(l.Text):
 		v.fault(l, "truncated: the record has no end")
@@ -185,7 +185,7 @@ func (v *verifier) done() Report {
 	v.report.Chains = len(v.chains)
 	open := slices.SortedFunc(maps.Values(v.running), func(a, b startRecord) int { return cmp.Compare(a.n, b.n) })
 	for _, s := range open {
-		v.report.Open = append(v.report.Open, s.Fault)
+		v.report.Unfinished = append(v.report.Unfinished, s.Fault)
 	}
 	return v.report
 }

@@ -191,7 +191,7 @@ func TestVerifyOpen(t *testing.T) {
 	}
 	rep := verify(t, path)
 	long := path + ":4: request 03: " + strings.Repeat("x", 100) + "..."
-	if len(rep.Open) != 2 || rep.Open[0].String() != path+`:2: request 02: "'make\n'"` || rep.Open[1].String() != long {
-		t.Errorf("open = %v, want request 02, and the beginning of request 03", rep.Open)
+	if len(rep.Unfinished) != 2 || rep.Unfinished[0].String() != path+`:2: request 02: "'make\n'"` || rep.Unfinished[1].String() != long {
+		t.Errorf("open = %v, want request 02, and the beginning of request 03", rep.Unfinished)
 	}
 }

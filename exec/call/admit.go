@@ -15,9 +15,9 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// authorizedCall is a request with its verdict, its directory, and its environment. It has more methods
+// decidedCall is a request with its verdict, its directory, and its environment. It has more methods
 // than other types: each is one step from the decision to the start of the command.
-type authorizedCall struct {
+type decidedCall struct {
 	server     *Server
 	state      *SessionState
 	v          policy.Verdict
@@ -33,7 +33,7 @@ type authorizedCall struct {
 }
 
 // close releases the resources of w: the directory, copies, and its turn among git commands.
-func (w *authorizedCall) close() {
+func (w *decidedCall) close() {
 	if w.cwd != nil {
 		w.cwd.Close()
 	}
@@ -45,7 +45,7 @@ func (w *authorizedCall) close() {
 // admit decides the request, and asks a person if the policy requires that. If the request may not run, admit
 // answers the caller and returns nil. It uses its own goroutine: deciding needs a deep stack, and the command
 // may run for days on this one.
-func (x *exchange) admit(ctx context.Context) (w *authorizedCall, err error) {
+func (x *exchange) admit(ctx context.Context) (w *decidedCall, err error) {
 	done := make(chan struct{})
 	// ends with the decision, or with ctx.
 	go func() {
@@ -56,7 +56,7 @@ func (x *exchange) admit(ctx context.Context) (w *authorizedCall, err error) {
 	return w, err
 }
 
-func (x *exchange) decideAndAsk(ctx context.Context) (w *authorizedCall, err error) {
+func (x *exchange) decideAndAsk(ctx context.Context) (w *decidedCall, err error) {
 	for {
 		w, err = x.decide(ctx)
 		if errors.Is(err, errRedecide) {
@@ -94,12 +94,12 @@ func (x *exchange) report() func(string) {
 
 // decide asks the policy, and finds the files that the request names on the host. If the request is denied, it
 // answers the caller and returns nil.
-func (x *exchange) decide(ctx context.Context) (*authorizedCall, error) {
+func (x *exchange) decide(ctx context.Context) (*decidedCall, error) {
 	if x.req.git != nil || x.req.Args[0] == policy.GitPush {
 		return x.decideGit(ctx)
 	}
 	sc := x.server.Current()
-	w := &authorizedCall{server: x.server, state: sc}
+	w := &decidedCall{server: x.server, state: sc}
 	var lost error
 	w.cwd, lost = x.req.open(sc.Dirs)
 	x.req.MoreThanArgs = x.req.detached || x.req.keep || x.req.shell != nil || len(passedValues(x.req.env, sc.PassEnv, policy.Env{})) > 0
@@ -109,7 +109,7 @@ func (x *exchange) decide(ctx context.Context) (*authorizedCall, error) {
 	if x.req.Args[0] == policy.Shell && x.req.shell == nil {
 		w.v = policy.Verdict{Reason: "not a command: hostexec session runs shells"}
 	}
-	deny := func(reason string, e Failure) (*authorizedCall, error) {
+	deny := func(reason string, e Failure) (*decidedCall, error) {
 		w.close()
 		return nil, errors.Join(x.deny(ctx, w, reason), x.peer.end(e))
 	}
@@ -132,7 +132,7 @@ func (x *exchange) decide(ctx context.Context) (*authorizedCall, error) {
 }
 
 // prepare finds the program, the operands, the input and the runner of w, and adds notes for a person.
-func (x *exchange) prepare(ctx context.Context, w *authorizedCall) error {
+func (x *exchange) prepare(ctx context.Context, w *decidedCall) error {
 	if err := w.state.findProgram(&w.v); err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ var errRedecide = fmt.Errorf("the policy has changed: %w", approval.ErrWithdrawn
 // asking is a call whose verdict is to ask a person about w.
 type asking struct {
 	*exchange
-	w *authorizedCall
+	w *decidedCall
 }
 
 // ask asks a person, and reports whether the request was approved. Otherwise it answers the caller, unless
@@ -159,14 +159,14 @@ func (x asking) withoutRequest() asking {
 	}
 	v := x.w.v
 	v.Args, v.Reason = nil, ""
-	return asking{&exchange{server: x.server, req: req}, &authorizedCall{server: x.server, state: x.w.state, v: v}}
+	return asking{&exchange{server: x.server, req: req}, &decidedCall{server: x.server, state: x.w.state, v: v}}
 }
 
 // fail answers a request that cannot be recorded.
 func (x *exchange) fail(err error) error { return errors.Join(err, x.end(Failed(unwritten(err)))) }
 
 // question returns the question about w for a person.
-func (w *authorizedCall) question(req *request) approval.Question {
+func (w *decidedCall) question(req *request) approval.Question {
 	q := approval.Question{
 		ID: req.ID, Args: w.v.Args, Cwd: req.Cwd, Dir: w.cwd.Path(), Path: w.v.Program(), Rule: w.v.Rule,
 		Session: w.state.Session, Container: w.state.Container, Project: w.state.Project, Branch: w.state.Branch, Agent: w.state.Agent,

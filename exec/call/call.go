@@ -74,7 +74,7 @@ type SessionState struct {
 	Confined func(v *policy.Verdict, environ []string, report func(text string)) (s *sandbox.Sandbox, kept []string, err error)
 
 	// Git has the remotes of policy.GitPush. Nil: that command does not exist.
-	Git *GitRemotes
+	Git *GitPushConfig
 
 	// FindContainer returns the running container with exactly that name, for a shell. It is nil if there is no
 	// engine.
@@ -101,9 +101,9 @@ type Server struct {
 	Runner  Runner
 	Queue   *approval.Queue // the questions to a person about calls
 	Log     *slog.Logger
-	Environ []string    // of this process; commands in containers get the variables that the policy passes
-	Jobs    *job.Table  // those of the session, or nil
-	Shells  *shell.Pool // of the session, or nil
+	Environ []string     // of this process; commands in containers get the variables that the policy passes
+	Jobs    *job.Table   // those of the session, or nil
+	Shells  *shell.Table // of the session, or nil
 	Limits  limit.Session
 	Memory  func(argv int64) // gets the total size of long requests, from any goroutine; may be nil
 	// Refresh is called before each decision, by any goroutine. It may call SetState if the sources of
@@ -121,9 +121,9 @@ type Server struct {
 	counter      processCounter
 	refused      refusals
 	copied       atomic.Int64 // bytes of operands, as long as their calls last
-	turns        gitTurns
-	lookups      gitTurns // of git commands for questions
-	previews     gitTurns // one at a time
+	turns        commandTurns
+	lookups      commandTurns // of git commands for questions
+	previews     commandTurns // one at a time
 }
 
 // SetState sets what later calls depend on. Requests that wait for a person are decided again.
@@ -230,11 +230,11 @@ type exchange struct {
 // command decides the request, and runs it.
 func (x *exchange) command(ctx context.Context) error {
 	x.req.chooseStdin(x.server.State().Agent != "")
-	return x.decided(ctx, func(within context.Context, w *authorizedCall) error { return x.runAndAnswer(ctx, within, w) })
+	return x.decided(ctx, func(within context.Context, w *decidedCall) error { return x.runAndAnswer(ctx, within, w) })
 }
 
 // decided decides the request, and calls serve if it may run. The context within ends at the caller's deadline.
-func (x *exchange) decided(ctx context.Context, serve func(within context.Context, w *authorizedCall) error) error {
+func (x *exchange) decided(ctx context.Context, serve func(within context.Context, w *decidedCall) error) error {
 	if err := x.req.setDeadline(); err != nil {
 		return x.peer.end(UsageError(err.Error()))
 	}
@@ -251,7 +251,7 @@ func (x *exchange) decided(ctx context.Context, serve func(within context.Contex
 }
 
 // runAndAnswer runs the command of w and answers the caller with its end.
-func (x *exchange) runAndAnswer(ctx, within context.Context, w *authorizedCall) error {
+func (x *exchange) runAndAnswer(ctx, within context.Context, w *decidedCall) error {
 	defer w.close()
 	start := time.Now()
 	if err := w.noteStart(x.req); err != nil {
@@ -282,14 +282,14 @@ func (x *exchange) runAndAnswer(ctx, within context.Context, w *authorizedCall) 
 }
 
 // noteComplete records the end of a command that began at start.
-func (x *exchange) noteComplete(w *authorizedCall, code int, signal string, start time.Time) {
+func (x *exchange) noteComplete(w *decidedCall, code int, signal string, start time.Time) {
 	if err := w.note(x.req, audit.Record{Kind: audit.Complete, Args: w.named(), Exit: code, Signal: signal, Duration: time.Since(start)}); err != nil {
 		x.server.Log.Error("write the audit log", "request", x.req.ID, "error", err)
 	}
 }
 
 // note records an event of req. The arguments are the caller's, unless r has others.
-func (w *authorizedCall) note(req *request, r audit.Record) error {
+func (w *decidedCall) note(req *request, r audit.Record) error {
 	r.Request, r.Rule = req.ID, w.v.Rule
 	if r.Args == nil {
 		r.Args = req.Args
@@ -299,7 +299,7 @@ func (w *authorizedCall) note(req *request, r audit.Record) error {
 
 // noteStart records that w is about to run, and the reason if no person was asked. A command whose start cannot
 // be recorded does not run.
-func (w *authorizedCall) noteStart(req *request) error {
+func (w *decidedCall) noteStart(req *request) error {
 	asked := w.v.Action == policy.Ask
 	if !asked {
 		if err := w.note(req, audit.Record{Kind: audit.AutoApprove, Pattern: w.v.Pattern}); err != nil {
@@ -316,7 +316,7 @@ type verdictReceiver interface {
 }
 
 // reportVerdict reports the reason why w runs to conn, if conn implements Decided.
-func (w *authorizedCall) reportVerdict(conn net.Conn) {
+func (w *decidedCall) reportVerdict(conn net.Conn) {
 	if c, ok := conn.(verdictReceiver); ok {
 		c.Decided(w.v.Action == policy.Ask, cmp.Or(w.v.Pattern, w.v.Rule))
 	}

@@ -22,7 +22,7 @@ const maxExcerpt = 2 << 10
 
 // capture reads the caller's whole stdin before the command runs, if the verdict demands it. The command
 // then reads exactly these bytes.
-func (x *exchange) capture(ctx context.Context, w *authorizedCall) error {
+func (x *exchange) capture(ctx context.Context, w *decidedCall) error {
 	if w.v.Streams.Whole || w.v.Streams.Stdin.Mode != policy.StdinCapture {
 		return nil
 	}

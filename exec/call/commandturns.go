@@ -13,9 +13,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// gitTurns lets commands of a session run one after the other if necessary. Otherwise a git command could add
+// commandTurns lets commands of a session run one after the other if necessary. Otherwise a git command could add
 // submodules that another, already checked, would enter. Previews run one at a time. The zero value is ready.
-type gitTurns struct {
+type commandTurns struct {
 	mu       sync.Mutex    // guards the fields below
 	entering int           // commands of the kind EntersSubmodules that run
 	changing bool          // a command of the kind Changes runs
@@ -28,7 +28,7 @@ const turnTimeout = 5 * time.Second
 var errGitBusy = errors.New("another git command of this session runs, and one of the two may change the index or the configuration: try again when it has ended")
 
 // take waits until a command of the kind o may run. release may be called more than once.
-func (t *gitTurns) take(ctx context.Context, o git.Overlap) (release func(), err error) {
+func (t *commandTurns) take(ctx context.Context, o git.Overlap) (release func(), err error) {
 	if o == git.Independent {
 		return func() {}, nil
 	}
@@ -50,7 +50,7 @@ func (t *gitTurns) take(ctx context.Context, o git.Overlap) (release func(), err
 }
 
 // enter counts a command in and returns nil, or returns a channel that is closed when it may try again.
-func (t *gitTurns) enter(o git.Overlap) (freed <-chan struct{}) {
+func (t *commandTurns) enter(o git.Overlap) (freed <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -67,7 +67,7 @@ func (t *gitTurns) enter(o git.Overlap) (freed <-chan struct{}) {
 	return nil
 }
 
-func (t *gitTurns) leave(o git.Overlap) {
+func (t *commandTurns) leave(o git.Overlap) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if o == git.Changes {
@@ -91,7 +91,7 @@ func overlap(p *policy.Policy, name string, v *policy.Verdict) git.Overlap {
 }
 
 // endTurn lets other git commands run.
-func (w *authorizedCall) endTurn() {
+func (w *decidedCall) endTurn() {
 	if w.turn != nil {
 		w.turn()
 	}

@@ -28,11 +28,11 @@ func (x *exchange) detach(lifetime, ctx context.Context, ready Readiness) error 
 	x.req.detached = true
 	x.req.drop(0)
 	x.req.close() // the shim writes to its own
-	return x.decided(ctx, func(_ context.Context, w *authorizedCall) error { return x.startJob(lifetime, ctx, w, ready) })
+	return x.decided(ctx, func(_ context.Context, w *decidedCall) error { return x.startJob(lifetime, ctx, w, ready) })
 }
 
 // startJob starts w as a job, and answers the caller when the job is ready.
-func (x *exchange) startJob(lifetime, ctx context.Context, w *authorizedCall, ready Readiness) error {
+func (x *exchange) startJob(lifetime, ctx context.Context, w *decidedCall, ready Readiness) error {
 	kept, err := x.server.Jobs.Begin(x.req.ID, w.named(), w.cwd.Path(), x.req.keep)
 	if err != nil {
 		w.close()
@@ -78,7 +78,7 @@ func (x *exchange) startJob(lifetime, ctx context.Context, w *authorizedCall, re
 
 // background runs w as the job kept until it has ended, and records how it ended. If the command could not
 // be started, it calls lost, and removes the job.
-func (x *exchange) background(ctx context.Context, w *authorizedCall, kept *job.Job, lost func(executor.Status, error)) {
+func (x *exchange) background(ctx context.Context, w *decidedCall, kept *job.Job, lost func(executor.Status, error)) {
 	defer w.close()
 	within, cancel := x.req.within(ctx, nil)
 	defer cancel()
@@ -98,7 +98,7 @@ func (x *exchange) background(ctx context.Context, w *authorizedCall, kept *job.
 }
 
 // jobResult returns the final status of a job, and sets in st the code that wait exits with.
-func jobResult(ctx context.Context, req *request, w *authorizedCall, st *executor.Status, err error) (how job.Status, reason string) {
+func jobResult(ctx context.Context, req *request, w *decidedCall, st *executor.Status, err error) (how job.Status, reason string) {
 	var limited *limit.Error
 	switch {
 	case err == nil && st.Code == 0:

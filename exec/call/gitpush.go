@@ -19,8 +19,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// GitRemotes are the remotes that the container's git reaches by policy.GitPush.
-type GitRemotes struct {
+// GitPushConfig are the remotes that the container's git reaches by policy.GitPush.
+type GitPushConfig struct {
 	Dir     string                     // private: has the copies of the remotes
 	MaxPack func() int64               // bytes that a push may send; 0: the default
 	Known   func() gitpush.Remotes     // of the configuration, and those that a person has added
@@ -36,7 +36,7 @@ type gitCall struct {
 	proposal      bool
 }
 
-// GitRemotes returns the remotes that git in the container reaches by name.
+// GitPushConfig returns the remotes that git in the container reaches by name.
 func (c *VerbCall) GitRemotes() gitpush.Remotes {
 	if g := c.x.server.Current().Git; g != nil {
 		return g.Known()
@@ -49,8 +49,8 @@ func (x *exchange) gitHelper(ctx context.Context) error {
 	if len(x.req.Args) != 3 {
 		return x.peer.end(Failure{Status: StatusFailed, Name: policy.GitHelper, Reason: "git calls it for URLs that begin with hostexec::", Hint: "hostexec ls shows how git uses it"})
 	}
-	if c, ok := x.peer.conn.(oneAnswer); ok && c.OneAnswer() != "" {
-		return x.peer.end(Failure{Status: StatusUnsupported, Name: policy.GitPush, Reason: "git does not work over " + c.OneAnswer(), Hint: "run git in the container"})
+	if c, ok := x.peer.conn.(nonStreaming); ok && c.NonStreamingCarrier() != "" {
+		return x.peer.end(Failure{Status: StatusUnsupported, Name: policy.GitPush, Reason: "git does not work over " + c.NonStreamingCarrier(), Hint: "run git in the container"})
 	}
 	x.req.git = &gitCall{name: x.req.Args[1], address: x.req.Args[2]}
 	x.req.Args = []string{policy.GitPush, "fetch", x.req.git.address}
@@ -81,10 +81,10 @@ func (x *exchange) end(f Failure) error {
 }
 
 // decideGit has a request of policy.GitPush decided. It returns nil and answers the caller if that is denied.
-func (x *exchange) decideGit(ctx context.Context) (*authorizedCall, error) {
+func (x *exchange) decideGit(ctx context.Context) (*decidedCall, error) {
 	sc, g := x.server.Current(), x.req.git
-	w := &authorizedCall{server: x.server, state: sc}
-	deny := func(reason string, f Failure) (*authorizedCall, error) {
+	w := &decidedCall{server: x.server, state: sc}
+	deny := func(reason string, f Failure) (*decidedCall, error) {
 		w.close()
 		return nil, errors.Join(x.deny(ctx, w, reason), x.end(f))
 	}
@@ -112,7 +112,7 @@ func (x *exchange) decideGit(ctx context.Context) (*authorizedCall, error) {
 }
 
 // prepareGit prepares w to run, and sets the notes for a person.
-func (w *authorizedCall) prepareGit(req *request) (err error) {
+func (w *decidedCall) prepareGit(req *request) (err error) {
 	w.v.Place, w.v.Streams, w.v.Record = policy.Place{}, policy.Streams{Whole: true}, false
 	if err := w.state.findProgram(&w.v); err != nil {
 		return err
@@ -219,7 +219,7 @@ func (x *exchange) authorizeUpdate(ctx context.Context, u gitpush.Update) (ended
 // gitRunner serves the call of the remote helper.
 type gitRunner struct {
 	x *exchange
-	w *authorizedCall
+	w *decidedCall
 }
 
 // Run implements Runner. The command is not a program: several programs serve it.

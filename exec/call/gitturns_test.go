@@ -15,7 +15,7 @@ import (
 //
 // Attack 232.
 func TestGitTurns(t *testing.T) {
-	var all gitTurns
+	var all commandTurns
 	gone, cancel := context.WithCancel(context.Background())
 	cancel()
 	take := func(ctx context.Context, o git.Overlap) func() {

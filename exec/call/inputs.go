@@ -25,7 +25,7 @@ func (x asking) granted(ask *approval.Question) (approval.Grant, bool) {
 	if grant, ok = x.useGrant(*ask); ok {
 		return grant, true
 	}
-	if before := x.server.Queue.Approved(ask.Inputs.Call); before != nil {
+	if before := x.server.Queue.ApprovedInputs(ask.Inputs.Call); before != nil {
 		ask.Diff = inputs.Diff(before, ask.Inputs)
 	}
 	return grant, false
@@ -42,7 +42,7 @@ func (x asking) useGrant(ask approval.Question) (approval.Grant, bool) {
 
 // findInputs reads the files on which an approval of w can depend, into ask, and returns their digest. It is empty if
 // there are none.
-func (w *authorizedCall) findInputs(req *request, ask *approval.Question) string {
+func (w *decidedCall) findInputs(req *request, ask *approval.Question) string {
 	set, err := w.inputs(req)
 	if err != nil {
 		ask.Inputs, ask.NoInputs = nil, names.Plain(err.Error())
@@ -53,7 +53,7 @@ func (w *authorizedCall) findInputs(req *request, ask *approval.Question) string
 }
 
 // inputs returns the files on which an approval of w can depend, or why it cannot.
-func (w *authorizedCall) inputs(req *request) (*inputs.Set, error) {
+func (w *decidedCall) inputs(req *request) (*inputs.Set, error) {
 	switch {
 	case req.shell != nil:
 		return nil, errors.New("earlier commands of the shell may have changed what this one means")

@@ -40,7 +40,7 @@ func (h *reservation) reportMemory() {
 
 // take takes n of k, or returns the reason why it cannot.
 func (h *reservation) take(k limit.Kind, n int64) error {
-	err := h.from.Take(k, n)
+	err := h.from.Acquire(k, n)
 	if err == nil {
 		h.held[k] += n
 	}
@@ -65,7 +65,7 @@ func (h *reservation) wait(ctx context.Context, k limit.Kind, n int64) error {
 func (h *reservation) release() {
 	h.once.Do(func() {
 		for k, n := range h.held {
-			h.from.Give(k, n)
+			h.from.Release(k, n)
 		}
 		h.reportMemory()
 	})
@@ -98,8 +98,8 @@ func (x *exchange) refuseOver(ctx context.Context, over *limit.Error) error {
 }
 
 // refusedByLimit returns the call for the record of a refusal that no rule has decided.
-func refusedByLimit(sc *SessionState, over *limit.Error) *authorizedCall {
-	return &authorizedCall{state: sc, v: policy.Verdict{Rule: over.Key()}}
+func refusedByLimit(sc *SessionState, over *limit.Error) *decidedCall {
+	return &decidedCall{state: sc, v: policy.Verdict{Rule: over.Key()}}
 }
 
 // firstRead is the number of bytes of a request that are reserved and read before the rest.

@@ -20,7 +20,7 @@ import (
 // operands checks the arguments that must be files or directories of the mounts. It replaces a file by the path of a
 // copy that the container cannot reach: the copy is shown, and runs. For a directory, or if the rule requires no copy,
 // the argument may name another file on the host. Then operands replaces it by the path of the checked file.
-func (w *authorizedCall) operands(req *request) error {
+func (w *decidedCall) operands(req *request) error {
 	if len(w.v.Paths) == 0 {
 		return nil
 	}

@@ -35,7 +35,7 @@ type copies struct {
 }
 
 // copiesDir returns the directory with the copies of the operands of w, or "".
-func (w *authorizedCall) copiesDir() string {
+func (w *decidedCall) copiesDir() string {
 	if w.copies == nil {
 		return ""
 	}
@@ -43,7 +43,7 @@ func (w *authorizedCall) copiesDir() string {
 }
 
 // copiedNames returns the caller's words for the arguments that are copies, by index, or nil if there are none.
-func (w *authorizedCall) copiedNames() map[int]string {
+func (w *decidedCall) copiedNames() map[int]string {
 	if len(w.copied) == 0 {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (w *authorizedCall) copiedNames() map[int]string {
 
 // named returns the arguments as lists show them, with the caller's words in place of copies. Only START records have
 // the paths of the copies.
-func (w *authorizedCall) named() []string {
+func (w *decidedCall) named() []string {
 	q := approval.Question{Args: w.v.Args, Copied: w.copiedNames()}
 	return q.Named()
 }
@@ -104,7 +104,7 @@ const maxSame = 16
 
 // snapshot copies f, and returns the path of the copy below the directory of copies, and its SHA-256. The
 // copy keeps the file's name, which programs use.
-func (w *authorizedCall) snapshot(request string, index int, f *dir.File) (name, sum string, err error) {
+func (w *decidedCall) snapshot(request string, index int, f *dir.File) (name, sum string, err error) {
 	if w.copies == nil {
 		w.copies = &copies{dir: filepath.Join(w.state.Scratch, request), sums: sha256.New(), session: &w.server.copied}
 	}

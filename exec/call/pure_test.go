@@ -143,9 +143,9 @@ func TestDispositions(t *testing.T) {
 		tty    bool
 	}{
 		{"pipes", [3]wire.FD{wire.FDPipe, wire.FDPipe, wire.FDSocket}, [3]int{7, 8, 9}, [3]wire.Disposition{wire.Taken, wire.Taken, wire.Taken}, false},
-		{"files", [3]wire.FD{wire.FDFile, wire.FDFile, wire.FDOther}, [3]int{-1, -1, -1}, [3]wire.Disposition{wire.Pumped, wire.Pumped, wire.Pumped}, false},
+		{"files", [3]wire.FD{wire.FDFile, wire.FDFile, wire.FDOther}, [3]int{-1, -1, -1}, [3]wire.Disposition{wire.Copied, wire.Copied, wire.Copied}, false},
 		{"terminal", [3]wire.FD{wire.FDTTY, wire.FDTTY, wire.FDTTY}, [3]int{-1, -1, -1}, [3]wire.Disposition{wire.PTY, wire.PTY, wire.PTY}, true},
-		{"terminal, errors to a file", [3]wire.FD{wire.FDTTY, wire.FDTTY, wire.FDFile}, [3]int{-1, -1, -1}, [3]wire.Disposition{wire.PTY, wire.PTY, wire.Pumped}, true},
+		{"terminal, errors to a file", [3]wire.FD{wire.FDTTY, wire.FDTTY, wire.FDFile}, [3]int{-1, -1, -1}, [3]wire.Disposition{wire.PTY, wire.PTY, wire.Copied}, true},
 		{"terminal, errors to nowhere", [3]wire.FD{wire.FDTTY, wire.FDTTY, wire.FDNull}, [3]int{-1, -1, -1}, [3]wire.Disposition{wire.PTY, wire.PTY, wire.Null}, true},
 		{"make | less", [3]wire.FD{wire.FDTTY, wire.FDPipe, wire.FDTTY}, [3]int{7, 8, 9}, [3]wire.Disposition{wire.Taken, wire.Taken, wire.Taken}, false},
 		{"closed", [3]wire.FD{}, [3]int{-1, -1, -1}, [3]wire.Disposition{wire.Null, wire.Null, wire.Null}, false},

@@ -199,7 +199,7 @@ func waiting(req *request) string {
 	return Line("%s: waiting for approval (request %s): docker hostexec approve %s on the host", quoteWord(req.Args[0]), req.ID, req.ID)
 }
 
-func denied(req *request, w *authorizedCall, a approval.Answer) Failure {
+func denied(req *request, w *decidedCall, a approval.Answer) Failure {
 	e := Failure{Status: StatusDenied, Name: quoteWord(req.Args[0]), Reason: "Command denied: " + names.Printable(a.Reason), Rule: w.v.Rule, Request: req.ID}
 	if a.Always {
 		e.Reason += "; the same is denied until the session ends"
@@ -210,7 +210,7 @@ func denied(req *request, w *authorizedCall, a approval.Answer) Failure {
 	return e
 }
 
-func unanswered(req *request, w *authorizedCall) Failure {
+func unanswered(req *request, w *decidedCall) Failure {
 	e := Failure{Status: StatusTimeout, Name: quoteWord(req.Args[0]), Reason: "Command timed out waiting for approval", Rule: w.v.Rule, Request: req.ID,
 		Hint: "docker hostexec pending --watch on the host shows such requests"}
 	if why := w.cause(); why != "" {
@@ -221,7 +221,7 @@ func unanswered(req *request, w *authorizedCall) Failure {
 
 // cause returns the reason why a person is asked although a rule allows the request, and the change that would
 // avoid the question, or nothing.
-func (w *authorizedCall) cause() string {
+func (w *decidedCall) cause() string {
 	switch {
 	case w.askProblem == nil:
 		return ""

@@ -27,7 +27,7 @@ import (
 // container cannot write now may have been written before, and git enters submodules. If the command would
 // run, and the repository counts as the host's, git itself is asked what the repository names and where it
 // leads.
-func (w *authorizedCall) decideInRepository(ctx context.Context, req *request) {
+func (w *decidedCall) decideInRepository(ctx context.Context, req *request) {
 	sc, name := w.state, req.Args[0]
 	gitDir := sc.Policy.Rules[name].GitDir
 	req.GitDir = w.cwd != nil && gitDir == policy.GitMount && sc.Dirs.ReadOnly(w.cwd, req.Cwd, ".git")
@@ -68,7 +68,7 @@ func (w *authorizedCall) decideInRepository(ctx context.Context, req *request) {
 
 // inTurn checks the repository that v is about to read. If v may run, it keeps its turn until the command
 // has ended, so that the repository stays as it was checked.
-func (w *authorizedCall) inTurn(ctx context.Context, req *request, v *policy.Verdict) (err error) {
+func (w *decidedCall) inTurn(ctx context.Context, req *request, v *policy.Verdict) (err error) {
 	if v.Action != policy.Allow {
 		return w.repository(ctx, req, v)
 	}
@@ -112,14 +112,14 @@ func withoutTrust(p *policy.Policy, name string) *policy.Policy {
 }
 
 // repository checks the repository that v is about to read.
-func (w *authorizedCall) repository(ctx context.Context, req *request, v *policy.Verdict) error {
+func (w *decidedCall) repository(ctx context.Context, req *request, v *policy.Verdict) error {
 	check := w.gitCheck(req, v)
 	return check.Do(ctx)
 }
 
 // remotes returns notes about the remote that git will contact. Nobody has allowed the call yet, so a session has one
 // git at a time for it, in the sandbox of the call.
-func (w *authorizedCall) remotes(ctx context.Context, req *request) []string {
+func (w *decidedCall) remotes(ctx context.Context, req *request) []string {
 	release, err := w.server.lookups.take(ctx, git.Changes)
 	if err != nil {
 		return []string{"its remote is not known: " + names.Plain(err.Error())}
@@ -130,7 +130,7 @@ func (w *authorizedCall) remotes(ctx context.Context, req *request) []string {
 }
 
 // gitCheck returns the check of the repository that v is about to read.
-func (w *authorizedCall) gitCheck(req *request, v *policy.Verdict) git.Check {
+func (w *decidedCall) gitCheck(req *request, v *policy.Verdict) git.Check {
 	env := environ(w.state.hostEnviron, req.env, w.state.PassEnv, v.Env, w.cwd.Path())
 	return git.Check{
 		Dir: w.cwd, Cwd: req.Cwd, Mounts: w.state.Dirs, Args: v.Args, Env: env, Host: w.state.Policy.Rules[req.Args[0]].GitDir == policy.GitHost,
@@ -144,7 +144,7 @@ func (w *authorizedCall) gitCheck(req *request, v *policy.Verdict) git.Check {
 const maxGitStderr = 200
 
 // runInternal runs a command for hostexec itself, with /dev/null as stdin.
-func (w *authorizedCall) runInternal(ctx context.Context, c executor.Command, out io.Writer) error {
+func (w *decidedCall) runInternal(ctx context.Context, c executor.Command, out io.Writer) error {
 	stderr := limit.Prefix{Max: maxGitStderr}
 	st, err := w.server.Runner.Run(ctx, c, executor.Streams{FD: [3]int{-1, -1, -1}, Out: out, Err: &stderr})
 	switch text, _, _ := strings.Cut(string(stderr.Text), "\n"); {

@@ -21,7 +21,7 @@ import (
 
 // run runs w with the given streams, and reports whether it was started. The error is errKilled if a person
 // has ended it; st is then valid, too.
-func (x *exchange) run(ctx context.Context, streams executor.Streams, w *authorizedCall) (st executor.Status, ran bool, err error) {
+func (x *exchange) run(ctx context.Context, streams executor.Streams, w *decidedCall) (st executor.Status, ran bool, err error) {
 	if w.v.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, w.v.Timeout, errTooLong)
@@ -65,7 +65,7 @@ func (x *exchange) run(ctx context.Context, streams executor.Streams, w *authori
 }
 
 // noteStarted registers the process pid of w, and releases what only its start needed.
-func (x *exchange) noteStarted(w *authorizedCall, pid int, kill context.CancelCauseFunc) {
+func (x *exchange) noteStarted(w *decidedCall, pid int, kill context.CancelCauseFunc) {
 	w.env = nil
 	x.server.running.set(x.req.running(w.cwd.Path(), pid), kill)
 	if !w.v.LeaveProcesses {
@@ -76,7 +76,7 @@ func (x *exchange) noteStarted(w *authorizedCall, pid int, kill context.CancelCa
 
 // limitStreams removes from s what the Streams of the verdict do not allow, and adds the recording. The counter reports
 // whether the output was cut; it is nil if output is not limited.
-func (w *authorizedCall) limitStreams(s *executor.Streams, req *request, rec *recording.Recording) (m *outputCounter) {
+func (w *decidedCall) limitStreams(s *executor.Streams, req *request, rec *recording.Recording) (m *outputCounter) {
 	s.Out, s.Err = rec.Out(s.Out), rec.Err(s.Err)
 	if !w.v.Streams.Whole {
 		m = capOutput(s, w.v.Streams.Output)
@@ -88,7 +88,7 @@ func (w *authorizedCall) limitStreams(s *executor.Streams, req *request, rec *re
 }
 
 // recording starts the recording of w, if the verdict demands one. Otherwise it returns nil.
-func (w *authorizedCall) recording(req *request) (*recording.Recording, error) {
+func (w *decidedCall) recording(req *request) (*recording.Recording, error) {
 	if !w.v.Record {
 		return nil, nil
 	}
@@ -98,7 +98,7 @@ func (w *authorizedCall) recording(req *request) (*recording.Recording, error) {
 }
 
 // command returns the command for req.
-func (w *authorizedCall) command(req *request) executor.Command {
+func (w *decidedCall) command(req *request) executor.Command {
 	return executor.Command{
 		ID:             req.ID,
 		Path:           w.v.Command.Path,

@@ -20,7 +20,7 @@ var (
 // findRunner finds the runner of w, and builds its environment. A container gets only those variables of the host that
 // the policy passes. It has its own PATH and HOME, and must not see secrets of the host. report gets texts if that
 // takes long.
-func (w *authorizedCall) findRunner(req *request, report func(string)) error {
+func (w *decidedCall) findRunner(req *request, report func(string)) error {
 	if req.shell != nil && w.v.Place.Contained() {
 		return errShellPlace // runText runs it in the existing shell
 	}
@@ -61,7 +61,7 @@ func (w *authorizedCall) findRunner(req *request, report func(string)) error {
 }
 
 // confine finds the sandbox of w, which runs on the host.
-func (w *authorizedCall) confine(req *request, report func(string)) (err error) {
+func (w *decidedCall) confine(req *request, report func(string)) (err error) {
 	var host []string
 	v := w.v
 	v.Sandbox.Copies = w.copiesDir()

@@ -22,7 +22,7 @@ var instanceVars = strings.Fields(`PWD OLDPWD SHLVL _ TERM COLUMNS LINES COLORTE
 
 // setup returns Question.Setup for w. It is empty for a text of a shell, which depends on earlier texts, and for a
 // push, whose objects differ between repositories.
-func (w *authorizedCall) setup(req *request) string {
+func (w *decidedCall) setup(req *request) string {
 	if req.shell != nil || req.git != nil || req.Args[0] == policy.GitPush {
 		return ""
 	}

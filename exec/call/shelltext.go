@@ -52,7 +52,7 @@ func (r *request) open(t *mount.Table) (*dir.Dir, error) {
 }
 
 // directory returns the directory in which w runs, for people.
-func (w *authorizedCall) directory(req *request) string {
+func (w *decidedCall) directory(req *request) string {
 	if req.shell != nil && req.shell.shell.In() != "" {
 		return req.shell.shell.Directory()
 	}
@@ -117,7 +117,7 @@ func (x *exchange) setText(sh *shell.Shell, o ShellRequest) {
 // shellRun is a text for a shell that may run.
 type shellRun struct {
 	x     *exchange
-	w     *authorizedCall
+	w     *decidedCall
 	o     ShellRequest
 	c     shell.Command
 	how   func(context.Context, shell.StartConfig, shell.Command, shell.Output) (int, error)
@@ -142,7 +142,7 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 	if !r.w.v.Streams.Whole {
 		capOutput(&streams, r.w.v.Streams.Output)
 	}
-	began := wire.Started{FDs: [3]wire.Disposition{wire.Null, wire.Pumped, wire.Pumped}, Request: r.x.req.ID}
+	began := wire.Started{FDs: [3]wire.Disposition{wire.Null, wire.Copied, wire.Copied}, Request: r.x.req.ID}
 	r.x.peer.send(wire.KindStarted, began.Append(nil))
 	if b := v.Fallback(); len(b) > 0 {
 		r.x.peer.send(wire.KindFallback, b)

@@ -14,7 +14,7 @@ func (p *peer) streams(req *request) executor.Streams {
 	how := dispositions(req)
 	s := executor.Streams{
 		FD:      req.passed,
-		SameOut: req.sameOut && how[1] == wire.Pumped && how[2] == wire.Pumped,
+		SameOut: req.sameOut && how[1] == wire.Copied && how[2] == wire.Copied,
 		Resize:  p.resize,
 		Signals: p.signals,
 		Started: func(int) {
@@ -25,13 +25,13 @@ func (p *peer) streams(req *request) executor.Streams {
 		Stopped:  func() { p.send(wire.KindStopped, nil) },
 		InClosed: func() { p.send(wire.KindStdinClosed, nil) },
 	}
-	if isCarried(how[0]) {
+	if isCopied(how[0]) {
 		s.In = p.in
 	}
-	if isCarried(how[1]) {
+	if isCopied(how[1]) {
 		s.Out = p.writer(wire.KindStdout)
 	}
-	if how[2] == wire.Pumped && !s.SameOut {
+	if how[2] == wire.Copied && !s.SameOut {
 		s.Err = p.writer(wire.KindStderr)
 	}
 	if req.tty() {
@@ -44,7 +44,7 @@ func (p *peer) streams(req *request) executor.Streams {
 	return s
 }
 
-func isCarried(d wire.Disposition) bool { return d == wire.Pumped || d == wire.PTY }
+func isCopied(d wire.Disposition) bool { return d == wire.Copied || d == wire.PTY }
 
 // dispositions returns how each of the caller's descriptors is connected.
 func dispositions(req *request) (how [3]wire.Disposition) {
@@ -57,7 +57,7 @@ func dispositions(req *request) (how [3]wire.Disposition) {
 		case kind == wire.FDTTY && req.tty():
 			how[i] = wire.PTY
 		default:
-			how[i] = wire.Pumped
+			how[i] = wire.Copied
 		}
 	}
 	return how

@@ -16,7 +16,7 @@ import (
 // replace the file before the command opens it.
 
 // fixWorkspace sets the facts about q that a grant with a variable argument compares.
-func (w *authorizedCall) fixWorkspace(q *approval.Question, req *request) {
+func (w *decidedCall) fixWorkspace(q *approval.Question, req *request) {
 	if !slices.Equal(w.v.Args, req.Args) {
 		q.Called = req.Args
 	}
@@ -29,7 +29,7 @@ func (w *authorizedCall) fixWorkspace(q *approval.Question, req *request) {
 }
 
 // findPaths adds to q.Paths those of its arguments that are paths below its workspace.
-func (w *authorizedCall) findPaths(q *approval.Question, arguments []int) {
+func (w *decidedCall) findPaths(q *approval.Question, arguments []int) {
 	for _, n := range arguments {
 		if w.below(q, q.Args[n]) && !slices.Contains(q.Paths, n) {
 			q.Paths = append(q.Paths, n)
@@ -38,7 +38,7 @@ func (w *authorizedCall) findPaths(q *approval.Question, arguments []int) {
 }
 
 // below reports whether arg names a file or directory below the workspace of q, for the caller and for the program.
-func (w *authorizedCall) below(q *approval.Question, arg string) bool {
+func (w *decidedCall) below(q *approval.Question, arg string) bool {
 	at := arg
 	if !path.IsAbs(at) {
 		at = path.Join(q.Cwd, at)
@@ -55,10 +55,10 @@ func (w *authorizedCall) below(q *approval.Question, arg string) bool {
 }
 
 // offers sets which arguments of q may vary, for a person who answers.
-func (w *authorizedCall) offers(q *approval.Question) {
+func (w *decidedCall) offers(q *approval.Question) {
 	for n := 1; n < len(q.Args) && n <= policy.MaxVariable; n++ {
 		o := approval.Offer{Argument: n}
-		forms, err := w.state.Policy.Variable(w.v, n)
+		forms, err := w.state.Policy.VaryForms(w.v, n)
 		switch {
 		case err != nil:
 			o.Problem = err.Error()
@@ -68,7 +68,7 @@ func (w *authorizedCall) offers(q *approval.Question) {
 			if slices.Contains(forms, policy.FormPath) {
 				w.findPaths(q, []int{n})
 			}
-			if o.Forms = approval.Narrow(forms, q.Args[n], slices.Contains(q.Paths, n)); len(o.Forms) == 0 {
+			if o.Forms = approval.FittingForms(forms, q.Args[n], slices.Contains(q.Paths, n)); len(o.Forms) == 0 {
 				o.Problem = "it has none of the forms that may vary"
 			}
 		}

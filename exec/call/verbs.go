@@ -60,17 +60,17 @@ func (c *VerbCall) Version() string { return c.x.server.Version }
 // Policy returns the policy that decides on calls now.
 func (c *VerbCall) Policy() *policy.Policy { return c.x.server.Current().Policy }
 
-// oneAnswer is a connection whose caller gets one answer, and cannot act on a call until then.
-type oneAnswer interface {
-	// OneAnswer returns the name of such a carrier for people, or "" for other connections.
-	OneAnswer() string
+// nonStreaming is a connection whose caller gets one answer, and cannot act on a call until then.
+type nonStreaming interface {
+	// NonStreamingCarrier returns the name of such a carrier for people, or "" for other connections.
+	NonStreamingCarrier() string
 }
 
-// OneAnswer returns the name of the caller's carrier if its callers get one answer, and cannot signal
+// NonStreamingCarrier returns the name of the caller's carrier if its callers get one answer, and cannot signal
 // a call that runs. Otherwise it returns "".
-func (c *VerbCall) OneAnswer() string {
-	if conn, ok := c.x.peer.conn.(oneAnswer); ok {
-		return conn.OneAnswer()
+func (c *VerbCall) NonStreamingCarrier() string {
+	if conn, ok := c.x.peer.conn.(nonStreaming); ok {
+		return conn.NonStreamingCarrier()
 	}
 	return ""
 }
@@ -137,6 +137,6 @@ func (x *exchange) print(e wire.Exit, text []byte) error {
 // begin tells the shim to expect output.
 func (x *exchange) begin() error {
 	x.req.close() // the shim writes to its own
-	started := wire.Started{FDs: [3]wire.Disposition{wire.Null, wire.Pumped, wire.Pumped}, Request: x.req.ID}
+	started := wire.Started{FDs: [3]wire.Disposition{wire.Null, wire.Copied, wire.Copied}, Request: x.req.ID}
 	return x.peer.send(wire.KindStarted, started.Append(nil))
 }

@@ -62,8 +62,8 @@ func (b *Base) InPlace() bool {
 }
 
 // Make holds the directory rest, and makes missing directories of that path. Existing ones keep their modes, which
-// SharedDir.Steps returns. No link is followed. The caller closes the SharedDir.
-func (b *Base) Make(rest string, access Access) (*SharedDir, error) {
+// UntrustedDir.Steps returns. No link is followed. The caller closes the UntrustedDir.
+func (b *Base) Make(rest string, access Access) (*UntrustedDir, error) {
 	rest = path.Clean(rest)
 	fd, steps, err := makeBelow(b, rest, access)
 	if err != nil {
@@ -73,7 +73,7 @@ func (b *Base) Make(rest string, access Access) (*SharedDir, error) {
 }
 
 // Open is like Make, but makes no directory.
-func (b *Base) Open(rest string) (*SharedDir, error) {
+func (b *Base) Open(rest string) (*UntrustedDir, error) {
 	rest = path.Clean(rest)
 	fd, err := openAcrossMounts(b.fd, rest)
 	if err != nil {
@@ -82,15 +82,15 @@ func (b *Base) Open(rest string) (*SharedDir, error) {
 	return b.sharedDir(fd, rest, nil)
 }
 
-// sharedDir returns the SharedDir of the directory fd. It has its own descriptor of the base, so that b may be closed
-// first.
-func (b *Base) sharedDir(fd int, rest string, steps []Step) (*SharedDir, error) {
+// sharedDir returns the UntrustedDir of the directory fd. It has its own descriptor of the base, so that b may be
+// closed first.
+func (b *Base) sharedDir(fd int, rest string, steps []Step) (*UntrustedDir, error) {
 	own, err := openAcrossMounts(b.fd, ".")
 	if err != nil {
 		return nil, errors.Join(err, closeFD(fd))
 	}
 	base := &Base{fd: own, path: b.path, real: b.real}
-	return &SharedDir{fd: fd, base: base, rest: rest, path: path.Join(b.path, rest), steps: steps}, nil
+	return &UntrustedDir{fd: fd, base: base, rest: rest, path: path.Join(b.path, rest), steps: steps}, nil
 }
 
 // Close closes the directory. A second call does nothing.

@@ -127,7 +127,7 @@ func TestMakeLeavesUmask(t *testing.T) {
 	go func() {
 		var err error
 		for !done.Load() && err == nil {
-			var shared *SharedDir
+			var shared *UntrustedDir
 			if shared, err = b.Make("a/b/c/d", ForEveryone); err == nil {
 				err = shared.Close()
 			}

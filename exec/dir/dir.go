@@ -79,8 +79,8 @@ func (d *Dir) AsFile() *File {
 	return &File{fd: d.fd, name: filepath.Base(d.path), path: d.path, mode: os.ModeDir}
 }
 
-// Covered returns an error unless something is mounted over the entry name below d. It follows no link.
-func (d *Dir) Covered(name string) error { return covered(d.fd, name) }
+// CheckCovered returns an error unless something is mounted over the entry name below d. It follows no link.
+func (d *Dir) CheckCovered(name string) error { return covered(d.fd, name) }
 
 // Has reports whether the entry name of d is the directory inner.
 func (d *Dir) Has(name string, inner *Dir) bool { return isEntry(d.fd, name, inner.fd) }

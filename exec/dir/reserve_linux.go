@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func (d *SharedDir) reserve(n int64) (*os.File, error) {
+func (d *UntrustedDir) reserve(n int64) (*os.File, error) {
 	fd, err := unix.Openat(d.fd, ".", unix.O_TMPFILE|unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return nil, err

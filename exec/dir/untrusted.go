@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// SharedDir is a directory, held open, in which other users and containers may make any entries. Entries are reached
+// UntrustedDir is a directory, held open, in which other users and containers may make any entries. Entries are reached
 // only by names below the held directory. No link is followed, no device or pipe is opened, and no file is made
 // outside. A name is one path element: the caller checks names that it has not chosen. Like os.Root, the type has a
 // method for each operation, and so more methods than other types.
-type SharedDir struct {
+type UntrustedDir struct {
 	fd    int
 	base  *Base  // its own
 	rest  string // below base
@@ -24,14 +24,14 @@ type SharedDir struct {
 	steps []Step
 }
 
-// Step is a directory on the path of a SharedDir, as it was when it was opened.
+// Step is a directory on the path of a UntrustedDir, as it was when it was opened.
 type Step struct {
 	Path string
 	UID  int
 	Mode fs.FileMode // permissions, and the sticky bit
 }
 
-// Entry describes an entry of a SharedDir.
+// Entry describes an entry of a UntrustedDir.
 type Entry struct {
 	Regular  bool // a regular file without another name
 	Dir      bool
@@ -60,8 +60,8 @@ const (
 	ForEveryone               // all users: they can write to the last one, and pass through those before it
 )
 
-// MakeSharedDir is Base.Make for a base with one SharedDir. The caller closes the SharedDir.
-func MakeSharedDir(base, rest string, access Access) (*SharedDir, error) {
+// MakeSharedDir is Base.Make for a base with one UntrustedDir. The caller closes the UntrustedDir.
+func MakeSharedDir(base, rest string, access Access) (*UntrustedDir, error) {
 	b, err := OpenBase(base)
 	if err != nil {
 		return nil, err
@@ -70,31 +70,31 @@ func MakeSharedDir(base, rest string, access Access) (*SharedDir, error) {
 	return b.Make(rest, access)
 }
 
-// Steps returns the directories on the path below base if Make opened them. The last one is the SharedDir itself.
-func (d *SharedDir) Steps() []Step { return d.steps }
+// Steps returns the directories on the path below base if Make opened them. The last one is the UntrustedDir itself.
+func (d *UntrustedDir) Steps() []Step { return d.steps }
 
 // Path returns the path of the directory when it was opened, for messages.
-func (d *SharedDir) Path() string { return d.path }
+func (d *UntrustedDir) Path() string { return d.path }
 
 // FDPath returns a path of the held directory that is valid in this process only.
-func (d *SharedDir) FDPath() string { return "/proc/self/fd/" + strconv.Itoa(d.fd) }
+func (d *UntrustedDir) FDPath() string { return "/proc/self/fd/" + strconv.Itoa(d.fd) }
 
 // InPlace reports whether the directory still has its name below its base, and the base its path: neither was deleted,
 // moved or replaced. It reports true if that is unknown. No link is followed.
-func (d *SharedDir) InPlace() bool { return d.base.InPlace() && inPlace(d.base.fd, d.rest, d.fd) }
+func (d *UntrustedDir) InPlace() bool { return d.base.InPlace() && inPlace(d.base.fd, d.rest, d.fd) }
 
 // Key identifies the directory on this host, whatever its name.
-func (d *SharedDir) Key() (string, error) { return sharedKey(d.fd) }
+func (d *UntrustedDir) Key() (string, error) { return sharedKey(d.fd) }
 
 // OpenedBy reports whether the process pid, which runs the same program as this one, has the directory open. It reports
 // false if it may not inspect the process.
-func (d *SharedDir) OpenedBy(pid int) bool { return openedBy(d.fd, pid) }
+func (d *UntrustedDir) OpenedBy(pid int) bool { return openedBy(d.fd, pid) }
 
 // ModTime returns when an entry was last added or removed. The owner of the directory can set that time.
-func (d *SharedDir) ModTime() (time.Time, error) { return sharedModTime(d.fd) }
+func (d *UntrustedDir) ModTime() (time.Time, error) { return sharedModTime(d.fd) }
 
 // Names calls visit with each name in the directory until visit returns false.
-func (d *SharedDir) Names(visit func(name string) bool) error {
+func (d *UntrustedDir) Names(visit func(name string) bool) error {
 	f, err := d.list()
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (d *SharedDir) Names(visit func(name string) bool) error {
 }
 
 // Read returns the contents of the regular file name, which must not have more than max bytes.
-func (d *SharedDir) Read(name string, max int) ([]byte, Entry, error) {
+func (d *UntrustedDir) Read(name string, max int) ([]byte, Entry, error) {
 	return d.read(name, max)
 }
 
@@ -127,41 +127,41 @@ func TooLong(err error) bool { return errors.Is(err, errLong) }
 // Create makes the file name, open for reading and writing. It replaces any entry except a directory. The file belongs
 // to owner before others can see it. If this process may not give it away, all users may read and write it. The caller
 // closes it.
-func (d *SharedDir) Create(name string, owner Entry) (*os.File, error) {
+func (d *UntrustedDir) Create(name string, owner Entry) (*os.File, error) {
 	return d.create(name, owner)
 }
 
 // Write is like Create. The file contains text before others can see it.
-func (d *SharedDir) Write(name string, text []byte, owner Entry) error {
+func (d *UntrustedDir) Write(name string, text []byte, owner Entry) error {
 	return d.write(name, text, owner)
 }
 
 // Reserve allocates n bytes of the directory's disk, in a file without a name. Closing it frees them. It fails if the
 // file system does not support such files (open(2), O_TMPFILE).
-func (d *SharedDir) Reserve(n int64) (*os.File, error) { return d.reserve(n) }
+func (d *UntrustedDir) Reserve(n int64) (*os.File, error) { return d.reserve(n) }
 
 // Open opens the regular file name for reading; the caller closes it.
-func (d *SharedDir) Open(name string) (*os.File, Entry, error) { return d.open(name) }
+func (d *UntrustedDir) Open(name string) (*os.File, Entry, error) { return d.open(name) }
 
 // Append opens the regular file name for writing at its end; the caller closes it.
-func (d *SharedDir) Append(name string) (*os.File, Entry, error) { return d.append(name) }
+func (d *UntrustedDir) Append(name string) (*os.File, Entry, error) { return d.append(name) }
 
 // Removed reports whether f, which Create made, was removed.
 func Removed(f *os.File) bool { return removed(f) }
 
 // Stat describes the entry name without opening it.
-func (d *SharedDir) Stat(name string) (Entry, error) { return d.stat(name) }
+func (d *UntrustedDir) Stat(name string) (Entry, error) { return d.stat(name) }
 
 // Remove removes name unless it is a directory.
-func (d *SharedDir) Remove(name string) error { return d.remove(name) }
+func (d *UntrustedDir) Remove(name string) error { return d.remove(name) }
 
 // Put makes the file name with text and mode in one step. This process owns it.
-func (d *SharedDir) Put(name string, text []byte, mode fs.FileMode) error {
+func (d *UntrustedDir) Put(name string, text []byte, mode fs.FileMode) error {
 	return d.PutAt(name, text, mode, time.Now())
 }
 
 // PutAt is like Put, and sets the time of the last change to mod.
-func (d *SharedDir) PutAt(name string, text []byte, mode fs.FileMode, mod time.Time) error {
+func (d *UntrustedDir) PutAt(name string, text []byte, mode fs.FileMode, mod time.Time) error {
 	const making = ".making"
 	f, err := d.Create(name+making, Entry{UID: -1})
 	if err != nil {
@@ -176,7 +176,7 @@ func (d *SharedDir) PutAt(name string, text []byte, mode fs.FileMode, mod time.T
 }
 
 // Close closes the directory. A second call does nothing.
-func (d *SharedDir) Close() error {
+func (d *UntrustedDir) Close() error {
 	fd := d.fd
 	d.fd = -1
 	return errors.Join(closeFD(fd), d.base.Close())

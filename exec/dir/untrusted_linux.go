@@ -58,7 +58,7 @@ func sharedModTime(fd int) (time.Time, error) {
 	return time.Unix(st.Mtim.Unix()), err
 }
 
-func (d *SharedDir) list() (*os.File, error) {
+func (d *UntrustedDir) list() (*os.File, error) {
 	fd, err := retry(func() (int, error) {
 		return unix.Openat(d.fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	})
@@ -82,19 +82,19 @@ func entry(st *unix.Stat_t) Entry {
 	}
 }
 
-func (d *SharedDir) stat(name string) (Entry, error) {
+func (d *UntrustedDir) stat(name string) (Entry, error) {
 	var st unix.Stat_t
 	err := unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
 	return entry(&st), err
 }
 
-func (d *SharedDir) open(name string) (*os.File, Entry, error) { return d.openAs(name, os.O_RDONLY) }
+func (d *UntrustedDir) open(name string) (*os.File, Entry, error) { return d.openAs(name, os.O_RDONLY) }
 
-func (d *SharedDir) append(name string) (*os.File, Entry, error) {
+func (d *UntrustedDir) append(name string) (*os.File, Entry, error) {
 	return d.openAs(name, os.O_WRONLY|os.O_APPEND)
 }
 
-func (d *SharedDir) openAs(name string, how int) (*os.File, Entry, error) {
+func (d *UntrustedDir) openAs(name string, how int) (*os.File, Entry, error) {
 	fd, e, err := d.hold(name)
 	if err != nil {
 		return nil, e, err
@@ -105,7 +105,7 @@ func (d *SharedDir) openAs(name string, how int) (*os.File, Entry, error) {
 }
 
 // hold holds the regular file name without opening it. The caller closes the descriptor.
-func (d *SharedDir) hold(name string) (int, Entry, error) {
+func (d *UntrustedDir) hold(name string) (int, Entry, error) {
 	fd, err := retry(func() (int, error) {
 		return unix.Openat(d.fd, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	})
@@ -131,7 +131,7 @@ func (d *SharedDir) hold(name string) (int, Entry, error) {
 }
 
 // read makes fewer system calls than os.ReadFile, because each call of the files carrier waits for two reads.
-func (d *SharedDir) read(name string, max int) ([]byte, Entry, error) {
+func (d *UntrustedDir) read(name string, max int) ([]byte, Entry, error) {
 	held, e, err := d.hold(name)
 	if err != nil {
 		return nil, e, err
@@ -167,7 +167,7 @@ func (d *SharedDir) read(name string, max int) ([]byte, Entry, error) {
 
 // create makes the file under its name if this process is its owner. Otherwise it first makes it under another name, as
 // write does.
-func (d *SharedDir) create(name string, owner Entry) (*os.File, error) {
+func (d *UntrustedDir) create(name string, owner Entry) (*os.File, error) {
 	if owner.UID < 0 || owner.UID == os.Geteuid() {
 		fd, err := d.exclusive(name)
 		if err != nil {
@@ -182,7 +182,7 @@ func (d *SharedDir) create(name string, owner Entry) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-func (d *SharedDir) write(name string, text []byte, owner Entry) error {
+func (d *UntrustedDir) write(name string, text []byte, owner Entry) error {
 	fd, err := d.replace(name, text, owner)
 	if err == nil {
 		err = unix.Close(fd)
@@ -192,7 +192,7 @@ func (d *SharedDir) write(name string, text []byte, owner Entry) error {
 
 // replace makes the file under a temporary name, and renames it when it belongs to owner and contains text. Others can
 // replace that name meanwhile, but not the file that is held.
-func (d *SharedDir) replace(name string, text []byte, owner Entry) (fd int, err error) {
+func (d *UntrustedDir) replace(name string, text []byte, owner Entry) (fd int, err error) {
 	making := "." + name + ".new"
 	fd, err = d.exclusive(making)
 	if err != nil {
@@ -217,7 +217,7 @@ func (d *SharedDir) replace(name string, text []byte, owner Entry) (fd int, err 
 
 // exclusive makes a new file, whose mode does not depend on the umask. It removes an entry that has the name, and
 // gives up if that happens three times.
-func (d *SharedDir) exclusive(name string) (int, error) {
+func (d *UntrustedDir) exclusive(name string) (int, error) {
 	const how = unix.O_RDWR | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	for range 3 {
 		fd, err := unix.Openat(d.fd, name, how, 0o600)
@@ -253,9 +253,9 @@ func setOwner(fd int, owner Entry) {
 	}
 }
 
-func (d *SharedDir) rename(from, to string) error { return unix.Renameat(d.fd, from, d.fd, to) }
+func (d *UntrustedDir) rename(from, to string) error { return unix.Renameat(d.fd, from, d.fd, to) }
 
-func (d *SharedDir) remove(name string) error { return unix.Unlinkat(d.fd, name, 0) }
+func (d *UntrustedDir) remove(name string) error { return unix.Unlinkat(d.fd, name, 0) }
 
 // setTime sets when f was last read and written.
 func setTime(f *os.File, mod time.Time) error {

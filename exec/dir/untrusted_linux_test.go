@@ -21,8 +21,8 @@ import (
 
 const secret = "what no container may see"
 
-// newShared returns a SharedDir, its path, and a file outside of it.
-func newShared(t *testing.T) (b *SharedDir, at, canary string) {
+// newShared returns a UntrustedDir, its path, and a file outside of it.
+func newShared(t *testing.T) (b *UntrustedDir, at, canary string) {
 	t.Helper()
 	base := t.TempDir()
 	b, err := MakeSharedDir(base, "requests/make", ForEveryone)

@@ -7,7 +7,7 @@ package dir
 type Wakeup struct{ fd int }
 
 // Wakeup opens the named pipe name. It returns nil if there is none, or if the pipe has no reader.
-func (d *SharedDir) Wakeup(name string) *Wakeup { return d.wakeup(name) }
+func (d *UntrustedDir) Wakeup(name string) *Wakeup { return d.wakeup(name) }
 
 // Notify wakes the reader.
 func (w *Wakeup) Notify() {

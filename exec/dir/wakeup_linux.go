@@ -9,7 +9,7 @@ import (
 )
 
 // wakeup checks the held file before it opens it, as openAs does. Opening fails if the pipe has no reader (fifo(7)).
-func (d *SharedDir) wakeup(name string) *Wakeup {
+func (d *UntrustedDir) wakeup(name string) *Wakeup {
 	held, err := unix.Openat(d.fd, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil

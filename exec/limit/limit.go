@@ -2,10 +2,10 @@
 
 // Package limit limits the host resources that one session may use.
 //
-//	Session.Take(Calls, 1) ... Give(Calls, 1)     amounts in use for a while
-//	Reservation.Set(n) ... Set(m) ... Set(0)      the amount of one file that grows and shrinks
-//	TokenBucket.Take()                            events, at a rate
-//	Buffer, Prefix                                a command's output, up to a size
+//	Session.Acquire(Calls, 1) ... Release(Calls, 1)  amounts in use for a while
+//	Reservation.Set(n) ... Set(m) ... Set(0)         the amount of one file that grows and shrinks
+//	TokenBucket.Take()                               events, at a rate
+//	Buffer, Prefix                                   a command's output, up to a size
 //
 // A limit of config.yaml that is not configured has a default, never infinity. A refusal of Session or Reservation is
 // an *Error, which names the limit and the key that changes it. The package only counts; the caller handles the refused
@@ -98,7 +98,7 @@ type Session struct {
 	pids    int64
 	held    [kinds]int64
 	waiting [kinds]int64
-	changed chan struct{} // closed at the next Give or change; nil while nobody waits
+	changed chan struct{} // closed at the next Release or change; nil while nobody waits
 }
 
 // Adjust sets the limits for future requests. Resources in use are not affected.
@@ -136,7 +136,7 @@ func (s *Session) limitLocked(k Kind) *Error {
 	return e
 }
 
-// Limit returns the error with which Take refuses k at present.
+// Limit returns the error with which Acquire refuses k at present.
 func (s *Session) Limit(k Kind) *Error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,9 +150,9 @@ func (s *Session) Held(k Kind) int64 {
 	return s.held[k]
 }
 
-// Take adds n to the amount of k in use. If that exceeds the limit, Take returns an *Error and
+// Acquire adds n to the amount of k in use. If that exceeds the limit, Acquire returns an *Error and
 // changes nothing.
-func (s *Session) Take(k Kind, n int64) error {
+func (s *Session) Acquire(k Kind, n int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.takeLocked(k, n)
@@ -166,7 +166,7 @@ func (s *Session) takeLocked(k Kind, n int64) error {
 	return nil
 }
 
-// Wait is Take, but waits at most d for other callers to give back. The number of waiting callers
+// Wait is Acquire, but waits at most d for other callers to give back. The number of waiting callers
 // is limited to the limit of k.
 func (s *Session) Wait(ctx context.Context, k Kind, n int64, d time.Duration) error {
 	timeout := time.NewTimer(d)
@@ -210,8 +210,8 @@ func (s *Session) stopWaiting(k Kind) {
 	s.waiting[k]--
 }
 
-// Give gives back n of k.
-func (s *Session) Give(k Kind, n int64) {
+// Release gives back n of k.
+func (s *Session) Release(k Kind, n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.held[k] -= n

@@ -12,26 +12,26 @@ import (
 
 func TestTake(t *testing.T) {
 	var s Session
-	if err := s.Take(Argv, 64<<20); err != nil {
+	if err := s.Acquire(Argv, 64<<20); err != nil {
 		t.Fatalf("all of the default: %v", err)
 	}
-	err := s.Take(Argv, 1)
+	err := s.Acquire(Argv, 1)
 	if want := "limit of 64 MiB for arguments of calls in flight (limits.argv)"; err == nil || err.Error() != want {
 		t.Errorf("one more: %v, want %s", err, want)
 	}
-	s.Give(Argv, 1)
-	if err := s.Take(Argv, 1); err != nil {
+	s.Release(Argv, 1)
+	if err := s.Acquire(Argv, 1); err != nil {
 		t.Errorf("after one was given back: %v", err)
 	}
 	s.Adjust(Limits{Argv: 65 << 20})
-	if err := s.Take(Argv, 1<<20); err != nil {
+	if err := s.Acquire(Argv, 1<<20); err != nil {
 		t.Errorf("after the limit was raised: %v", err)
 	}
 	if got := s.Held(Argv); got != 65<<20 {
 		t.Errorf("held = %d, want 65 MiB", got)
 	}
 	var e *Error
-	if err := s.Take(Argv, 1<<62); !errors.As(err, &e) || e.Hint() != "limits.argv in config.yaml on the host raises it" {
+	if err := s.Acquire(Argv, 1<<62); !errors.As(err, &e) || e.Hint() != "limits.argv in config.yaml on the host raises it" {
 		t.Errorf("an amount that overflows: %v", err)
 	}
 }
@@ -72,7 +72,7 @@ func TestWait(t *testing.T) {
 		// ends at once after its pause.
 		go func() {
 			time.Sleep(time.Second)
-			s.Give(Calls, 1)
+			s.Release(Calls, 1)
 		}()
 		begin = time.Now()
 		if err := s.Wait(t.Context(), Calls, 1, time.Minute); err != nil || time.Since(begin) != time.Second {

@@ -16,11 +16,11 @@ func (r *Reservation) Amount() int64 { return r.n }
 // unchanged.
 func (r *Reservation) Set(n int64) error {
 	if n > r.n {
-		if err := r.From.Take(Spool, n-r.n); err != nil {
+		if err := r.From.Acquire(Spool, n-r.n); err != nil {
 			return err
 		}
 	} else if n < r.n {
-		r.From.Give(Spool, r.n-n)
+		r.From.Release(Spool, r.n-n)
 	}
 	r.n = n
 	return nil
@@ -28,6 +28,6 @@ func (r *Reservation) Set(n int64) error {
 
 // Force changes the amount to n even if that exceeds the limit, because the file has this size already.
 func (r *Reservation) Force(n int64) {
-	r.From.Give(Spool, r.n-n)
+	r.From.Release(Spool, r.n-n)
 	r.n = n
 }

@@ -12,17 +12,17 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// Opened is a directory of the host that a container sees.
-type Opened struct {
+// OpenSource is a directory of the host that a container sees.
+type OpenSource struct {
 	*dir.Dir
 	ReadOnly bool // for the container
 }
 
-// Direct returns the container's directories of the host, opened, for a program that uses their paths on the host. The
-// caller closes them. The Default is not among them. It is an error if the container has another mount below one of
+// OpenSources returns the container's directories of the host, opened, for a program that uses their paths on the host.
+// The caller closes them. The Default is not among them. It is an error if the container has another mount below one of
 // them, because the program would see the host's files there instead. If the program writes, a read-only mount below a
 // writable directory is an error, too.
-func (t *Table) Direct(writes bool) (list []Opened, err error) {
+func (t *Table) OpenSources(writes bool) (list []OpenSource, err error) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if t.closed {
@@ -47,7 +47,7 @@ func (t *Table) Direct(writes bool) (list []Opened, err error) {
 		if err != nil {
 			return list, err
 		}
-		list = append(list, Opened{Dir: d, ReadOnly: m.readOnly})
+		list = append(list, OpenSource{Dir: d, ReadOnly: m.readOnly})
 	}
 	return list, nil
 }
@@ -68,8 +68,8 @@ func (t *Table) sameBelow(m *mount, writes bool) bool {
 	return true
 }
 
-// CloseAll closes the directories that Direct returned.
-func CloseAll(list []Opened) {
+// CloseAll closes the directories that OpenSources returned.
+func CloseAll(list []OpenSource) {
 	for _, o := range list {
 		o.Close()
 	}

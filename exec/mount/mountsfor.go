@@ -79,7 +79,7 @@ func (t *Table) checkMount(root *dir.Dir, m Point, mounts []Point) error {
 		}
 		defer outer.Close()
 		rest, _ := names.CutDir(m.Target, above.Target)
-		return outer.Covered(rest)
+		return outer.CheckCovered(rest)
 	}
 	shown, err := openTarget(root, m, mounts)
 	if err != nil {

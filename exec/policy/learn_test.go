@@ -246,7 +246,7 @@ func stated(p *Policy, args []string, approved []Candidate) bool {
 			}
 		}
 		v := p.Decide(Request{Args: args, GitDir: true})
-		forms, _ := p.Variable(v, i)
+		forms, _ := p.VaryForms(v, i)
 		if len(seen) > maxWords && like(args[i], seen, slices.Contains(forms, FormNumber), v.Place.Confined() && slices.Contains(forms, FormPath)) {
 			return true
 		}

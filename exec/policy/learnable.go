@@ -55,7 +55,7 @@ func (p *Policy) formsOf(args []string, v Verdict) [][]Form {
 		return forms
 	}
 	for i := 1; i < len(args); i++ {
-		forms[i], _ = p.Variable(v, before+i) // on error there are none
+		forms[i], _ = p.VaryForms(v, before+i) // on error there are none
 	}
 	return forms
 }

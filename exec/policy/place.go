@@ -10,13 +10,13 @@ import (
 
 // Place is where a command runs. The zero value is the host.
 type Place struct {
-	Sandboxed bool   // on the host, confined as Verdict.Sandbox says; without Image
-	Image     string // image of the container that is created for the call; empty: the host
-	Host      string // address of the engine that creates it, as in DOCKER_HOST; empty: the session's engine
-	Network   string // the network, as the engine names it; empty: the engine's default
-	Memory    int64  // bytes; 0: no limit
-	CPUs      int64  // billionths of a CPU; 0: no limit
-	Pids      int64  // processes and threads; 0: the engine's default
+	Sandboxed  bool   // on the host, confined as Verdict.Sandbox says; without Image
+	Image      string // image of the container that is created for the call; empty: the host
+	DockerHost string // address of the engine that creates it, as in DOCKER_HOST; empty: the session's engine
+	Network    string // the network, as the engine names it; empty: the engine's default
+	Memory     int64  // bytes; 0: no limit
+	CPUs       int64  // billionths of a CPU; 0: no limit
+	Pids       int64  // processes and threads; 0: the engine's default
 }
 
 // Contained reports whether p is a container rather than the host.
@@ -33,8 +33,8 @@ func (p Place) String() string {
 		return "sandbox"
 	case !p.Contained():
 		return "host"
-	case p.Host != "":
-		return "container:" + p.Image + ",docker_host=" + p.Host
+	case p.DockerHost != "":
+		return "container:" + p.Image + ",docker_host=" + p.DockerHost
 	}
 	return "container:" + p.Image
 }
@@ -42,8 +42,8 @@ func (p Place) String() string {
 // Limits describes the engine, network and limits of p in words. It omits those that are not set.
 func (p Place) Limits() string {
 	var words []string
-	if p.Host != "" {
-		words = append(words, "docker_host "+p.Host)
+	if p.DockerHost != "" {
+		words = append(words, "docker_host "+p.DockerHost)
 	}
 	if p.Network != "" {
 		words = append(words, "network "+p.Network)

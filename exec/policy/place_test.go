@@ -60,7 +60,7 @@ func TestPlace(t *testing.T) {
 }
 
 func TestPlaceInWords(t *testing.T) {
-	all := Place{Image: "img:1", Host: "unix:///e", Network: "none", Memory: 1 << 20, CPUs: 15e8, Pids: 3}
+	all := Place{Image: "img:1", DockerHost: "unix:///e", Network: "none", Memory: 1 << 20, CPUs: 15e8, Pids: 3}
 	for _, tt := range []struct{ got, want string }{
 		{Place{}.String(), "host"},
 		{Place{Image: "img:1", Network: "none"}.String(), "container:img:1"},

@@ -31,9 +31,9 @@ var (
 	errVaryDashes  = errors.New("after --, an argument may be a command")
 )
 
-// Variable returns the forms in which argument n of v may vary in a grant. There are none if other values of the
+// VaryForms returns the forms in which argument n of v may vary in a grant. There are none if other values of the
 // argument could make the command another one: then the error says why.
-func (p *Policy) Variable(v Verdict, n int) ([]Form, error) {
+func (p *Policy) VaryForms(v Verdict, n int) ([]Form, error) {
 	name := v.Args[0]
 	switch {
 	case n < 1 || n >= len(v.Args) || n > MaxVariable:
@@ -47,7 +47,7 @@ func (p *Policy) Variable(v Verdict, n int) ([]Form, error) {
 	}
 	forms := []Form{FormNumber, FormPath, FormWords}
 	for _, name := range p.programs(name, v.Command.Path) {
-		some, err := variable(name, v.Args, n)
+		some, err := varyForms(name, v.Args, n)
 		if err != nil {
 			return nil, err
 		}
@@ -56,8 +56,8 @@ func (p *Policy) Variable(v Verdict, n int) ([]Form, error) {
 	return forms, nil
 }
 
-// variable is Variable for a program called name.
-func variable(name string, args []string, n int) ([]Form, error) {
+// varyForms is VaryForms for a program called name.
+func varyForms(name string, args []string, n int) ([]Form, error) {
 	t := tool(name)
 	is := func(set func(string) bool) bool { return set(name) || set(t) }
 	dashes := slices.Contains(args[1:n], "--")
@@ -76,11 +76,11 @@ func variable(name string, args []string, n int) ([]Form, error) {
 		if strings.HasPrefix(args[n-1], "-") || n == 1 {
 			return nil, errVaryCommand
 		}
-	case is(subcommands) || runs(name) && !noSubcommands(t):
+	case is(toolsWithVerbs) || runs(name) && !toolsWithoutVerbs(t):
 		switch verbs, verb := positionalBefore(args, n, nil); {
 		case verbs < 2:
 			return nil, errVaryVerb
-		case is(subcommands) && commandVerbs(verb) && t != "gh" && t != "glab": // gh run view
+		case is(toolsWithVerbs) && commandVerbs(verb) && t != "gh" && t != "glab": // gh run view
 			return nil, errVaryCommand
 		}
 	}

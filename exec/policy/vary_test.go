@@ -84,7 +84,7 @@ func TestVariable(t *testing.T) {
 		{Shell + " a b", 1, Place{}, GradeNone, "", "choose what runs"},
 	} {
 		v := Verdict{Args: strings.Fields(tt.line), Place: tt.place, Grade: tt.grade, Command: Command{Path: tt.path}}
-		forms, err := (&Policy{}).Variable(v, tt.n)
+		forms, err := (&Policy{}).VaryForms(v, tt.n)
 		got := strings.Trim(fmt.Sprint(forms), "[]")
 		if err != nil {
 			got = err.Error()

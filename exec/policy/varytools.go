@@ -9,8 +9,8 @@ import "github.com/docker-hostexec/hostexec/exec/names"
 var plainCommands = names.WordSet(`
 	chgrp chmod chown cmp cp diff egrep fgrep file gofmt grep gunzip gzip ln mkdir mkfifo mv rm rmdir tee touch truncate zcat`)
 
-// subcommands contains further tools whose first arguments choose what they do.
-var subcommands = names.WordSet(`
+// toolsWithVerbs contains further tools whose first arguments choose what they do.
+var toolsWithVerbs = names.WordSet(`
 	apk apt apt-get aws az brew conda dnf docker doctl flatpak gcloud gh glab helm hub kind kubectl launchctl minikube
 	multipass nmcli oc openssl pacman podman poetry rc-service resolvectl service snap svn systemctl tea terraform tofu
 	virsh yum zypper`)
@@ -25,8 +25,8 @@ var targets = names.WordSet(`
 	nox npm npx nx overmind pdm pipenv pipx pmake pnpm pnpx poe rake redo remake rye samu sbt scons shake task tox turbo
 	uv uvx volta waf xmake xtask yarn yarnpkg`)
 
-// noSubcommands contains tools that run code of the workspace and have no subcommands.
-var noSubcommands = names.WordSet(`
+// toolsWithoutVerbs contains tools that run code of the workspace and have no subcommands.
+var toolsWithoutVerbs = names.WordSet(`
 	asciidoctor ava bats black busted clang-tidy cypress doxygen eslint eslint_d flake8 gcc golint jasmine jest latexmk
 	lualatex markdownlint mocha mypy nose nosetests nyc pdflatex phpunit prettier prettierd prove py.test pylint pyright pytest
 	robot rspec rubocop rustc shellspec standard staticcheck stylelint textlint tsc vitest xelatex`)

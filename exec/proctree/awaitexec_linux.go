@@ -12,24 +12,24 @@ import (
 // process without a command line is in its exec for sure, which can last long on a busy machine. A
 // process with a command line probably has an empty environment.
 const (
-	settleNamed    = 5 * time.Millisecond
-	settleNameless = 500 * time.Millisecond
+	execWait         = 5 * time.Millisecond
+	execWaitNameless = 500 * time.Millisecond
 )
 
-// settleOrphans waits until the markers of the orphans among own can be read.
-func settleOrphans(own map[int]*Child) {
+// awaitExecOfOrphans waits until the markers of the orphans among own can be read.
+func awaitExecOfOrphans(own map[int]*Child) {
 	var orphans []int
 	for pid, c := range own {
 		if c == nil {
 			orphans = append(orphans, pid)
 		}
 	}
-	settle(orphans)
+	awaitExec(orphans)
 }
 
-// settle waits until no process of pids can be in the middle of its exec. All of them share one
+// awaitExec waits until no process of pids can be in the middle of its exec. All of them share one
 // time limit, so that many processes with an empty environment cost as much as one.
-func settle(pids []int) {
+func awaitExec(pids []int) {
 	begin := time.Now()
 	for pause := 50 * time.Microsecond; ; pause *= 2 {
 		waited := time.Since(begin)
@@ -37,14 +37,14 @@ func settle(pids []int) {
 		if len(pids) == 0 {
 			return
 		}
-		time.Sleep(min(pause, settleNamed))
+		time.Sleep(min(pause, execWait))
 	}
 }
 
 // settled reports whether waiting longer for the environment of a process is of no use.
 func settled(pid int, waited time.Duration) bool {
-	if _, ok := markerOf(pid); ok || !alive(pid) || waited > settleNameless {
+	if _, ok := markerOf(pid); ok || !alive(pid) || waited > execWaitNameless {
 		return true
 	}
-	return waited > settleNamed && len(readProcFile("/proc/"+strconv.Itoa(pid)+"/cmdline")) > 0
+	return waited > execWait && len(readProcFile("/proc/"+strconv.Itoa(pid)+"/cmdline")) > 0
 }

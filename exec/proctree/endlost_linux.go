@@ -31,7 +31,7 @@ func endLost(session string, grace time.Duration) (was bool, err error) {
 // lostProcesses searches all processes of the host.
 func lostProcesses(session string, spared map[int]bool) snapshot {
 	pids := readable()
-	settle(slices.Clone(pids))
+	awaitExec(slices.Clone(pids))
 	var roots []int
 	for _, pid := range pids {
 		if hasVariablePrefix(environ(pid), SessionMarker+"="+session+"\x00") {
@@ -44,15 +44,15 @@ func lostProcesses(session string, spared map[int]bool) snapshot {
 	return s
 }
 
-// findSurvivors scans all processes of the host. It scans again if a process has ended before its environment was
+// scanProcesses scans all processes of the host. It scans again if a process has ended before its environment was
 // read, because the scan may have missed its children.
-func findSurvivors() *Survivors {
+func scanProcesses() *ProcessScan {
 	const most = 10
 	for range most {
 		failed := failedOpens.Load()
 		pids := readable()
-		settle(slices.Clone(pids))
-		s := &Survivors{sessions: map[string]bool{}}
+		awaitExec(slices.Clone(pids))
+		s := &ProcessScan{sessions: map[string]bool{}}
 		complete := true
 		for _, pid := range pids {
 			env := environ(pid)

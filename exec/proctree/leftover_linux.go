@@ -15,7 +15,7 @@ import (
 func allLeftovers() []Leftover {
 	k := newChildLister()
 	own := k.own()
-	settleOrphans(own)
+	awaitExecOfOrphans(own)
 	runs := map[string]bool{}
 	for _, c := range own {
 		if c != nil {

@@ -57,11 +57,11 @@ func TestLeftover(t *testing.T) {
 	b.Reap()
 }
 
-// survivors returns a complete result. While many processes of the machine end, a scan may be incomplete.
-func survivors(t *testing.T) (found *Survivors) {
+// completeScan returns a complete result. While many processes of the machine end, a scan may be incomplete.
+func completeScan(t *testing.T) (found *ProcessScan) {
 	t.Helper()
 	exectest.Eventually(t, "a scan is complete", func() bool {
-		found = FindSurvivors()
+		found = ScanProcesses()
 		return found != nil
 	})
 	return found
@@ -78,16 +78,16 @@ func TestEndLost(t *testing.T) {
 	a, b := start(t, p, one), start(t, p, other)
 	a.ready(t)
 	b.ready(t)
-	if found := survivors(t); !found.MayHaveProcesses("lost") || !found.MayHaveProcesses("lost2") || found.MayHaveProcesses("los") || found.MayHaveKeeper("lost", "lost") {
-		t.Errorf("FindSurvivors = %+v", found)
+	if found := completeScan(t); !found.MayHaveProcesses("lost") || !found.MayHaveProcesses("lost2") || found.MayHaveProcesses("los") || found.MayHaveKeeper("lost", "lost") {
+		t.Errorf("ScanProcesses = %+v", found)
 	}
 	if was, err := EndLost("lost", 50*time.Millisecond); !was || err != nil {
 		t.Errorf("EndLost = %v, %v", was, err)
 	}
 	a.Reap()
 	a.gone(t)
-	if found := survivors(t); found.MayHaveProcesses("lost") || !found.MayHaveProcesses("lost2") {
-		t.Errorf("FindSurvivors after EndLost = %+v", found)
+	if found := completeScan(t); found.MayHaveProcesses("lost") || !found.MayHaveProcesses("lost2") {
+		t.Errorf("ScanProcesses after EndLost = %+v", found)
 	}
 	if was, err := EndLost("lost", 0); was || err != nil {
 		t.Errorf("EndLost again = %v, %v", was, err)
@@ -124,7 +124,7 @@ func TestManyWithoutEnvironment(t *testing.T) {
 		return took
 	}
 	with, without := look("env"), look("env -i")
-	if limit := 5*with + many*settleNamed/4; without > limit {
+	if limit := 5*with + many*execWait/4; without > limit {
 		t.Errorf("a look at %d processes took %v, without environments %v, want at most %v", many, with, without, limit)
 	}
 }

@@ -23,7 +23,7 @@ func allLeftovers() []Leftover                         { return nil }
 func sizes() []Size                                    { return nil }
 func endNow(string) error                              { return errSystem }
 func hasLeftovers(string) bool                         { return false }
-func findSurvivors() *Survivors                        { return &Survivors{} }
+func scanProcesses() *ProcessScan                      { return &ProcessScan{} }
 func endLeftovers(string, time.Duration) (bool, error) { return false, errSystem }
 func endLost(string, time.Duration) (bool, error)      { return false, nil } // no session was ever served
 

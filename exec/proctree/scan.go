@@ -4,9 +4,9 @@ package proctree
 
 import "slices"
 
-// Survivors are the keepers, and the sessions with processes, that one scan of the host has found. If there are many
-// sessions, one scan takes less time than one for each. With nil Survivors, every process may run.
-type Survivors struct {
+// ProcessScan are the keepers, and the sessions with processes, that one scan of the host has found. If there are many
+// sessions, one scan takes less time than one for each. With nil ProcessScan, every process may run.
+type ProcessScan struct {
 	sessions map[string]bool // by SessionMarker
 	keepers  []keeper
 }
@@ -17,11 +17,11 @@ type keeper struct {
 	sessions []string // that the process itself belongs to
 }
 
-// FindSurvivors scans the processes of the host. It returns nil if other processes end during each of its tries.
-func FindSurvivors() *Survivors { return findSurvivors() }
+// ScanProcesses scans the processes of the host. It returns nil if other processes end during each of its tries.
+func ScanProcesses() *ProcessScan { return scanProcesses() }
 
 // add records a process with the arguments args that has a marker of each session of ids.
-func (s *Survivors) add(args, ids []string) {
+func (s *ProcessScan) add(args, ids []string) {
 	for _, id := range ids {
 		s.sessions[id] = true
 	}
@@ -31,11 +31,11 @@ func (s *Survivors) add(args, ids []string) {
 }
 
 // MayHaveProcesses reports whether processes of a session may run. If not, EndLost would find none.
-func (s *Survivors) MayHaveProcesses(session string) bool { return s == nil || s.sessions[session] }
+func (s *ProcessScan) MayHaveProcesses(session string) bool { return s == nil || s.sessions[session] }
 
 // MayHaveKeeper reports whether the keeper of the session with directory dir may run. A running keeper ends what the
 // watcher has left. A command of the session can have a keeper's arguments, but it has the session's marker.
-func (s *Survivors) MayHaveKeeper(dir, session string) bool {
+func (s *ProcessScan) MayHaveKeeper(dir, session string) bool {
 	return s == nil || slices.ContainsFunc(s.keepers, func(k keeper) bool {
 		return k.dir == dir && !slices.Contains(k.sessions, session)
 	})

@@ -80,7 +80,7 @@ func (k childLister) snapshot(match func(pid int, c *Child) bool) snapshot {
 	s := snapshot{dead: map[int]bool{}}
 	var roots []int
 	own := k.own()
-	settleOrphans(own)
+	awaitExecOfOrphans(own)
 	for pid, c := range own {
 		if match(pid, c) {
 			roots = append(roots, pid)

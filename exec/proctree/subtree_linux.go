@@ -119,7 +119,7 @@ func (s Subtree) orphans(k childLister, request string) snapshot {
 	}
 	found := k.snapshot(func(pid int, c *Child) bool { return c == nil && match(pid) })
 	adopted := s.adopted(k)
-	settle(slices.Clone(adopted))
+	awaitExec(slices.Clone(adopted))
 	var roots []int
 	for _, pid := range adopted {
 		if match(pid) {

@@ -99,9 +99,9 @@ func (s scriptedStdio) Close() error {
 
 // alone is a fixture without a host.
 func alone(t *testing.T, c Container) *fixture {
-	p := &Pool{Dir: filepath.Join(t.TempDir(), "shells"), Grace: 300 * time.Millisecond, ReplyTimeout: time.Second, Log: slog.New(slog.DiscardHandler)}
+	p := &Table{Dir: filepath.Join(t.TempDir(), "shells"), Grace: 300 * time.Millisecond, ReplyTimeout: time.Second, Log: slog.New(slog.DiscardHandler)}
 	t.Cleanup(func() { check(t, p.Close()) })
-	return &fixture{Pool: p, in: c}
+	return &fixture{Table: p, in: c}
 }
 
 // says is a frame of a container for the first command.

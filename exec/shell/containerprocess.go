@@ -42,7 +42,7 @@ func (e *ContainerError) Error() string {
 // commands of a shell share one connection, and so one lock and one state of bash.
 type containerProcess struct {
 	shell *Shell
-	pool  *Pool
+	pool  *Table
 	at    remote
 	id    string // the session of the program's processes
 	stdio io.ReadWriteCloser
@@ -91,7 +91,7 @@ func (s *Shell) startRemote(ctx context.Context, b StartConfig) (*containerProce
 		at.end(p.id, true, true, p.pool.grace()) // a container ends the program at the end of its input
 		return nil, err
 	}
-	// Both end when the program does, or when stdio is closed. kill sees to that, and Pool.Close waits.
+	// Both end when the program does, or when stdio is closed. kill sees to that, and Table.Close waits.
 	s.pool.wg.Go(func() { p.read(in) })
 	s.pool.wg.Go(p.write)
 	return p, nil

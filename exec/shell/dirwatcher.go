@@ -11,9 +11,9 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// polling is the interval of checks for files without a notification. The file system may have no
+// pollInterval is the interval of checks for files without a notification. The file system may have no
 // notifications, or the system no watch left.
-const polling = 50 * time.Millisecond
+const pollInterval = 50 * time.Millisecond
 
 // dirWatcher notifies a command when one of its files was renamed into dir.
 type dirWatcher struct {
@@ -52,7 +52,7 @@ func (b *dirWatcher) wakeAll() {
 			if kind, _, _ := strings.Cut(ext, "."); kind == "exit" || kind == "pid" { // which may have the value behind it
 				b.wake(id)
 			}
-		case _, ok := <-b.events.Errors: // polling finds lost notifications
+		case _, ok := <-b.events.Errors: // pollInterval finds lost notifications
 			if !ok {
 				return
 			}

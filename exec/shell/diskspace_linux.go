@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// least is the free space in bytes below which a disk counts as full, because a write can fail although a little
+// minFreeSpace is the free space in bytes below which a disk counts as full, because a write can fail although a little
 // space is left.
-const least = 64 << 10
+const minFreeSpace = 64 << 10
 
 // full returns the error of a writer to f's disk if that has no space left, or nil. A file system that
 // does not count its blocks is not full.
@@ -23,7 +23,7 @@ func full(f *os.File) error {
 	if os.Geteuid() == 0 {
 		free = st.Bfree
 	}
-	if free*uint64(st.Bsize) >= least {
+	if free*uint64(st.Bsize) >= minFreeSpace {
 		return nil
 	}
 	return &os.PathError{Op: "write", Path: f.Name(), Err: unix.ENOSPC}

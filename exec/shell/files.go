@@ -19,7 +19,7 @@ import (
 // files are the files of one command on this host: its script, its output, and its exit status.
 type files struct {
 	*fileSet
-	pool    *Pool
+	pool    *Table
 	bash    string
 	text    string // the command's text, if it is parsed first
 	done    string // directory and id
@@ -118,7 +118,7 @@ func (f *files) numberInName(file string) (int, bool) {
 
 // Spool returns a file for output that is delivered whole at the end. The file counts as output of the shells,
 // and is removed with its descriptor.
-func (p *Pool) Spool() (io.ReadWriteSeeker, error) {
+func (p *Table) Spool() (io.ReadWriteSeeker, error) {
 	if _, err := p.ready(); err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func (f *files) follow(o Output, fail func(error)) *fileTail {
 }
 
 func (t *fileTail) run() error {
-	tick := time.NewTicker(polling)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
 		select {

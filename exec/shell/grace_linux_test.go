@@ -21,7 +21,7 @@ func TestGraceOfCause(t *testing.T) { forEachBackend(t, testGraceOfCause) }
 
 func testGraceOfCause(t *testing.T, r *fixture) {
 	const forever = time.Hour
-	r.Pool.Grace = forever
+	r.Table.Grace = forever
 	r.Runner.(*executor.Host).Grace = forever
 	s := r.shell(t, "one")
 	defer func(grace time.Duration) { r.Runner.(*executor.Host).Grace = grace }(shortGrace)
@@ -41,5 +41,5 @@ func testGraceOfCause(t *testing.T, r *fixture) {
 	}
 	r.text(t, s, `sh -c 'trap "" INT TERM HUP; : >up; while :; do sleep 1; done' & until [ -e up ]; do sleep .02; done`)
 	r.SetGrace(shortGrace)
-	check(t, r.Pool.Close())
+	check(t, r.Table.Close())
 }

@@ -20,7 +20,7 @@ import (
 
 // hostProcess is a shell's bash on this host.
 type hostProcess struct {
-	pool    *Pool
+	pool    *Table
 	id      string // its marker
 	bash    string // its program
 	bashPID int
@@ -54,7 +54,7 @@ func (s *Shell) startHost(b StartConfig) (*hostProcess, error) {
 		p.bashPID = pid
 		close(up)
 	}}
-	// Ends when bash does. Shell.end and Pool.Close end bash and wait.
+	// Ends when bash does. Shell.end and Table.Close end bash and wait.
 	s.pool.wg.Go(func() {
 		defer w.Close()
 		defer cancel(nil)

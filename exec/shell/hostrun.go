@@ -56,7 +56,7 @@ type run struct {
 
 // wait returns the result of the command, as soon as its exit file exists or its shell is dead.
 func (r *run) wait(ctx context.Context) (int, error) {
-	tick := time.NewTicker(polling)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
 		if code, ok := r.files.exited(); ok {

@@ -64,7 +64,7 @@ func patient(parent context.Context) (context.Context, context.CancelFunc) {
 
 // fixture is a pool of shells with a host to run them, and a directory to start in.
 type fixture struct {
-	*Pool
+	*Table
 	work   string
 	config StartConfig
 	in     Container // nil: on this host
@@ -81,7 +81,7 @@ func forEachBackend(t *testing.T, test func(*testing.T, *fixture)) {
 		r := newFixture(t)
 		r.in = here{t, r.config.Env}
 		r.config.Env = nil
-		r.Pool.ReplyTimeout = 10 * patience // the tests give up before
+		r.Table.ReplyTimeout = 10 * patience // the tests give up before
 		test(t, r)
 	})
 	if sandbox.Supported() == nil {
@@ -92,10 +92,10 @@ func forEachBackend(t *testing.T, test func(*testing.T, *fixture)) {
 // confinedFixture has shells in a sandbox that may write only the fixture's directories.
 func confinedFixture(t *testing.T) *fixture {
 	r := newFixture(t)
-	r.Pool.ReplyTimeout = 10 * patience // the tests give up before
+	r.Table.ReplyTimeout = 10 * patience // the tests give up before
 	self, err := os.Executable()
 	check(t, err)
-	r.Pool.Program = func() (string, error) { return self, nil }
+	r.Table.Program = func() (string, error) { return self, nil }
 	r.tmp = t.TempDir()
 	r.config.Env = append(r.config.Env, "TMPDIR="+r.tmp)
 	spec := sandbox.Spec{Paths: append(slices.Clone(sandbox.System), sandbox.Path{Name: self, Access: sandbox.Execute})}
@@ -178,9 +178,9 @@ func newFixture(t testing.TB) *fixture {
 	bash, err := exec.LookPath("bash")
 	check(t, err)
 	r := &fixture{work: t.TempDir(), tmp: os.TempDir(), config: StartConfig{Path: bash, Env: environ(os.Environ(), []string{"HOME=" + t.TempDir()})}}
-	r.Pool = &Pool{Runner: host, Dir: filepath.Join(t.TempDir(), "shells"), Grace: host.Grace, ReplyTimeout: patience, Log: slog.New(slog.DiscardHandler)}
+	r.Table = &Table{Runner: host, Dir: filepath.Join(t.TempDir(), "shells"), Grace: host.Grace, ReplyTimeout: patience, Log: slog.New(slog.DiscardHandler)}
 	t.Cleanup(func() {
-		check(t, r.Pool.Close())
+		check(t, r.Table.Close())
 		check(t, host.Close())
 	})
 	return r

@@ -34,7 +34,7 @@ func (s *Shell) remote(b StartConfig) remote {
 // containerRemote is a container.
 type containerRemote struct {
 	Container
-	pool *Pool
+	pool *Table
 }
 
 func (c containerRemote) place() string            { return "container " + c.Name() }

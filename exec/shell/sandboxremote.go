@@ -83,7 +83,7 @@ func (s *sandboxRemote) run(c executor.Command, theirs pipePair) error {
 		s.program = pid
 		close(up)
 	}}
-	// Ends with the program, which end and Pool.Close end.
+	// Ends with the program, which end and Table.Close end.
 	s.shell.pool.wg.Go(func() {
 		defer s.cancel(nil)
 		_, err := s.shell.pool.Runner.Run(ctx, c, streams)

@@ -58,7 +58,7 @@ func Serve(args []string) int {
 
 // server serves one shell.
 type server struct {
-	pool  *Pool
+	pool  *Table
 	shell *Shell
 	bash  string
 
@@ -136,7 +136,7 @@ func (s *server) setUp(setup setupRequest) (host *executor.Host, dir string, err
 	// Output waits on the container's disk, to which the container's own limits apply.
 	unlimited := new(limit.Session)
 	unlimited.Adjust(limit.Limits{limit.Spool: math.MaxInt64})
-	s.pool = &Pool{Runner: host, Dir: filepath.Join(dir, "shells"), Log: log, Limits: unlimited, ReplyTimeout: time.Duration(setup.ReplyTimeout) * time.Millisecond}
+	s.pool = &Table{Runner: host, Dir: filepath.Join(dir, "shells"), Log: log, Limits: unlimited, ReplyTimeout: time.Duration(setup.ReplyTimeout) * time.Millisecond}
 	err = s.pool.Create(shellName, Options{Env: stringsOf(setup.Env), Dir: start, ByContainer: setup.ByContainer, DefaultDir: setup.DefaultDir})
 	if err == nil {
 		s.shell, err = s.pool.Find(shellName)

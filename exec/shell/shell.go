@@ -43,9 +43,9 @@ type Runner interface {
 	Run(context.Context, executor.Command, executor.Streams) (executor.Status, error)
 }
 
-// Pool holds the shells of one session. Set its fields before the first Create. It has many fields: seven are
+// Table holds the shells of one session. Set its fields before the first Create. It has many fields: seven are
 // options, and the others are what all shells share.
-type Pool struct {
+type Table struct {
 	Runner Runner
 	Dir    string        // of its own, made when it is needed and removed by Close
 	Grace  time.Duration // between TERM and KILL; 5 s when zero
@@ -125,7 +125,7 @@ func CheckName(name string) error {
 }
 
 // Create makes a shell. Its process is started by the first command.
-func (p *Pool) Create(name string, o Options) error {
+func (p *Table) Create(name string, o Options) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (p *Pool) Create(name string, o Options) error {
 }
 
 // Find returns the shell called name, or ErrNoShell.
-func (p *Pool) Find(name string) (*Shell, error) {
+func (p *Table) Find(name string) (*Shell, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s := p.shells[name]; s != nil {
@@ -161,7 +161,7 @@ func (p *Pool) Find(name string) (*Shell, error) {
 
 // Remove ends the shell called name and all that it runs, and reports whether there was one.
 // It returns when nothing of it is left.
-func (p *Pool) Remove(name string) bool {
+func (p *Table) Remove(name string) bool {
 	p.mu.Lock()
 	s := p.shells[name]
 	delete(p.shells, name)
@@ -183,7 +183,7 @@ type Info struct {
 }
 
 // List returns the shells, by name.
-func (p *Pool) List() []Info {
+func (p *Table) List() []Info {
 	p.mu.Lock()
 	all := make([]Info, 0, len(p.shells))
 	for _, s := range p.shells {
@@ -196,7 +196,7 @@ func (p *Pool) List() []Info {
 
 // Close ends every shell, and returns when nothing of them is left. An Exec or Start that
 // still runs ends with its shell.
-func (p *Pool) Close() error {
+func (p *Table) Close() error {
 	p.mu.Lock()
 	p.closed = true
 	shells := p.shells
@@ -219,7 +219,7 @@ func (p *Pool) Close() error {
 }
 
 // ready creates the directories and the watch of them.
-func (p *Pool) ready() (*dirWatcher, error) {
+func (p *Table) ready() (*dirWatcher, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -236,19 +236,19 @@ func (p *Pool) ready() (*dirWatcher, error) {
 	return p.watcher, nil
 }
 
-func (p *Pool) limits() *limit.Session {
+func (p *Table) limits() *limit.Session {
 	if p.Limits == nil {
 		return &p.own
 	}
 	return p.Limits
 }
 
-func (p *Pool) replyTimeout() time.Duration { return cmp.Or(p.ReplyTimeout, 10*time.Second) }
+func (p *Table) replyTimeout() time.Duration { return cmp.Or(p.ReplyTimeout, 10*time.Second) }
 
 // SetGrace replaces Grace from now on, for example before Close.
-func (p *Pool) SetGrace(grace time.Duration) { p.within.Store(&grace) }
+func (p *Table) SetGrace(grace time.Duration) { p.within.Store(&grace) }
 
-func (p *Pool) grace() time.Duration {
+func (p *Table) grace() time.Duration {
 	if d := p.within.Load(); d != nil {
 		return *d
 	}
@@ -256,7 +256,7 @@ func (p *Pool) grace() time.Duration {
 }
 
 // graceFor returns the time between TERM and KILL for processes that end with ctx.
-func (p *Pool) graceFor(ctx context.Context) time.Duration {
+func (p *Table) graceFor(ctx context.Context) time.Duration {
 	var graceful executor.Graceful
 	if errors.As(context.Cause(ctx), &graceful) {
 		return graceful.Grace()

@@ -95,7 +95,7 @@ func (s *spool) drop(f *os.File) {
 }
 
 func (s *spool) watch() {
-	tick := time.NewTicker(polling)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for range tick.C {
 		s.mu.Lock()
@@ -140,7 +140,7 @@ func (e *spoolFile) look(over bool) (closed bool) {
 }
 
 // CheckSpace returns the error of a file that could not be written for lack of space, or nil.
-func (p *Pool) CheckSpace() error {
+func (p *Table) CheckSpace() error {
 	f, err := Spool(p.Dir)
 	if err != nil {
 		return err

@@ -102,7 +102,7 @@ func TestSpoolLeft(t *testing.T) {
 	r.text(t, s, "yes & echo $! >pid")
 	least := onDisk(t, r.Dir)
 	for range 40 { // it writes all that time
-		<-time.After(polling)
+		<-time.After(pollInterval)
 		least = min(least, onDisk(t, r.Dir))
 	}
 	if most := int64(1 << 30); least > most/10 {

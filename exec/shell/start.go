@@ -81,7 +81,7 @@ func (p *hostProcess) fork(ctx context.Context, c Command) (*copyRun, error) {
 
 // await waits until the copy has reported its pid.
 func (r *copyRun) await(ctx context.Context) error {
-	tick := time.NewTicker(polling)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
 		if pid, ok := r.files.pid(); ok {
@@ -103,9 +103,9 @@ func (r *copyRun) await(ctx context.Context) error {
 // wait returns the status of the copy, which may outlive its shell. If it died without a status, it was killed together
 // with the process that reports it. While the shell runs, wait allows some seconds for the report.
 func (r *copyRun) wait(ctx context.Context) (int, error) {
-	tick := time.NewTicker(polling)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
-	patience := int(r.process.pool.replyTimeout() / polling)
+	patience := int(r.process.pool.replyTimeout() / pollInterval)
 	for silent, orphaned := 0, 0; ; {
 		if code, ok := r.files.exited(); ok {
 			return code, nil

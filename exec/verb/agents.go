@@ -18,13 +18,13 @@ import (
 var agentsText string
 
 const (
-	maxAgents     = 32 << 10 // bytes after which Agents describes no other command
-	maxAgentForms = 20       // forms of one list
-	maxAgentForm  = 300      // bytes of a form; a part of a form could mislead
+	maxAgents      = 32 << 10 // bytes after which Agents describes no other command
+	maxAgentShapes = 20       // forms of one list
+	maxAgentShape  = 300      // bytes of a form; a part of a form could mislead
 )
 
-// moreForms replaces what exceeds a limit of Agents.
-const moreForms = "more: hostexec ls --json"
+// moreShapes replaces what exceeds a limit of Agents.
+const moreShapes = "more: hostexec ls --json"
 
 // Agents returns what an agent in a container should know about p, in Markdown. It shows no more than hostexec ls.
 func Agents(p *policy.Policy, remotes gitpush.Remotes) string {
@@ -40,7 +40,7 @@ func Agents(p *policy.Policy, remotes gitpush.Remotes) string {
 	}
 	for _, c := range list {
 		if b.Len() > maxAgents {
-			b.WriteString("\n" + moreForms + "\n")
+			b.WriteString("\n" + moreShapes + "\n")
 			break
 		}
 		c.describe(&b)
@@ -78,17 +78,17 @@ func (c command) lines(forms []string) string {
 		call = c.Name
 	}
 	var b strings.Builder
-	cut := len(forms) > maxAgentForms
-	for _, form := range forms[:min(len(forms), maxAgentForms)] {
+	cut := len(forms) > maxAgentShapes
+	for _, form := range forms[:min(len(forms), maxAgentShapes)] {
 		line := names.Plain(strings.TrimSuffix(call+" "+form, " "+policy.NoArguments))
-		if len(line) > maxAgentForm {
+		if len(line) > maxAgentShape {
 			cut = true
 			continue
 		}
 		b.WriteString("    " + line + "\n")
 	}
 	if cut {
-		b.WriteString("    (" + moreForms + ")\n")
+		b.WriteString("    (" + moreShapes + ")\n")
 	}
 	return b.String()
 }

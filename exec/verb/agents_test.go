@@ -71,7 +71,7 @@ func TestAgentsLimit(t *testing.T) {
 	p := &policy.Policy{Rules: map[string]policy.Ruleset{}}
 	var words []string
 	for i := range 40 {
-		words = append(words, fmt.Sprint(i, strings.Repeat("w", maxAgentForm-30)))
+		words = append(words, fmt.Sprint(i, strings.Repeat("w", maxAgentShape-30)))
 	}
 	for i := range 50 {
 		p.Rules[fmt.Sprint("c", i)] = ruled(policy.Allow, words...).Rules["x"]

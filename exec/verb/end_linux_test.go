@@ -32,7 +32,7 @@ func TestJSONOfVerbs(t *testing.T) {
 	} {
 		t.Run(tt.args, func(t *testing.T) {
 			s, _ := calltest.NewServer(t)
-			s.Shells = &shell.Pool{}
+			s.Shells = &shell.Table{}
 			c := calltest.Dial(t, s)
 			c.Env = []string{"HOSTEXEC_JSON=1"}
 			c.Exec(t, wire.FDNull, strings.Fields(tt.args)...)

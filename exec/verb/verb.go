@@ -80,7 +80,7 @@ func (Verbs) Serve(ctx context.Context, c *call.VerbCall) error {
 	if len(args) == 0 {
 		return c.Fail(call.Failure{Status: call.StatusFailed, Code: 1, Line: firstLine(usage), Reason: "no command is named", Hint: "see hostexec --help"})
 	}
-	if why := unsupported(c.OneAnswer(), args); why != "" {
+	if why := unsupported(c.NonStreamingCarrier(), args); why != "" {
 		return c.Fail(call.Failure{Status: call.StatusUnsupported, Reason: why, Hint: "call the command itself, or hostexec in the container"})
 	}
 	if slices.Contains(verbNames, args[0]) {

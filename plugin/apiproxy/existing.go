@@ -35,9 +35,9 @@ type existingContainer struct {
 	plan    *launch.Plan   // for a container that is created now with the same labels
 }
 
-// Narrow removes from the sessions of existing containers the commands and variables that the host does not allow any
-// more. A session that loses something gets a new watcher, and its running calls end.
-func (l *SessionLauncher) Narrow(ctx context.Context) error {
+// RemoveDisallowed removes from the sessions of existing containers the commands and variables that the host does not
+// allow any more. A session that loses something gets a new watcher, and its running calls end.
+func (l *SessionLauncher) RemoveDisallowed(ctx context.Context) error {
 	all, err := l.existing(ctx)
 	if err != nil {
 		return err

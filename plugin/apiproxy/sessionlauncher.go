@@ -139,7 +139,7 @@ func (l *SessionLauncher) Create(ctx context.Context, req *CreateRequest) (creat
 			if id == "" {
 				return nil
 			}
-			return launch.RemoveUnprepared(l.cli.Client(), id, want.Config.Image)
+			return launch.RemoveWithoutAdditions(l.cli.Client(), id, want.Config.Image)
 		}, nil
 	}
 	// The watcher must not end with the client: the engine may create the container nevertheless.

@@ -79,7 +79,7 @@ func (s *Socket) listen(store *state.Store, path string) (err error) {
 	return err
 }
 
-// privatePath returns the path of a socket in a directory of its own. Sweep finds the directory.
+// privatePath returns the path of a socket in a directory of its own. Prune finds the directory.
 func (s *Socket) privatePath() (string, error) {
 	dir, ok := runtimeDir()
 	if !ok {
@@ -179,7 +179,7 @@ func ignoreClosed(err error) error {
 // Context is a docker context that a proxy has created.
 type Context struct{ Name, Host string }
 
-// Record notes a context before it is created, so that Sweep can remove it.
+// Record notes a context before it is created, so that Prune can remove it.
 func (s *Socket) Record(c Context) error {
 	b, err := json.Marshal(c)
 	if err == nil {
@@ -193,9 +193,9 @@ func (s *Socket) Record(c Context) error {
 
 func contextFile(dir string) string { return filepath.Join(dir, "context.json") }
 
-// Sweep removes the directories of API proxies that were killed. It calls remove for each context that they had
+// Prune removes the directories of API proxies that were killed. It calls remove for each context that they had
 // created.
-func Sweep(store *state.Store, remove func(Context) error) error {
+func Prune(store *state.Store, remove func(Context) error) error {
 	dirs, _ := filepath.Glob(filepath.Join(store.APIProxies(), "*")) // the pattern is valid
 	var errs []error
 	for _, dir := range dirs {

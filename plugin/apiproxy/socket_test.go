@@ -106,7 +106,7 @@ func TestSweep(t *testing.T) {
 	defer runs.Close()
 	killed.lock.Close() // as the kernel does
 	var removed []Context
-	if err := Sweep(store, func(c Context) error { removed = append(removed, c); return nil }); err != nil {
+	if err := Prune(store, func(c Context) error { removed = append(removed, c); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if len(removed) != 1 || removed[0].Host != killed.Host() {
@@ -157,7 +157,7 @@ func TestRuntimeDir(t *testing.T) {
 	}
 	killed.lock.Close()             // as the kernel does
 	t.Setenv("XDG_RUNTIME_DIR", "") // prune may be called elsewhere
-	if err := Sweep(store, nil); err != nil {
+	if err := Prune(store, nil); err != nil {
 		t.Error(err)
 	}
 	left, err := os.ReadDir(private)

@@ -76,14 +76,14 @@ func (l *SessionLauncher) resumeOnce(ctx context.Context, rec state.Session) err
 
 // resume starts a watcher for a session that has none.
 func (l *SessionLauncher) resume(ctx context.Context, rec state.Session) error {
-	link, err := launch.Resume(context.WithoutCancel(ctx), l.store, rec)
+	conn, err := launch.Resume(context.WithoutCancel(ctx), l.store, rec)
 	if err != nil {
 		return err
 	}
-	for _, w := range link.Warnings() {
+	for _, w := range conn.Warnings() {
 		l.note("warning: %s", w)
 	}
-	return link.Done()
+	return conn.Done()
 }
 
 // refuseStart returns the error for a container that must not start. It removes a container that has never run, as run

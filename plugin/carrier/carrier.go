@@ -29,7 +29,7 @@ const File = "carrier"
 // The words in File.
 const (
 	Undecided = "undecided" // the shim waits until the file has another word
-	Full      = "full"      // undecided, because no process can be started in the container
+	NoProcess = "full"      // undecided, because no process can be started in the container
 	BySocket  = "socket"
 	ByRelay   = "relay"
 	ByFiles   = "files" // the shim calls by files, in the directory proxy

@@ -27,7 +27,7 @@ func TestUmask(t *testing.T) {
 	if err := http.WriteToken(share, "token"); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{carrier.File, "nonce", http.TokenFile} {
+	for _, name := range []string{carrier.File, "nonce", http.ShareTokenFile} {
 		if fi, err := os.Stat(filepath.Join(share, name)); err != nil || fi.Mode() != 0o644 {
 			t.Errorf("%s: %v, %v, want mode 0644", name, fi, err)
 		}

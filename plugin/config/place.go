@@ -63,7 +63,7 @@ func setLimit(p *policy.Place, key, value string) (known bool, err error) {
 		if !isEngine(value) {
 			return true, fmt.Errorf("%s is not an engine's address: unix:///path/to/docker.sock, tcp://HOST:PORT or ssh://USER@HOST", names.Quoted(value))
 		}
-		p.Host = value
+		p.DockerHost = value
 	case "network":
 		switch {
 		case value == "host":

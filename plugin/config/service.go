@@ -13,16 +13,16 @@ import (
 // Service holds the options of docker hostexec with for the containers of one compose service. The values are those of
 // the flags, unchecked.
 type Service struct {
-	Proxies     []string
-	Shell       string
-	Workspace   string
-	WorkdirHost string
-	PassEnv     []string
-	NewPrivs    bool
-	Carrier     string
-	HTTP        string
-	Compat      bool   // --cloister-compat
-	Where       string // file:line
+	Proxies        []string
+	Shell          string
+	Workspace      string
+	WorkdirHost    string
+	PassEnv        []string
+	NewPrivs       bool
+	Carrier        string
+	HTTP           string
+	CloisterCompat bool   // --cloister-compat
+	Where          string // file:line
 }
 
 // readServices reads the services section.
@@ -48,7 +48,7 @@ func (d *document) service(key, n *yaml.Node) Service {
 		"allow_new_privs": scalar(d.reader, "allow_new_privs", &s.NewPrivs, parseBool),
 		"carrier":         scalar(d.reader, "carrier", &s.Carrier, choice("auto", "socket", "relay", "files")),
 		"http":            word("http", &s.HTTP),
-		"cloister_compat": scalar(d.reader, "cloister_compat", &s.Compat, parseBool),
+		"cloister_compat": scalar(d.reader, "cloister_compat", &s.CloisterCompat, parseBool),
 	})
 	return s
 }

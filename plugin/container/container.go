@@ -8,7 +8,7 @@
 //
 // Each container runs one command and is removed after it. When Run returns, the command has ended and none
 // of its processes is left. The engine removes the container. If this process is killed, the first process
-// ends the container; Sweep removes containers that are still left. This package pulls no images. A container
+// ends the container; Prune removes containers that are still left. This package pulls no images. A container
 // gets nothing that its caller does not have, except for additions of the host's policy.
 package container
 

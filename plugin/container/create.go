@@ -162,7 +162,7 @@ func (r *Containers) remove(api Engine, id string) {
 	}
 }
 
-// maxLeft is the number of containers that Close tries to remove again. Sweep finds the rest.
+// maxLeft is the number of containers that Close tries to remove again. Prune finds the rest.
 const maxLeft = 1000
 
 // retryRemove makes Close try again to remove a container.
@@ -174,9 +174,9 @@ func (r *Containers) retryRemove(api Engine, id string) {
 	}
 }
 
-// Sweep removes the leftover call containers of sessions in the state directory home. A container is left over if dead
+// Prune removes the leftover call containers of sessions in the state directory home. A container is left over if dead
 // reports that its session has no watcher.
-func Sweep(ctx context.Context, api Engine, home string, dead func(session string) bool) error {
+func Prune(ctx context.Context, api Engine, home string, dead func(session string) bool) error {
 	ids, err := Leftovers(ctx, api, home, dead)
 	errs := []error{err}
 	for _, id := range ids {
@@ -187,7 +187,7 @@ func Sweep(ctx context.Context, api Engine, home string, dead func(session strin
 	return errors.Join(errs...)
 }
 
-// Leftovers returns the ids of the containers that Sweep would remove.
+// Leftovers returns the ids of the containers that Prune would remove.
 func Leftovers(ctx context.Context, api Engine, home string, dead func(session string) bool) (ids []string, err error) {
 	list, err := api.ContainerList(ctx, container.ListOptions{
 		All: true, Filters: filters.NewArgs(filters.Arg("label", LabelHome+"="+home)),

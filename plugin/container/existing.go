@@ -18,10 +18,10 @@ import (
 	"github.com/docker/docker/pkg/stdcopy"
 )
 
-// Existing is a running container in which the engine starts processes. They run as the container's user,
+// RunningContainer is a running container in which the engine starts processes. They run as the container's user,
 // with its environment. It refers to the container by id, so another container that gets the same name
 // later is not meant.
-type Existing struct {
+type RunningContainer struct {
 	api      existingEngine
 	id, name string
 	programs Programs
@@ -30,7 +30,7 @@ type Existing struct {
 // Programs opens the program that runs shells in containers, for an architecture as an engine names it.
 type Programs func(arch string) (*os.File, error)
 
-// existingEngine is the part of the engine's API that Existing uses.
+// existingEngine is the part of the engine's API that RunningContainer uses.
 type existingEngine interface {
 	Info(ctx context.Context) (system.Info, error)
 	ContainerInspect(ctx context.Context, id string) (container.InspectResponse, error)
@@ -41,7 +41,7 @@ type existingEngine interface {
 
 // Find returns the running container with the name ref. Unless exact is set, ref may also be an id or the
 // beginning of one.
-func Find(ctx context.Context, api existingEngine, ref string, exact bool, programs Programs) (*Existing, error) {
+func Find(ctx context.Context, api existingEngine, ref string, exact bool, programs Programs) (*RunningContainer, error) {
 	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
 	defer cancel()
 	c, err := api.ContainerInspect(ctx, ref)
@@ -53,15 +53,15 @@ func Find(ctx context.Context, api existingEngine, ref string, exact bool, progr
 	case !c.State.Running || c.State.Paused:
 		return nil, fmt.Errorf("container %s does not run: it is %s", ref, c.State.Status)
 	}
-	return &Existing{api, c.ID, c.Name[1:], programs}, nil
+	return &RunningContainer{api, c.ID, c.Name[1:], programs}, nil
 }
 
 // Name returns the container's name.
-func (c *Existing) Name() string { return c.name }
+func (c *RunningContainer) Name() string { return c.name }
 
 // Program opens the program that runs shells, and returns its size. It is of the engine's architecture, which
 // also runs in images of another one.
-func (c *Existing) Program(ctx context.Context) (io.ReadCloser, int64, error) {
+func (c *RunningContainer) Program(ctx context.Context) (io.ReadCloser, int64, error) {
 	info, err := c.api.Info(ctx)
 	if err != nil {
 		return nil, 0, fmt.Errorf("ask the engine of container %s for its architecture: %w", c.name, err)
@@ -84,7 +84,7 @@ var rootEnv = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/
 // Start starts args in the container, without a terminal, as the container's user or as root. Read reads its
 // stdout, Write writes its stdin, and Close closes the connection. After Read has returned EOF, exit returns the
 // exit status.
-func (c *Existing) Start(ctx context.Context, args []string, root bool) (io.ReadWriteCloser, func(context.Context) (int, error), error) {
+func (c *RunningContainer) Start(ctx context.Context, args []string, root bool) (io.ReadWriteCloser, func(context.Context) (int, error), error) {
 	o := container.ExecOptions{Cmd: args, AttachStdin: true, AttachStdout: true, AttachStderr: true}
 	if root {
 		o.User, o.Env = "0:0", rootEnv
@@ -111,7 +111,7 @@ func (c *Existing) Start(ctx context.Context, args []string, root bool) (io.Read
 }
 
 // refused shortens the engine's error if the container does not exist, has ended, or is paused.
-func (c *Existing) refused(err error) error {
+func (c *RunningContainer) refused(err error) error {
 	if errdefs.IsNotFound(err) || errdefs.IsConflict(err) {
 		return fmt.Errorf("container %s does not run", c.name)
 	}
@@ -120,7 +120,7 @@ func (c *Existing) refused(err error) error {
 
 // exit returns the exit status of a process. It polls because the engine may learn of the end after the
 // output has ended.
-func (c *Existing) exit(ctx context.Context, exec string) (int, error) {
+func (c *RunningContainer) exit(ctx context.Context, exec string) (int, error) {
 	for {
 		st, err := c.api.ContainerExecInspect(ctx, exec)
 		if err != nil || !st.Running {

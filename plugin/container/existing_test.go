@@ -41,7 +41,7 @@ func TestStuckEngine(t *testing.T) {
 		<-s.asked
 		cancel(mine)
 	}()
-	if _, _, err := (&Existing{api: s, id: "id", name: "name"}).Start(ctx, nil, false); !errors.Is(err, mine) {
+	if _, _, err := (&RunningContainer{api: s, id: "id", name: "name"}).Start(ctx, nil, false); !errors.Is(err, mine) {
 		t.Errorf("it ends with %v", err)
 	}
 	close(s.over)

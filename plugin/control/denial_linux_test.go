@@ -16,7 +16,7 @@ func TestDenials(t *testing.T) {
 	s, c := serve(t)
 	defer s.queue.AddApprover()()
 	ctx := t.Context()
-	if all, err := c.Answers(ctx, EffectDenial); err != nil || all == nil || len(all) != 0 {
+	if all, err := c.Answers(ctx, KindDenial); err != nil || all == nil || len(all) != 0 {
 		t.Errorf("Denials of none = %v, %v, want an empty list", all, err)
 	}
 	answer := put(t, s, "01", "git", "push\x1b[2J", strings.Repeat("x", 5000))
@@ -41,7 +41,7 @@ func TestDenials(t *testing.T) {
 	if a := <-answer; a.Outcome != approval.Denied || a.Reason != "no \x1b" || a.By == "" {
 		t.Errorf("the answer is %+v", a)
 	}
-	got, err := c.Answers(ctx, EffectDenial)
+	got, err := c.Answers(ctx, KindDenial)
 	if err != nil || len(got) != 1 {
 		t.Fatalf("Denials = %+v, %v", got, err)
 	}
@@ -49,13 +49,13 @@ func TestDenials(t *testing.T) {
 	if d.Args[1] != `"push\x1b[2J"` || d.Reason != `"no \x1b"` || d.User == "" || d.Session != "s" || d.Cut == nil {
 		t.Errorf("shown is %+v", d)
 	}
-	if whole, err := c.Answer(ctx, EffectDenial, d.ID); err != nil || len(whole.Args[2]) != 5000 || whole.Cut != nil {
+	if whole, err := c.Answer(ctx, KindDenial, d.ID); err != nil || len(whole.Args[2]) != 5000 || whole.Cut != nil {
 		t.Errorf("the whole is %+v, %v", whole, err)
 	}
-	if err := c.Revoke(ctx, EffectDenial, d.ID); err != nil {
+	if err := c.Revoke(ctx, KindDenial, d.ID); err != nil {
 		t.Error(err)
 	}
-	if err := c.Revoke(ctx, EffectDenial, d.ID); !errors.Is(err, approval.ErrNoDenial) {
+	if err := c.Revoke(ctx, KindDenial, d.ID); !errors.Is(err, approval.ErrNoDenial) {
 		t.Errorf("revoked again: %v", err)
 	}
 }

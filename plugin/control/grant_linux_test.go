@@ -21,7 +21,7 @@ func TestGrants(t *testing.T) {
 	s, c := serve(t)
 	defer s.queue.AddApprover()()
 	ctx := t.Context()
-	if all, err := c.Answers(ctx, EffectGrant); err != nil || all == nil || len(all) != 0 {
+	if all, err := c.Answers(ctx, KindGrant); err != nil || all == nil || len(all) != 0 {
 		t.Errorf("Grants of none = %v, %v, want an empty list", all, err)
 	}
 	for i, terms := range []approval.Terms{{For: 15 * time.Minute}, {Times: 3}, {Always: true}} {
@@ -47,7 +47,7 @@ func TestGrants(t *testing.T) {
 			t.Errorf("the answer is %+v", a)
 		}
 	}
-	all, err := c.Answers(ctx, EffectGrant)
+	all, err := c.Answers(ctx, KindGrant)
 	if err != nil || len(all) != 3 {
 		t.Fatalf("Grants = %+v, %v", all, err)
 	}
@@ -57,10 +57,10 @@ func TestGrants(t *testing.T) {
 	if all[1].Left != 2 || !all[1].Until.IsZero() || all[2].Left != 0 || !all[2].Until.IsZero() {
 		t.Errorf("shown is %+v", all[1:])
 	}
-	if err := c.Revoke(ctx, EffectGrant, all[2].ID); err != nil {
+	if err := c.Revoke(ctx, KindGrant, all[2].ID); err != nil {
 		t.Error(err)
 	}
-	if err := c.Revoke(ctx, EffectGrant, all[2].ID); !errors.Is(err, approval.ErrNoGrant) {
+	if err := c.Revoke(ctx, KindGrant, all[2].ID); !errors.Is(err, approval.ErrNoGrant) {
 		t.Errorf("revoked again: %v, want %v", err, approval.ErrNoGrant)
 	}
 	if _, ok, _ := s.queue.Granted(approval.Question{Args: []string{"git", "push\x1b[2J", "xx"}, Cwd: "/w\x1b", Session: "s"}); ok {
@@ -79,7 +79,7 @@ func TestStored(t *testing.T) {
 	}
 	s, c := serve(t)
 	defer s.queue.AddApprover()()
-	if err := errors.Join(s.queue.Load(state.GrantsFile(dir), "s"), s.queue.LoadDenials(state.DenialsFile(dir), "s")); err != nil {
+	if err := errors.Join(s.queue.LoadGrants(state.GrantsFile(dir), "s"), s.queue.LoadDenials(state.DenialsFile(dir), "s")); err != nil {
 		t.Fatal(err)
 	}
 	for i, settle := range []func(q Question) error{
@@ -107,7 +107,7 @@ func TestStored(t *testing.T) {
 	if err := lock.Lock(); err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range []Effect{EffectGrant, EffectDenial} {
+	for _, e := range []AnswerKind{KindGrant, KindDenial} {
 		all, err := next.Answers(t.Context(), e)
 		if err != nil || len(all) != 1 || all[0].Cut == nil {
 			t.Fatalf("Answers(%s) = %+v, %v", e, all, err)
@@ -122,7 +122,7 @@ func TestStored(t *testing.T) {
 	if err := lock.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range []Effect{EffectGrant, EffectDenial} {
+	for _, e := range []AnswerKind{KindGrant, KindDenial} {
 		all, err := next.Answers(t.Context(), e)
 		if err != nil || len(all) != 1 {
 			t.Fatalf("Answers(%s) = %+v, %v", e, all, err)
@@ -130,11 +130,11 @@ func TestStored(t *testing.T) {
 		if err := next.Revoke(t.Context(), e, all[0].ID); err != nil {
 			t.Error(err)
 		}
-		if err := next.Revoke(t.Context(), e, all[0].ID); !errors.Is(err, e.None()) {
-			t.Errorf("revoked again: %v, want %v", err, e.None())
+		if err := next.Revoke(t.Context(), e, all[0].ID); !errors.Is(err, e.NotFound()) {
+			t.Errorf("revoked again: %v, want %v", err, e.NotFound())
 		}
-		if _, err := next.Answer(t.Context(), e, all[0].ID); !errors.Is(err, e.None()) {
-			t.Errorf("after it was revoked: %v, want %v", err, e.None())
+		if _, err := next.Answer(t.Context(), e, all[0].ID); !errors.Is(err, e.NotFound()) {
+			t.Errorf("after it was revoked: %v, want %v", err, e.NotFound())
 		}
 		if all, err := next.Answers(t.Context(), e); err != nil || len(all) != 0 {
 			t.Errorf("after it was revoked: %+v, %v", all, err)

@@ -307,7 +307,7 @@ func TestCutReply(t *testing.T) {
 		c := Dial(dir)
 		for verb, err := range map[string]error{
 			"Status": second(c.Status(t.Context())), "Jobs": second(c.Jobs(t.Context())), "Left": second(c.Leftovers(t.Context())),
-			"Pending": second(c.Pending(t.Context())), "Grants": second(c.Answers(t.Context(), EffectGrant)), "Shells": second(c.Shells(t.Context())),
+			"Pending": second(c.Pending(t.Context())), "Grants": second(c.Answers(t.Context(), KindGrant)), "Shells": second(c.Shells(t.Context())),
 		} {
 			if err == nil || errors.Is(err, ErrNoWatcher) {
 				t.Errorf("%s of a reply that is %s: %v", verb, name, err)

@@ -13,20 +13,20 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// Effect is the effect of an answer on later requests: a grant, or a denial that holds until the session ends.
-type Effect string
+// AnswerKind is the effect of an answer on later requests: a grant, or a denial that holds until the session ends.
+type AnswerKind string
 
 const (
-	EffectGrant  Effect = "grant"
-	EffectDenial Effect = "denial"
+	KindGrant  AnswerKind = "grant"
+	KindDenial AnswerKind = "denial"
 )
 
 // path returns the path of the answers with the effect e.
-func (e Effect) path() string { return "/" + string(e) + "s" }
+func (e AnswerKind) path() string { return "/" + string(e) + "s" }
 
-// None returns the error for an ID that no answer with the effect e has.
-func (e Effect) None() error {
-	if e == EffectDenial {
+// NotFound returns the error for an ID that no answer with the effect e has.
+func (e AnswerKind) NotFound() error {
+	if e == KindDenial {
 		return approval.ErrNoDenial
 	}
 	return approval.ErrNoGrant
@@ -35,24 +35,24 @@ func (e Effect) None() error {
 // StandingAnswer shows an answer that also holds for later requests: a grant, or a denial until the session ends. All
 // texts are printable ASCII. docs/api.md describes its JSON keys.
 type StandingAnswer struct {
-	ID        string    `json:"id"`
-	Args      []string  `json:"args"`            // quoted as in Go if not printable
-	Named     []string  `json:"named,omitempty"` // Args, with the caller's words for copies of files; absent: there are none
-	Cwd       string    `json:"cwd"`             // in the container
-	Dir       string    `json:"dir"`             // on the host
-	Path      string    `json:"path"`            // the program
-	Rule      string    `json:"rule"`            // the rule that would ask
-	Session   string    `json:"session"`
-	Container string    `json:"container"`
-	Project   string    `json:"project"` // base name of the directory where the session was started
-	User      string    `json:"user"`    // the user who made it
-	Made      time.Time `json:"made"`
-	Reason    string    `json:"reason,omitempty"`    // of a denial
-	Until     time.Time `json:"until,omitzero"`      // absent: until the session ends
-	Left      int       `json:"left,omitempty"`      // remaining calls; absent: no limit
-	Vary      *Variable `json:"vary,omitempty"`      // the argument that varies
-	Cut       *Cut      `json:"cut,omitempty"`       // in a list: the texts are cut
-	Unchanged *Inputs   `json:"unchanged,omitempty"` // it holds only while these files are unchanged
+	ID        string           `json:"id"`
+	Args      []string         `json:"args"`            // quoted as in Go if not printable
+	Named     []string         `json:"named,omitempty"` // Args, with the caller's words for copies of files; absent: there are none
+	Cwd       string           `json:"cwd"`             // in the container
+	Dir       string           `json:"dir"`             // on the host
+	Path      string           `json:"path"`            // the program
+	Rule      string           `json:"rule"`            // the rule that would ask
+	Session   string           `json:"session"`
+	Container string           `json:"container"`
+	Project   string           `json:"project"` // base name of the directory where the session was started
+	User      string           `json:"user"`    // the user who made it
+	Made      time.Time        `json:"made"`
+	Reason    string           `json:"reason,omitempty"`    // of a denial
+	Until     time.Time        `json:"until,omitzero"`      // absent: until the session ends
+	Left      int              `json:"left,omitempty"`      // remaining calls; absent: no limit
+	Vary      *VaryingArgument `json:"vary,omitempty"`      // the argument that varies
+	Cut       *Cut             `json:"cut,omitempty"`       // in a list: the texts are cut
+	Unchanged *Inputs          `json:"unchanged,omitempty"` // it holds only while these files are unchanged
 }
 
 func shownGrant(g approval.Grant) StandingAnswer {
@@ -103,16 +103,16 @@ func listedDenial(d approval.StandingDenial) StandingAnswer {
 
 // serveGrants adds the paths for the answers that also hold for later requests to mux.
 func serveGrants(mux *http.ServeMux, q *approval.Queue) {
-	serveAnswers(mux, EffectGrant, q.Grants, listedGrant, shownGrant, q.Revoke)
-	serveAnswers(mux, EffectDenial, q.Denials, listedDenial, shownDenial, q.RevokeDenial)
+	serveAnswers(mux, KindGrant, q.Grants, listedGrant, shownGrant, q.Revoke)
+	serveAnswers(mux, KindDenial, q.Denials, listedDenial, shownDenial, q.RevokeDenial)
 }
 
-func serveAnswers[T any](mux *http.ServeMux, e Effect, all func() []T, listed, shown func(T) StandingAnswer, revoke func(id string) error) {
+func serveAnswers[T any](mux *http.ServeMux, e AnswerKind, all func() []T, listed, shown func(T) StandingAnswer, revoke func(id string) error) {
 	mux.HandleFunc("GET "+e.path(), func(w http.ResponseWriter, r *http.Request) {
 		Reply(w, http.StatusOK, append([]StandingAnswer{}, each(all(), listed)...)) // [] in JSON, not null
 	})
 	mux.HandleFunc("GET "+e.path()+"/{id}", func(w http.ResponseWriter, r *http.Request) {
-		replyOne(w, all(), func(one T) bool { return shown(one).ID == r.PathValue("id") }, func(one T) any { return shown(one) }, e.None())
+		replyOne(w, all(), func(one T) bool { return shown(one).ID == r.PathValue("id") }, func(one T) any { return shown(one) }, e.NotFound())
 	})
 	mux.HandleFunc("DELETE "+e.path()+"/{id}", rejectCalledProcess(func(w http.ResponseWriter, r *http.Request) {
 		replyResult(w, r, "revoked", revoke(r.PathValue("id")))
@@ -121,7 +121,7 @@ func serveAnswers[T any](mux *http.ServeMux, e Effect, all func() []T, listed, s
 
 // Answers returns the answers in effect that also hold for later requests. Without a watcher, these are the answers
 // that the next watcher of the session would have.
-func (c *Client) Answers(ctx context.Context, e Effect) ([]StandingAnswer, error) {
+func (c *Client) Answers(ctx context.Context, e AnswerKind) ([]StandingAnswer, error) {
 	var all []StandingAnswer
 	err := c.get(ctx, e.path(), &all)
 	if errors.Is(err, ErrNoWatcher) {
@@ -131,11 +131,11 @@ func (c *Client) Answers(ctx context.Context, e Effect) ([]StandingAnswer, error
 }
 
 // Answer returns one of Answers with complete texts. The error is e.None if there is none with that id.
-func (c *Client) Answer(ctx context.Context, e Effect, id string) (g StandingAnswer, err error) {
+func (c *Client) Answer(ctx context.Context, e AnswerKind, id string) (g StandingAnswer, err error) {
 	err = c.get(ctx, e.path()+"/"+url.PathEscape(id), &g)
 	switch {
 	case errors.Is(err, approval.ErrUnknown):
-		return g, e.None()
+		return g, e.NotFound()
 	case errors.Is(err, ErrNoWatcher):
 		return storedAnswer(c.dir, e, id)
 	}
@@ -143,11 +143,11 @@ func (c *Client) Answer(ctx context.Context, e Effect, id string) (g StandingAns
 }
 
 // Revoke ends one of Answers. The error is e.None if there is none with that id.
-func (c *Client) Revoke(ctx context.Context, e Effect, id string) error {
+func (c *Client) Revoke(ctx context.Context, e AnswerKind, id string) error {
 	_, err := c.do(ctx, http.MethodDelete, e.path()+"/"+url.PathEscape(id), nil, http.StatusOK)
 	switch {
 	case errors.Is(err, approval.ErrUnknown):
-		return e.None()
+		return e.NotFound()
 	case errors.Is(err, ErrNoWatcher):
 		return revokeStored(c.dir, e, id)
 	}

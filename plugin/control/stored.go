@@ -18,18 +18,18 @@ func readStored(dir string) (*approval.Queue, error) {
 	if err := q.LoadDenials(state.DenialsFile(dir), session); err != nil {
 		return nil, err
 	}
-	return q, q.Load(state.GrantsFile(dir), session)
+	return q, q.LoadGrants(state.GrantsFile(dir), session)
 }
 
 // storedAnswers returns the stored answers with the effect e, as a list shows them or with complete texts.
-func storedAnswers(dir string, e Effect, whole bool) ([]StandingAnswer, error) {
+func storedAnswers(dir string, e AnswerKind, whole bool) ([]StandingAnswer, error) {
 	q, err := readStored(dir)
 	switch {
 	case err != nil:
 		return nil, err
-	case e == EffectDenial && whole:
+	case e == KindDenial && whole:
 		return each(q.Denials(), shownDenial), nil
-	case e == EffectDenial:
+	case e == KindDenial:
 		return each(q.Denials(), listedDenial), nil
 	case whole:
 		return each(q.Grants(), shownGrant), nil
@@ -46,7 +46,7 @@ func each[T any](all []T, show func(T) StandingAnswer) (list []StandingAnswer) {
 }
 
 // storedAnswer returns one of the stored answers with complete texts.
-func storedAnswer(dir string, e Effect, id string) (StandingAnswer, error) {
+func storedAnswer(dir string, e AnswerKind, id string) (StandingAnswer, error) {
 	all, err := storedAnswers(dir, e, true)
 	if err != nil {
 		return StandingAnswer{}, err
@@ -56,11 +56,11 @@ func storedAnswer(dir string, e Effect, id string) (StandingAnswer, error) {
 			return g, nil
 		}
 	}
-	return StandingAnswer{}, e.None()
+	return StandingAnswer{}, e.NotFound()
 }
 
 // revokeStored ends one of the stored answers. It fails if a watcher serves the session.
-func revokeStored(dir string, e Effect, id string) error {
+func revokeStored(dir string, e AnswerKind, id string) error {
 	lock := state.ExistingLock(state.LockFile(dir))
 	if ok, err := lock.TryLock(); err != nil {
 		return fmt.Errorf("lock the session: %w", err)
@@ -72,7 +72,7 @@ func revokeStored(dir string, e Effect, id string) error {
 	switch {
 	case err != nil:
 		return err
-	case e == EffectDenial:
+	case e == KindDenial:
 		return q.RevokeDenial(id)
 	}
 	return q.Revoke(id)

@@ -17,8 +17,8 @@ type Offer struct {
 	Below    string        `json:"below,omitempty"` // for path: the directory in the container
 }
 
-// Variable is the argument of a grant that varies. It is a JSON object of the API in docs/api.md.
-type Variable struct {
+// VaryingArgument is the argument of a grant that varies. It is a JSON object of the API in docs/api.md.
+type VaryingArgument struct {
 	Argument int         `json:"argument"`
 	Form     policy.Form `json:"form"`
 	Words    []string    `json:"words,omitempty"`
@@ -42,12 +42,12 @@ func shownOffers(q *approval.Question) (list []Offer) {
 }
 
 // shownVariable returns the variable argument of g, or nil.
-func shownVariable(g *approval.Grant) *Variable {
+func shownVariable(g *approval.Grant) *VaryingArgument {
 	v := g.Variable
 	if v == nil {
 		return nil
 	}
-	return &Variable{
+	return &VaryingArgument{
 		Argument: v.Argument, Form: v.Form, Words: names.PrintableArgs(v.Words), Below: names.Printable(v.Workspace.Path),
 		Rule: v.Line(g.Question.Named()),
 	}
@@ -77,7 +77,7 @@ func (q *Question) VaryLine(spec string) (string, error) {
 	for n, arg := range q.Words() { // a copy never varies
 		asked.Args[n], _ = Unquoted(arg)
 	}
-	chosen, err := asked.Variable(spec)
+	chosen, err := asked.VaryingArgument(spec)
 	if err != nil {
 		return "", err
 	}

@@ -16,7 +16,7 @@ import (
 func TestVaryListed(t *testing.T) {
 	g := approval.Grant{
 		Question: approval.Question{Args: []string{"x", strings.Repeat("y", 5000), "1"}},
-		Variable: &approval.Variable{Argument: 2, Form: policy.FormNumber},
+		Variable: &approval.VaryingArgument{Argument: 2, Form: policy.FormNumber},
 	}
 	if whole := shownGrant(g); whole.Line() != "x "+strings.Repeat("y", 5000)+" <number>" || whole.Cut != nil {
 		t.Errorf("whole: %+v", whole)
@@ -44,7 +44,7 @@ func TestNamed(t *testing.T) {
 			t.Errorf("a grant is shown as %+v", g)
 		}
 	}
-	g := approval.Grant{Question: q, Variable: &approval.Variable{Argument: 2, Form: policy.FormNumber}}
+	g := approval.Grant{Question: q, Variable: &approval.VaryingArgument{Argument: 2, Form: policy.FormNumber}}
 	if got := shownGrant(g).Line(); got != strings.TrimSuffix(line, "1")+"<number>" {
 		t.Errorf("a rule is shown as %s", got)
 	}

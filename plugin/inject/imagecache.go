@@ -13,8 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// Found describes the file of an image at a path. It is a finding about the image.
-type Found struct {
+// ImageFile describes the file of an image at a path. It is a finding about the image.
+type ImageFile struct {
 	Exists bool   `json:"exists"`
 	Link   string `json:"link,omitempty"` // target of a symbolic link
 }
@@ -27,10 +27,10 @@ func isDigest(image string) bool {
 	return ok && imageID.Matches(hex)
 }
 
-// LoadFindings returns the stored findings about an image, by path. The map is empty, not nil, if there are none
+// LoadImageFiles returns the stored findings about an image, by path. The map is empty, not nil, if there are none
 // or they cannot be read.
-func LoadFindings(home, image string) map[string]Found {
-	found := map[string]Found{}
+func LoadImageFiles(home, image string) map[string]ImageFile {
+	found := map[string]ImageFile{}
 	if !isDigest(image) {
 		return found // it must not become a file name
 	}
@@ -38,11 +38,11 @@ func LoadFindings(home, image string) map[string]Found {
 	if err == nil && json.Unmarshal(b, &found) == nil && found != nil {
 		return found
 	}
-	return map[string]Found{}
+	return map[string]ImageFile{}
 }
 
-// SaveFindings stores findings about an image. If several runs write at the same time, the last one wins.
-func SaveFindings(home, image string, found map[string]Found) error {
+// SaveImageFiles stores findings about an image. If several runs write at the same time, the last one wins.
+func SaveImageFiles(home, image string, found map[string]ImageFile) error {
 	if !isDigest(image) {
 		return nil // without a digest the findings cannot be cached
 	}

@@ -12,25 +12,25 @@ import (
 
 func TestImageCache(t *testing.T) {
 	home, image := t.TempDir(), "sha256:"+strings.Repeat("ab", 32)
-	found := map[string]Found{"/usr/local": {Exists: true}, "/usr/local/bin": {Exists: true, Link: "/bin"}, "/usr/local/bin/make": {}}
-	if got := LoadFindings(home, image); got == nil || len(got) != 0 {
+	found := map[string]ImageFile{"/usr/local": {Exists: true}, "/usr/local/bin": {Exists: true, Link: "/bin"}, "/usr/local/bin/make": {}}
+	if got := LoadImageFiles(home, image); got == nil || len(got) != 0 {
 		t.Errorf("LoadFindings before SaveFindings = %v, want an empty map", got)
 	}
-	if err := SaveFindings(home, image, found); err != nil {
+	if err := SaveImageFiles(home, image, found); err != nil {
 		t.Fatal(err)
 	}
-	if got := LoadFindings(home, image); !maps.Equal(got, found) {
+	if got := LoadImageFiles(home, image); !maps.Equal(got, found) {
 		t.Errorf("Recall = %v, want %v", got, found)
 	}
 	for _, text := range []string{"", "{", "null", "[]", `{"/": 3}`} {
 		if err := os.WriteFile(imageCacheFile(home, image), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := LoadFindings(home, image); got == nil || len(got) != 0 {
+		if got := LoadImageFiles(home, image); got == nil || len(got) != 0 {
 			t.Errorf("LoadFindings of %q = %v, want an empty map", text, got)
 		}
 	}
-	if err := Sweep(home); err != nil {
+	if err := Prune(home); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Dir(imageCacheFile(home, image))); !os.IsNotExist(err) {
@@ -42,10 +42,10 @@ func TestImageCache(t *testing.T) {
 func TestImageCacheIDs(t *testing.T) {
 	home := t.TempDir()
 	for _, image := range []string{"", "busybox", "sha256:../../x", "sha256:" + strings.Repeat("A", 64), "sha256:" + strings.Repeat("a", 63)} {
-		if err := SaveFindings(home, image, map[string]Found{"/": {}}); err != nil {
+		if err := SaveImageFiles(home, image, map[string]ImageFile{"/": {}}); err != nil {
 			t.Errorf("Remember(%q): %v", image, err)
 		}
-		if got := LoadFindings(home, image); len(got) != 0 {
+		if got := LoadImageFiles(home, image); len(got) != 0 {
 			t.Errorf("Recall(%q) = %v", image, got)
 		}
 	}

@@ -203,8 +203,8 @@ func unpacked(home, goarch string, z packed) (string, error) {
 
 func shimsDir(home string) string { return filepath.Join(home, "shims") }
 
-// Sweep removes the unpacked programs of other builds, and the findings about images.
-func Sweep(home string) error {
+// Prune removes the unpacked programs of other builds, and the findings about images.
+func Prune(home string) error {
 	return errors.Join(sweepShims(home), os.RemoveAll(imageCacheDir(home)))
 }
 

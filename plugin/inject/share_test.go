@@ -209,14 +209,14 @@ func TestLinkCopiesAcrossFileSystems(t *testing.T) {
 
 func TestSweep(t *testing.T) {
 	home := t.TempDir()
-	if err := Sweep(home); err != nil {
+	if err := Prune(home); err != nil {
 		t.Fatalf("without files: %v", err)
 	}
 	file, err := unpacked(home, "amd64", compressed(t, "of another build"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Sweep(home); err != nil {
+	if err := Prune(home); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(file); err == nil {

@@ -88,7 +88,7 @@ func (l *Launch) bindRunning(ctx context.Context, api client.APIClient, id strin
 	<-l.Ready
 	err := l.Err
 	if err == nil {
-		err = l.Link.Bind(id, "")
+		err = l.Conn.Bind(id, "")
 	}
 	l.warnOfMounts()
 	if err != nil {

@@ -78,7 +78,7 @@ func (l *Launch) warnConfig() {
 // warnOfMounts prints the watcher's warnings about mounts. It also warns scripts if --workdir-host has no effect,
 // because commands then run in another directory.
 func (l *Launch) warnOfMounts() {
-	for _, w := range l.Link.Warnings() {
+	for _, w := range l.Conn.Warnings() {
 		if strings.HasPrefix(w, "--workdir-host ") {
 			l.warn(w)
 		} else {
@@ -127,7 +127,7 @@ func (l *Launch) printCommands() {
 		}
 	}
 	if at := l.http.Address; at != "" {
-		l.Notice("session %s: calls over HTTP at %s, with the token in %s/%s", l.Plan.Record.ID, at, inject.Target, http.TokenFile)
+		l.Notice("session %s: calls over HTTP at %s, with the token in %s/%s", l.Plan.Record.ID, at, inject.Target, http.ShareTokenFile)
 	}
 	if asked := withAction(commands, "ask"); len(asked) > 0 {
 		l.Notice("you are asked before %s: docker hostexec pending --watch", runPhrase(asked))
@@ -210,8 +210,8 @@ func (l *Launch) printRules(ruled []string) {
 
 // describeDirs describes the host directories in which commands run.
 func (l *Launch) describeDirs() string {
-	if l.CommandDirs == "" && l.Link != nil {
-		return l.Link.CommandDirs()
+	if l.CommandDirs == "" && l.Conn != nil {
+		return l.Conn.CommandDirs()
 	}
 	return l.CommandDirs
 }

@@ -44,20 +44,20 @@ func TestEngineArch(t *testing.T) {
 	ask("auto", 1, "arm64")
 	ask(carrier.ByFiles, 1, "arm64")
 	ask(carrier.ByRelay, 1, "arm64")
-	if err := store.NoteEngine("tcp://x", state.Engine{}); err != nil { // as a watcher does
+	if err := store.NoteEngine("tcp://x", state.EngineFacts{}); err != nil { // as a watcher does
 		t.Fatal(err)
 	}
 	api.info = system.Info{ID: "B", OSType: "linux", Architecture: "x86_64"}
 	ask("auto", 2, "amd64")
-	if got, want := store.Engine("tcp://x"), (state.Engine{ID: "B", Arch: "x86_64"}); got != want {
+	if got, want := store.Engine("tcp://x"), (state.EngineFacts{ID: "B", Arch: "x86_64"}); got != want {
 		t.Errorf("stored is %+v, want %+v", got, want)
 	}
-	if err := store.NoteEngine("tcp://x", state.Engine{ID: "B", Arch: "vax"}); err != nil {
+	if err := store.NoteEngine("tcp://x", state.EngineFacts{ID: "B", Arch: "vax"}); err != nil {
 		t.Fatal(err)
 	}
 	ask("auto", 3, "amd64")
 	api.info.OSType = "windows"
-	if err := store.NoteEngine("tcp://x", state.Engine{}); err != nil {
+	if err := store.NoteEngine("tcp://x", state.EngineFacts{}); err != nil {
 		t.Fatal(err)
 	}
 	l := &Launch{Store: store, Plan: &Plan{Record: state.Session{Engine: "tcp://x", Relay: true}}}

@@ -93,7 +93,7 @@ func (l *Launch) listenHTTP(ctx context.Context, api client.APIClient, want Crea
 	if l.Err != nil {
 		return l.Err
 	}
-	address, err := l.Link.HTTP(at)
+	address, err := l.Conn.HTTP(at)
 	if err != nil {
 		return cli.Hint(fmt.Errorf("--http: %w", err), "--http=:PORT names another port")
 	}
@@ -104,7 +104,7 @@ func (l *Launch) listenHTTP(ctx context.Context, api client.APIClient, want Crea
 	if l.imageEnv, err = imageEnv(ctx, api, want); err != nil {
 		return err
 	}
-	token, err := dir.ReadPlain(state.TokenFile(l.Dir))
+	token, err := dir.ReadPlain(state.HTTPTokenFile(l.Dir))
 	l.http.Guardian, l.http.Token = http.GuardianHost, strings.TrimSpace(string(token))
 	return err
 }

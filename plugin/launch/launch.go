@@ -57,7 +57,7 @@ type Launch struct {
 
 	filled func() error // waits until the share is filled; nil before Create
 
-	Link       *watch.Link
+	Conn       *watch.Conn
 	Background sync.WaitGroup // what the container need not wait for
 	Ready      chan struct{}  // closed when the watcher serves, or Err is set
 	Err        error          // why the watcher does not serve
@@ -67,7 +67,7 @@ type Launch struct {
 	imageEnv    []string    // the image's environment, if http adds to it
 	volume      string      // the volume in place of the share, or ""
 	Writable    []string    // host directories that the container can write
-	CommandDirs string      // the directories in which commands run, as text for people; empty: those of Link
+	CommandDirs string      // the directories in which commands run, as text for people; empty: those of Conn
 	Failed      error       // why Create failed, if the error is not from the engine
 }
 
@@ -87,21 +87,21 @@ func Begin(ctx context.Context, dockerCLI command.Cli, p *Plan, stdio ...*os.Fil
 	p.Record.Relay = p.Record.Attached || p.Record.Carrier == carrier.ByRelay || p.Record.Carrier == "auto" && store.Engine(p.Record.Engine).Carrier != carrier.BySocket
 	l := &Launch{CLI: dockerCLI, Plan: p, Store: store, Dir: store.Dir(p.Record.ID), Ready: make(chan struct{})}
 	l.Interrupted = func() error { return context.Cause(ctx) }
-	if l.Link, err = watch.Start(l.Dir, p.Record.GlobalArgs, stdio...); err != nil {
+	if l.Conn, err = watch.Start(l.Dir, p.Record.GlobalArgs, stdio...); err != nil {
 		return nil, err
 	}
 	if err = store.Create(&p.Record); err == nil {
-		err = l.Link.Recorded()
+		err = l.Conn.Recorded()
 	}
 	if err != nil {
-		_ = l.Link.Close()
+		_ = l.Conn.Close()
 		// The watcher removes the directory, unless ^C ended it before it had a session of its own.
 		return nil, errors.Join(err, store.Discard(p.Record.ID))
 	}
 	// ends when the watcher serves or has failed to; Finish waits for it.
 	go func() {
 		defer close(l.Ready)
-		l.Err = l.Link.Ready(ctx)
+		l.Err = l.Conn.Ready(ctx)
 	}()
 	rec := p.Record
 	// ends when the page has started or is not needed; Finish waits for it.
@@ -224,7 +224,7 @@ func (l *Launch) explainRefusal(err error) error {
 		l.Failed = cli.Hint(fmt.Errorf("the engine does not see this host's %s, so no socket of it can be mounted", l.Dir),
 			"run with --carrier auto, or use an engine on this host: docker context ls")
 	case sourceMissing(err, l.Dir):
-		_ = l.Store.NoteEngine(l.Plan.Record.Engine, state.Engine{}) // the next run determines it again
+		_ = l.Store.NoteEngine(l.Plan.Record.Engine, state.EngineFacts{}) // the next run determines it again
 		l.Failed = cli.Hint(fmt.Errorf("the engine does not see this host's %s any more", l.Dir), "run again: hostexec then tests the engine again")
 	case dir != "" && sourceMissing(err, dir):
 		l.Failed = cli.Hint(fmt.Errorf("--workspace: the engine does not see this host's %s", dir),
@@ -268,10 +268,10 @@ func (l *Launch) bindContainer(api client.APIClient, want Creation) error {
 		err = l.filled()
 	}
 	if err == nil && raw != nil {
-		err = l.Link.Inspected(raw)
+		err = l.Conn.Inspected(raw)
 	}
 	if err == nil {
-		err = l.Link.Bind(l.ID, l.volume)
+		err = l.Conn.Bind(l.ID, l.volume)
 	}
 	l.warnOfMounts()
 	if w := linkWarning(<-linked, l.Plan.Record.Linked()); w != "" && err == nil {
@@ -310,10 +310,10 @@ func (l *Launch) Finish() error {
 	}
 	lost := watch.EndLost(l.Dir)
 	if l.ID != "" {
-		_ = l.Link.Done() // fails if the watcher has ended with its container
+		_ = l.Conn.Done() // fails if the watcher has ended with its container
 		return lost
 	}
-	_ = l.Link.Close() // fails if the watcher has ended
+	_ = l.Conn.Close() // fails if the watcher has ended
 	if l.volume != "" {
 		removeVolume(l.CLI.Client(), l.volume)
 	}
@@ -329,7 +329,7 @@ func (l *Launch) EndAgent() error {
 	l.Background.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), WatcherEndTimeout)
 	defer cancel()
-	_ = l.Link.EndSession(ctx) // fails if the watcher has ended
+	_ = l.Conn.EndSession(ctx) // fails if the watcher has ended
 	return watch.EndLost(l.Dir)
 }
 

@@ -142,8 +142,8 @@ func (l *Launch) linkable(ctx context.Context, api client.APIClient, image strin
 
 // statPaths returns the files at paths in the container. It stores them by image, because the engine mounts the
 // container for each request.
-func (l *Launch) statPaths(ctx context.Context, api client.APIClient, image string, paths []string) (map[string]inject.Found, error) {
-	found := inject.LoadFindings(l.Store.Home, image)
+func (l *Launch) statPaths(ctx context.Context, api client.APIClient, image string, paths []string) (map[string]inject.ImageFile, error) {
+	found := inject.LoadImageFiles(l.Store.Home, image)
 	var unknown []string
 	for _, p := range paths {
 		if _, ok := found[p]; !ok {
@@ -160,7 +160,7 @@ func (l *Launch) statPaths(ctx context.Context, api client.APIClient, image stri
 	for i, p := range unknown {
 		found[p] = fresh[i]
 	}
-	_ = inject.SaveFindings(l.Store.Home, image, found) // after an error, the next run asks the engine again
+	_ = inject.SaveImageFiles(l.Store.Home, image, found) // after an error, the next run asks the engine again
 	return found, nil
 }
 
@@ -177,8 +177,8 @@ func linkPaths(names []string) (above, links []string) {
 }
 
 // statPaths calls statPath for all paths concurrently.
-func statPaths(ctx context.Context, api client.APIClient, id string, paths []string) ([]inject.Found, error) {
-	found, errs := make([]inject.Found, len(paths)), make([]error, len(paths))
+func statPaths(ctx context.Context, api client.APIClient, id string, paths []string) ([]inject.ImageFile, error) {
+	found, errs := make([]inject.ImageFile, len(paths)), make([]error, len(paths))
 	var wg sync.WaitGroup
 	for i, p := range paths {
 		// ends with its request; statPaths waits for it.
@@ -188,16 +188,16 @@ func statPaths(ctx context.Context, api client.APIClient, id string, paths []str
 	return found, errors.Join(errs...)
 }
 
-func statPath(ctx context.Context, api client.APIClient, id, p string) (inject.Found, error) {
+func statPath(ctx context.Context, api client.APIClient, id, p string) (inject.ImageFile, error) {
 	st, err := api.ContainerStatPath(ctx, id, p)
 	switch {
 	case errdefs.IsNotFound(err):
-		return inject.Found{}, nil
+		return inject.ImageFile{}, nil
 	case err != nil:
-		return inject.Found{}, fmt.Errorf("look at %s in the container: %w", p, err)
+		return inject.ImageFile{}, fmt.Errorf("look at %s in the container: %w", p, err)
 	}
 	if st.Mode&fs.ModeSymlink == 0 && st.LinkTarget == p {
 		st.LinkTarget = "" // Podman sets the link target of every file
 	}
-	return inject.Found{Exists: true, Link: st.LinkTarget}, nil
+	return inject.ImageFile{Exists: true, Link: st.LinkTarget}, nil
 }

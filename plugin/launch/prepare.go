@@ -66,9 +66,9 @@ func errImageAppeared(image string) error {
 	return fmt.Errorf("image %s appeared while hostexec was looking for it: run again", image)
 }
 
-// RemoveUnprepared removes container id and returns an error. The image of the container was missing when Additions
-// was called, so the container lacks the session's additions.
-func RemoveUnprepared(api client.APIClient, id, image string) error {
+// RemoveWithoutAdditions removes container id and returns an error. The image of the container was missing when
+// Additions was called, so the container lacks the session's additions.
+func RemoveWithoutAdditions(api client.APIClient, id, image string) error {
 	remove(api, id)
 	return errImageAppeared(image)
 }

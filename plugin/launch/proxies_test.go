@@ -23,7 +23,7 @@ func TestParseProxies(t *testing.T) {
 		{"long path", []string{"gcc=ask,path=/opt/gcc"}, []state.Command{{Name: "gcc", Action: "ask", Path: "/opt/gcc", Explicit: true}}},
 		{"where host", []string{"gcc,where=host,path=/opt/gcc"}, []state.Command{{Name: "gcc", Action: "allow", Path: "/opt/gcc", Where: &state.Place{}}}},
 		{"where container", []string{"gcc=ask,where=container:reg:5000/gcc:14@sha256:ab,path=/opt/gcc,docker_host=unix:///e,network=none,memory=1g,cpus=1.5,pids=9"}, []state.Command{{Name: "gcc", Action: "ask", Explicit: true, Path: "/opt/gcc",
-			Where: &state.Place{Image: "reg:5000/gcc:14@sha256:ab", Host: "unix:///e", Network: "none", Memory: 1 << 30, CPUs: 15e8, Pids: 9}}}},
+			Where: &state.Place{Image: "reg:5000/gcc:14@sha256:ab", DockerHost: "unix:///e", Network: "none", Memory: 1 << 30, CPUs: 15e8, Pids: 9}}}},
 		{"kept", []string{"a=ask,keep", "b,keep,path=/b"}, []state.Command{{Name: "a", Action: "ask", Explicit: true, Keep: true}, {Name: "b", Action: "allow", Path: "/b", Keep: true}}},
 		{"all that names may hold", []string{"g++-12.1_x", "7z"}, []state.Command{{Name: "g++-12.1_x", Action: "allow"}, {Name: "7z", Action: "allow"}}},
 		{"longest name", []string{strings.Repeat("a", 64)}, []state.Command{{Name: strings.Repeat("a", 64), Action: "allow"}}},

@@ -64,7 +64,7 @@ func namesWithoutProgram(ctx context.Context, api client.APIClient, c container.
 		if err != nil {
 			return nil, err
 		}
-		taken := func(f inject.Found) bool { return !inject.Linkable(f.Exists, f.Link) }
+		taken := func(f inject.ImageFile) bool { return !inject.Linkable(f.Exists, f.Link) }
 		if !slices.ContainsFunc(found, taken) {
 			free = append(free, name)
 		}

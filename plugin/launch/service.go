@@ -26,7 +26,7 @@ func (o Options) With(s config.Service) Options {
 		o.Carrier = s.Carrier
 	}
 	o.HTTP = cmp.Or(o.HTTP, s.HTTP)
-	o.cloister = o.cloister || s.Compat
+	o.cloister = o.cloister || s.CloisterCompat
 	o.NewPrivs = o.NewPrivs || s.NewPrivs
 	o.PassEnv = slices.Compact(slices.Sorted(slices.Values(slices.Concat(o.PassEnv, s.PassEnv))))
 	return o

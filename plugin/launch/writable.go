@@ -34,7 +34,7 @@ func containerAccess(store *state.Store, workspace string) (*mount.Table, error)
 
 // sessionAccess returns the directories that the containers of sessions can write, and mounts.
 func sessionAccess(store *state.Store, mounts []mount.Point) (*mount.Table, error) {
-	writes, err := store.Written("")
+	writes, err := store.WritableByOthers("")
 	for _, source := range writes.All() {
 		mounts = append(mounts, mount.Point{Source: source})
 	}

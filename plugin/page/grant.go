@@ -19,7 +19,7 @@ import (
 )
 
 // answers answers GET /grants and /denials.
-func (p *Page) answers(e control.Effect) http.HandlerFunc {
+func (p *Page) answers(e control.AnswerKind) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		control.Reply(w, http.StatusOK, answers(r.Context(), p.Store, e))
 	}
@@ -27,7 +27,7 @@ func (p *Page) answers(e control.Effect) http.HandlerFunc {
 
 // answers returns the answers of all sessions that also hold for later requests, oldest first. Sessions whose watchers
 // do not reply are left out.
-func answers(ctx context.Context, store *state.Store, e control.Effect) []control.StandingAnswer {
+func answers(ctx context.Context, store *state.Store, e control.AnswerKind) []control.StandingAnswer {
 	list := func(c *control.Client, ctx context.Context) ([]control.StandingAnswer, error) {
 		return c.Answers(ctx, e)
 	}
@@ -36,20 +36,20 @@ func answers(ctx context.Context, store *state.Store, e control.Effect) []contro
 }
 
 // revoke answers DELETE /grants/{id} and /denials/{id}. Later requests of the same kind are asked again.
-func (p *Page) revoke(e control.Effect) http.HandlerFunc {
+func (p *Page) revoke(e control.AnswerKind) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		id := r.PathValue("id")
 		all := answers(r.Context(), p.Store, e)
 		i := slices.IndexFunc(all, func(g control.StandingAnswer) bool { return g.ID == id })
 		if i < 0 {
-			replyError(w, http.StatusNotFound, e.None().Error())
+			replyError(w, http.StatusNotFound, e.NotFound().Error())
 			return
 		}
 		err := control.WithClient(r.Context(), p.Store.Dir(all[i].Session), func(c *control.Client, ctx context.Context) error { return c.Revoke(ctx, e, id) })
 		p.state.wakeUp()
 		switch {
-		case errors.Is(err, e.None()):
-			replyError(w, http.StatusNotFound, e.None().Error())
+		case errors.Is(err, e.NotFound()):
+			replyError(w, http.StatusNotFound, e.NotFound().Error())
 		case errors.Is(err, control.ErrCalled):
 			replyError(w, http.StatusForbidden, err.Error())
 		case err != nil:

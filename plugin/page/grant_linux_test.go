@@ -76,7 +76,7 @@ func TestStoredGrants(t *testing.T) {
 	}
 	w := &watcher{id: rec.ID}
 	w.queue.CanNotify = func() bool { return true }
-	if err := errors.Join(w.queue.Load(state.GrantsFile(store.Dir(w.id)), w.id), w.queue.LoadDenials(state.DenialsFile(store.Dir(w.id)), w.id)); err != nil {
+	if err := errors.Join(w.queue.LoadGrants(state.GrantsFile(store.Dir(w.id)), w.id), w.queue.LoadDenials(state.DenialsFile(store.Dir(w.id)), w.id)); err != nil {
 		t.Fatal(err)
 	}
 	w.allowed(t, "git", "fetch")

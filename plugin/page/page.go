@@ -147,7 +147,7 @@ func (p *Page) openOrEnd(ctx context.Context, end context.CancelFunc) {
 			if browsers > 0 {
 				failedOpens = 0
 			}
-			if asks && browsers == 0 && p.Open != nil && now.Sub(opened) > reopen {
+			if asks && browsers == 0 && p.Open != nil && now.Sub(opened) > reopenDelay {
 				opened = now
 				p.openBrowser(failedOpens)
 				failedOpens++
@@ -165,7 +165,7 @@ func (p *Page) openOrEnd(ctx context.Context, end context.CancelFunc) {
 }
 
 const (
-	reopen         = 30 * time.Second // time for a browser to connect before another is started
+	reopenDelay    = 30 * time.Second // time for a browser to connect before another is started
 	maxFailedOpens = 3                // browsers started in a row that did not connect
 )
 

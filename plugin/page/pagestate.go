@@ -147,8 +147,8 @@ func (ps *pageState) setLocked(s *sessionWatch, all []control.Question) {
 // refresh polls running calls, grants, denials and ended requests.
 func (ps *pageState) refresh(ctx context.Context) {
 	served, err := sessionStates(ctx, ps.store)
-	granted := answers(ctx, ps.store, control.EffectGrant)
-	denied := answers(ctx, ps.store, control.EffectDenial)
+	granted := answers(ctx, ps.store, control.KindGrant)
+	denied := answers(ctx, ps.store, control.KindDenial)
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	if err == nil && !reflect.DeepEqual(served, ps.served) {

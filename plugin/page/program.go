@@ -35,7 +35,7 @@ func hostCommand(ctx context.Context, s *state.Store, name string, args ...strin
 
 // environ returns this process's environment without the values that code of any session can write.
 func environ(s *state.Store) ([]string, error) {
-	writes, err := s.Written("")
+	writes, err := s.WritableByOthers("")
 	if err != nil {
 		return nil, err
 	}

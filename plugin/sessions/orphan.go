@@ -39,9 +39,9 @@ func created(s Session, now time.Time) bool {
 	return s.Container != "" || now.Sub(s.Created) > time.Minute
 }
 
-// SweepAgents removes the containers of orphaned sessions and records that they are gone. If an engine does
+// PruneAgents removes the containers of orphaned sessions and records that they are gone. If an engine does
 // not answer, its sessions stay.
-func SweepAgents(ctx context.Context, dockerCLI command.Cli, store *state.Store, all []Session) error {
+func PruneAgents(ctx context.Context, dockerCLI command.Cli, store *state.Store, all []Session) error {
 	var errs []error
 	for i, s := range all {
 		if s.State == StateUnknown || !Orphaned(s, time.Now()) || Served(store, s.ID) {

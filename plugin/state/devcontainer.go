@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Service is the dev container of a session, or the compose service of a session from an earlier version. The session
-// serves several containers, one after another.
-type Service struct {
+// DevContainer is the dev container of a session, or the compose service of a session from an earlier version. The
+// session serves several containers, one after another.
+type DevContainer struct {
 	Project  string `json:"project"` // of compose, or Devcontainers
 	Name     string `json:"name"`
 	Oneoff   bool   `json:"oneoff,omitempty"`   // of an earlier version: the container of compose run only
@@ -32,15 +32,16 @@ const (
 // LabelDevcontainer is the label of a dev container. Its value is the dev container tool's id.
 const LabelDevcontainer = "io.hostexec.devcontainer"
 
-// ServiceID returns the session id for a service of a project on the engine at endpoint. The id is deterministic, so
-// that a dev container that is built again mounts the share of the same session.
-func (s *Store) ServiceID(endpoint, project, service string) string {
+// DevContainerID returns the session id for a service of a project on the engine at endpoint. The id is deterministic,
+// so that a dev container that is built again mounts the share of the same session.
+func (s *Store) DevContainerID(endpoint, project, service string) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{s.Home, endpoint, project, service}, "\x00")))
 	return hex.EncodeToString(sum[:6])
 }
 
-// ServiceShare returns the path of a symbolic link to the share of a service's session, for use in devcontainer.json.
-func (s *Store) ServiceShare(project, service string) string {
+// DevContainerShare returns the path of a symbolic link to the share of a service's session, for use in
+// devcontainer.json.
+func (s *Store) DevContainerShare(project, service string) string {
 	return filepath.Join(s.Home, "services", project, service)
 }
 

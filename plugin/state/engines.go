@@ -14,42 +14,42 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// Engine holds the stored facts about an engine, most of them results of a handshake.
-type Engine struct {
+// EngineFacts holds the stored facts about an engine, most of them results of a handshake.
+type EngineFacts struct {
 	ID          string `json:"id"`              // reported by the engine
 	Arch        string `json:"arch,omitempty"`  // of its kernel, as it reports it
 	Carrier     string `json:"carrier"`         // the carrier that works from its containers: socket or relay; "": unknown
 	RemoteFiles bool   `json:"apart,omitempty"` // the engine does not see this host's directories
 }
 
-// Engine returns the stored result for the engine at endpoint. The zero Engine means that there is none.
-func (s *Store) Engine(endpoint string) Engine {
+// EngineFacts returns the stored result for the engine at endpoint. The zero Engine means that there is none.
+func (s *Store) Engine(endpoint string) EngineFacts {
 	all, _ := s.engines() // on an error, the handshake runs again
 	return all[endpoint]
 }
 
 // engines returns all stored results by endpoint.
-func (s *Store) engines() (map[string]Engine, error) {
-	all := map[string]Engine{}
+func (s *Store) engines() (map[string]EngineFacts, error) {
+	all := map[string]EngineFacts{}
 	b, err := dir.ReadPlain(s.enginesFile())
 	if err == nil {
 		err = json.Unmarshal(b, &all)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) || all == nil {
-		return map[string]Engine{}, err
+		return map[string]EngineFacts{}, err
 	}
 	return all, nil
 }
 
 // NoteEngine stores the result for the engine at endpoint; the zero Engine deletes it. Of concurrent calls
 // the last one wins; the lost result is determined again.
-func (s *Store) NoteEngine(endpoint string, e Engine) error {
+func (s *Store) NoteEngine(endpoint string, e EngineFacts) error {
 	all, _ := s.engines()
 	if all[endpoint] == e {
 		return nil
 	}
 	all[endpoint] = e
-	if e == (Engine{}) {
+	if e == (EngineFacts{}) {
 		delete(all, endpoint)
 	}
 	b, err := json.MarshalIndent(all, "", "  ")

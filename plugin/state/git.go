@@ -15,8 +15,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// GitDir returns the directory with the mirrors of git remotes, and the remotes that a person has added.
-func (s *Store) GitDir() string { return filepath.Join(s.Home, "git") }
+// GitMirrorsDir returns the directory with the mirrors of git remotes, and the remotes that a person has added.
+func (s *Store) GitMirrorsDir() string { return filepath.Join(s.Home, "git") }
 
 // gitRemotes is the file of the remotes that a person has added for a project.
 type gitRemotes struct {
@@ -26,7 +26,7 @@ type gitRemotes struct {
 
 func (s *Store) gitRemotesFile(project string) string {
 	sum := sha256.Sum256([]byte(project))
-	return filepath.Join(s.GitDir(), "added", hex.EncodeToString(sum[:8])+".json")
+	return filepath.Join(s.GitMirrorsDir(), "added", hex.EncodeToString(sum[:8])+".json")
 }
 
 // GitRemotes returns the URLs of the remotes that a person has added for a project, by name. A

@@ -37,18 +37,18 @@ func (s *Store) Others(id string) ([]Session, error) {
 	return slices.DeleteFunc(all, func(rec Session) bool { return rec.ID == id }), err
 }
 
-// Writes are host paths that code of sessions can write, in order.
-type Writes struct {
+// WritablePaths are host paths that code of sessions can write, in order.
+type WritablePaths struct {
 	Containers []string // by mounts
 	Sandboxes  []string // by the configuration of commands in sandboxes
 }
 
 // All returns all these paths.
-func (w Writes) All() []string { return slices.Concat(w.Containers, w.Sandboxes) }
+func (w WritablePaths) All() []string { return slices.Concat(w.Containers, w.Sandboxes) }
 
-// Written returns the host paths that code of all sessions except one can write. It decodes nothing else, because
-// watchers call it after every change of a session, and there can be hundreds of sessions.
-func (s *Store) Written(except string) (w Writes, err error) {
+// WritableByOthers returns the host paths that code of all sessions except one can write. It decodes nothing else,
+// because watchers call it after every change of a session, and there can be hundreds of sessions.
+func (s *Store) WritableByOthers(except string) (w WritablePaths, err error) {
 	ids, err := s.IDs()
 	for _, id := range ids {
 		if id != except {
@@ -64,7 +64,7 @@ func (s *Store) Written(except string) (w Writes, err error) {
 	return w, err
 }
 
-// sessionWrites is the part of a record that Written decodes.
+// sessionWrites is the part of a record that WritableByOthers decodes.
 type sessionWrites struct {
 	ID            string
 	Writable      []string

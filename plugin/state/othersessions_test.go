@@ -24,14 +24,14 @@ func TestChanged(t *testing.T) {
 	for _, step := range []struct {
 		name string
 		do   func() error
-		want Writes // of all but a
+		want WritablePaths // of all but a
 	}{
-		{"the first session", func() error { return s.Create(a) }, Writes{}},
-		{"a second one", func() error { return s.Create(b) }, Writes{Containers: []string{"/a", "/b"}}},
-		{"one is saved", func() error { b.Writable = []string{"/c"}; return s.Save(b) }, Writes{Containers: []string{"/c"}}},
-		{"its sandboxes", func() error { b.SandboxWrites = []string{"/f", "/e"}; return s.Save(b) }, Writes{[]string{"/c"}, []string{"/e", "/f"}}},
-		{"and saved again", func() error { a.Writable = []string{"/d"}; return s.Save(a) }, Writes{[]string{"/c"}, []string{"/e", "/f"}}},
-		{"one is removed", func() error { return s.Remove(b.ID) }, Writes{}},
+		{"the first session", func() error { return s.Create(a) }, WritablePaths{}},
+		{"a second one", func() error { return s.Create(b) }, WritablePaths{Containers: []string{"/a", "/b"}}},
+		{"one is saved", func() error { b.Writable = []string{"/c"}; return s.Save(b) }, WritablePaths{Containers: []string{"/c"}}},
+		{"its sandboxes", func() error { b.SandboxWrites = []string{"/f", "/e"}; return s.Save(b) }, WritablePaths{[]string{"/c"}, []string{"/e", "/f"}}},
+		{"and saved again", func() error { a.Writable = []string{"/d"}; return s.Save(a) }, WritablePaths{[]string{"/c"}, []string{"/e", "/f"}}},
+		{"one is removed", func() error { return s.Remove(b.ID) }, WritablePaths{}},
 	} {
 		if err := step.do(); err != nil {
 			t.Fatal(err)
@@ -41,7 +41,7 @@ func TestChanged(t *testing.T) {
 			t.Errorf("%s: Changed = %v, %v, as before", step.name, now, err)
 		}
 		was = now
-		if got, err := s.Written(a.ID); err != nil || !slices.Equal(got.Containers, step.want.Containers) || !slices.Equal(got.Sandboxes, step.want.Sandboxes) {
+		if got, err := s.WritableByOthers(a.ID); err != nil || !slices.Equal(got.Containers, step.want.Containers) || !slices.Equal(got.Sandboxes, step.want.Sandboxes) {
 			t.Errorf("%s: Written = %+v, %v, want %+v", step.name, got, err, step.want)
 		}
 	}

@@ -35,19 +35,19 @@ type ProxyLock struct {
 	previousPID int
 }
 
-// lockRetry is longer than Sweep and other readers hold a lock.
+// lockRetry is longer than Prune and other readers hold a lock.
 const lockRetry = time.Second
 
-// Proxies is the directory with the locks of proxies. It contains a directory for each served directory, named by
+// ProxyLocks is the directory with the locks of proxies. It contains a directory for each served directory, named by
 // a key.
-type Proxies struct{ dir string }
+type ProxyLocks struct{ dir string }
 
-// Proxies returns the directory with the locks of proxies.
-func (s *Store) Proxies() Proxies { return Proxies{filepath.Join(s.Home, "proxies")} }
+// ProxyLocks returns the directory with the locks of proxies.
+func (s *Store) ProxyLocks() ProxyLocks { return ProxyLocks{filepath.Join(s.Home, "proxies")} }
 
 // Lock takes the lock for a command and a directory, which key identifies. The error is a
 // *ProxyRunning if another process holds the lock.
-func (p Proxies) Lock(key, command string) (*ProxyLock, error) {
+func (p ProxyLocks) Lock(key, command string) (*ProxyLock, error) {
 	for deadline := time.Now().Add(lockRetry); ; time.Sleep(lockRetry / 100) {
 		l, err := p.tryLock(key, command)
 		var running *ProxyRunning
@@ -58,7 +58,7 @@ func (p Proxies) Lock(key, command string) (*ProxyLock, error) {
 	}
 }
 
-func (p Proxies) tryLock(key, command string) (*ProxyLock, error) {
+func (p ProxyLocks) tryLock(key, command string) (*ProxyLock, error) {
 	dir := filepath.Join(p.dir, key)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("lock %s: %w", command, err)
@@ -86,13 +86,13 @@ func lockFileCurrent(l *flock.Flock) bool {
 	return err == nil && nerr == nil && os.SameFile(held, named)
 }
 
-func (p Proxies) lockFiles() []string {
+func (p ProxyLocks) lockFiles() []string {
 	files, _ := filepath.Glob(filepath.Join(p.dir, "*", "*"+lockSuffix)) // the pattern is valid
 	return files
 }
 
-// Sweep removes the locks that no process holds.
-func (p Proxies) Sweep() error {
+// Prune removes the locks that no process holds.
+func (p ProxyLocks) Prune() error {
 	var errs []error
 	for _, path := range p.lockFiles() {
 		l := ExistingLock(path)
@@ -166,7 +166,7 @@ func (l *ProxyLock) Release() error {
 
 // Killed returns the commands whose proxies were killed. The next proxy of the same directory cleans up
 // after them.
-func (p Proxies) Killed() (commands []string) {
+func (p ProxyLocks) Killed() (commands []string) {
 	for _, path := range p.lockFiles() {
 		l := &ProxyLock{f: ExistingLock(path)}
 		if free, err := l.f.TryRLock(); err == nil && free && l.readPID() != 0 {
@@ -178,7 +178,7 @@ func (p Proxies) Killed() (commands []string) {
 }
 
 // Served returns the commands, except those in mine, that are currently served from the directory of key.
-func (p Proxies) Served(key string, mine map[string]bool) (others []string) {
+func (p ProxyLocks) Served(key string, mine map[string]bool) (others []string) {
 	dir := filepath.Join(p.dir, key)
 	entries, _ := os.ReadDir(dir) // if the directory is missing, no command is served
 	for _, e := range entries {

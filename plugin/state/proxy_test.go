@@ -16,7 +16,7 @@ func TestSweepProxies(t *testing.T) {
 	s := &Store{Home: t.TempDir()}
 	lock := func(key, command string) *ProxyLock {
 		t.Helper()
-		l, err := s.Proxies().Lock(key, command)
+		l, err := s.ProxyLocks().Lock(key, command)
 		if err == nil {
 			err = l.WritePID()
 		}
@@ -30,7 +30,7 @@ func TestSweepProxies(t *testing.T) {
 	if err := errors.Join(given.Close(), gone.Close(), killed.f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Proxies().Sweep(); err != nil {
+	if err := s.ProxyLocks().Prune(); err != nil {
 		t.Fatal(err)
 	}
 	left, err := filepath.Glob(filepath.Join(s.Home, "proxies", "*", "*"))
@@ -39,7 +39,7 @@ func TestSweepProxies(t *testing.T) {
 		t.Errorf("left: %q in %v, %v, %v", left, dirs, err, derr)
 	}
 	var running *ProxyRunning
-	if _, err := s.Proxies().Lock("one", "make"); !errors.As(err, &running) || running.PID != os.Getpid() {
+	if _, err := s.ProxyLocks().Lock("one", "make"); !errors.As(err, &running) || running.PID != os.Getpid() {
 		t.Errorf("the held lock: %v", err)
 	}
 	if err := held.Close(); err != nil {
@@ -58,7 +58,7 @@ func TestSweepProxiesRace(t *testing.T) {
 		// Ends when the goroutines below have ended.
 		sweepers.Go(func() {
 			for !over.Load() {
-				if err := s.Proxies().Sweep(); err != nil {
+				if err := s.ProxyLocks().Prune(); err != nil {
 					t.Error(err)
 				}
 			}
@@ -69,7 +69,7 @@ func TestSweepProxiesRace(t *testing.T) {
 		// Ends by itself.
 		wg.Go(func() {
 			for range 2000 {
-				l, err := s.Proxies().tryLock("key", "make")
+				l, err := s.ProxyLocks().tryLock("key", "make")
 				if err != nil {
 					continue
 				}
@@ -100,7 +100,7 @@ func TestProxyLockLeaves(t *testing.T) {
 		return names
 	}
 	for name, giveBack := range map[string]func(*ProxyLock) error{"closed": (*ProxyLock).Close, "released": (*ProxyLock).Release} {
-		l, err := s.Proxies().Lock("key", "make")
+		l, err := s.ProxyLocks().Lock("key", "make")
 		if err == nil {
 			err = giveBack(l)
 		}
@@ -108,25 +108,25 @@ func TestProxyLockLeaves(t *testing.T) {
 			t.Errorf("%s: left %q, %v", name, left(), err)
 		}
 	}
-	killed, err := s.Proxies().Lock("key", "make")
+	killed, err := s.ProxyLocks().Lock("key", "make")
 	if err == nil {
 		err = errors.Join(os.WriteFile(killed.f.Path(), []byte("4194999\n"), 0o600), killed.f.Close())
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := s.Proxies().Lock("key", "make")
+	l, err := s.ProxyLocks().Lock("key", "make")
 	if err != nil {
 		t.Fatal(err)
 	}
 	released := make(chan error)
 	// Ends by itself.
 	go func() { released <- l.Release() }()
-	next, err := s.Proxies().Lock("key", "make")
+	next, err := s.ProxyLocks().Lock("key", "make")
 	if err = errors.Join(err, <-released); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.Proxies().Killed(); next.PreviousPID() != 4194999 || len(got) != 0 {
+	if got := s.ProxyLocks().Killed(); next.PreviousPID() != 4194999 || len(got) != 0 {
 		t.Errorf("the next one has %d before it, %q are killed", next.PreviousPID(), got)
 	}
 	if err := next.Close(); err != nil || len(left()) != 0 {

@@ -127,12 +127,12 @@ func TestNamedPipes(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := LogFile(s.Dir(id))
-	proxyLock := filepath.Join(s.Proxies().dir, "key", "make"+lockSuffix)
+	proxyLock := filepath.Join(s.ProxyLocks().dir, "key", "make"+lockSuffix)
 	if err := os.MkdirAll(filepath.Dir(proxyLock), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	lock := func() error {
-		l, err := s.Proxies().Lock("key", "make")
+		l, err := s.ProxyLocks().Lock("key", "make")
 		if err == nil {
 			err = errors.Join(l.WritePID(), l.Close())
 		}

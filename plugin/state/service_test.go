@@ -7,13 +7,13 @@ import "testing"
 // TestServiceID checks that the id is deterministic and differs between services.
 func TestServiceID(t *testing.T) {
 	s := &Store{Home: "/home/you/.docker/hostexec"}
-	id := s.ServiceID("unix:///run/docker.sock", "shop", "web")
-	if !idForm.Matches(id) || id != s.ServiceID("unix:///run/docker.sock", "shop", "web") {
+	id := s.DevContainerID("unix:///run/docker.sock", "shop", "web")
+	if !idForm.Matches(id) || id != s.DevContainerID("unix:///run/docker.sock", "shop", "web") {
 		t.Errorf("ServiceID = %q, and then another", id)
 	}
 	for _, other := range []string{
-		s.ServiceID("unix:///run/docker.sock", "shop", "db"), s.ServiceID("unix:///run/docker.sock", "shopw", "eb"),
-		s.ServiceID("tcp://there", "shop", "web"), (&Store{Home: "/else"}).ServiceID("unix:///run/docker.sock", "shop", "web"),
+		s.DevContainerID("unix:///run/docker.sock", "shop", "db"), s.DevContainerID("unix:///run/docker.sock", "shopw", "eb"),
+		s.DevContainerID("tcp://there", "shop", "web"), (&Store{Home: "/else"}).DevContainerID("unix:///run/docker.sock", "shop", "web"),
 	} {
 		if other == id {
 			t.Errorf("%s is also the id of another service", id)

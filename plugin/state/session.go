@@ -43,50 +43,50 @@ type Command struct {
 
 // Place is the place where a command runs, like policy.Place. Without an image, the place is the host.
 type Place struct {
-	Sandboxed bool   `json:"sandbox,omitempty"`
-	Image     string `json:"image,omitempty"`
-	Host      string `json:"docker_host,omitempty"` // address of the engine, as in DOCKER_HOST; empty: Session.Engine
-	Network   string `json:"network,omitempty"`
-	Memory    int64  `json:"memory,omitempty"`
-	CPUs      int64  `json:"nano_cpus,omitempty"`
-	Pids      int64  `json:"pids,omitempty"`
+	Sandboxed  bool   `json:"sandbox,omitempty"`
+	Image      string `json:"image,omitempty"`
+	DockerHost string `json:"docker_host,omitempty"` // address of the engine, as in DOCKER_HOST; empty: Session.Engine
+	Network    string `json:"network,omitempty"`
+	Memory     int64  `json:"memory,omitempty"`
+	CPUs       int64  `json:"nano_cpus,omitempty"`
+	Pids       int64  `json:"pids,omitempty"`
 }
 
 // Session is the record of a session: the user's options and the container. It never contains environment
 // variables of the container or the host. It has a field for each value in the JSON file.
 type Session struct {
-	ID            string    `json:"id"` // 12 hex digits
-	Version       string    `json:"version"`
-	Created       time.Time `json:"created"`
-	Container     string    `json:"container,omitempty"` // 64 hex digits
-	ContainerName string    `json:"container_name,omitempty"`
-	Image         string    `json:"image,omitempty"`
-	Commands      []Command `json:"commands"`
-	RuleCommands  []string  `json:"ruled,omitempty"`    // commands that are callable by name and allowed only by rules
-	Shell         *Command  `json:"shell,omitempty"`    // value of --proxy-shell
-	Carrier       string    `json:"carrier"`            // as requested: auto, socket, relay or files
-	Relay         bool      `json:"relay,omitempty"`    // the container has a directory for a relay's socket
-	Engine        string    `json:"engine,omitempty"`   // endpoint, in docker's form
-	RemoteFiles   bool      `json:"apart,omitempty"`    // the engine does not see this host's directories
-	Volume        string    `json:"volume,omitempty"`   // mounted in place of the share if RemoteFiles is set
-	Attached      bool      `json:"attached,omitempty"` // the container existed before; it has copies of the share
-	HTTP          *HTTP     `json:"http,omitempty"`     // nil: no calls over HTTP
-	WorkdirHost   string    `json:"workdir_host,omitempty"`
-	InvokedIn     string    `json:"invoked_in"`               // the directory where run was started
-	Workspace     string    `json:"workspace,omitempty"`      // the host directory that the container works in
-	Writable      []string  `json:"writable,omitempty"`       // host paths that the container can write
-	SandboxWrites []string  `json:"sandbox_writes,omitempty"` // host paths that the configuration lets commands in sandboxes write
-	PassEnv       []string  `json:"pass_env,omitempty"`
-	NewPrivs      bool      `json:"new_privs,omitempty"`
-	GlobalArgs    []string  `json:"global_args,omitempty"` // docker's global flags, for access to the same engine
-	Terminal      Terminal  `json:"terminal,omitzero"`     // where the session was started
-	Agent         *Agent    `json:"agent,omitempty"`       // the session's agent; nil: none
-	StartedLater  bool      `json:"later,omitempty"`       // a client of the API proxy created the container, and may start it much later
-	Proxy         *Proxy    `json:"proxy,omitempty"`       // source of the requests of a session without a container
-	Service       *Service  `json:"service,omitempty"`     // the service whose containers the session is for
-	Warnings      []string  `json:"warnings,omitempty"`    // risks of the session, in printable ASCII
-	Killed        string    `json:"killed,omitempty"`      // why hostexec has killed the container, in printable ASCII
-	Damaged       bool      `json:"damaged,omitempty"`     // no record can be read, so this comes from the container's labels; never stored
+	ID            string        `json:"id"` // 12 hex digits
+	Version       string        `json:"version"`
+	Created       time.Time     `json:"created"`
+	Container     string        `json:"container,omitempty"` // 64 hex digits
+	ContainerName string        `json:"container_name,omitempty"`
+	Image         string        `json:"image,omitempty"`
+	Commands      []Command     `json:"commands"`
+	RuleCommands  []string      `json:"ruled,omitempty"`    // commands that are callable by name and allowed only by rules
+	Shell         *Command      `json:"shell,omitempty"`    // value of --proxy-shell
+	Carrier       string        `json:"carrier"`            // as requested: auto, socket, relay or files
+	Relay         bool          `json:"relay,omitempty"`    // the container has a directory for a relay's socket
+	Engine        string        `json:"engine,omitempty"`   // endpoint, in docker's form
+	RemoteFiles   bool          `json:"apart,omitempty"`    // the engine does not see this host's directories
+	Volume        string        `json:"volume,omitempty"`   // mounted in place of the share if RemoteFiles is set
+	Attached      bool          `json:"attached,omitempty"` // the container existed before; it has copies of the share
+	HTTP          *HTTP         `json:"http,omitempty"`     // nil: no calls over HTTP
+	WorkdirHost   string        `json:"workdir_host,omitempty"`
+	InvokedIn     string        `json:"invoked_in"`               // the directory where run was started
+	Workspace     string        `json:"workspace,omitempty"`      // the host directory that the container works in
+	Writable      []string      `json:"writable,omitempty"`       // host paths that the container can write
+	SandboxWrites []string      `json:"sandbox_writes,omitempty"` // host paths that the configuration lets commands in sandboxes write
+	PassEnv       []string      `json:"pass_env,omitempty"`
+	NewPrivs      bool          `json:"new_privs,omitempty"`
+	GlobalArgs    []string      `json:"global_args,omitempty"` // docker's global flags, for access to the same engine
+	Terminal      Terminal      `json:"terminal,omitzero"`     // where the session was started
+	Agent         *Agent        `json:"agent,omitempty"`       // the session's agent; nil: none
+	StartedLater  bool          `json:"later,omitempty"`       // a client of the API proxy created the container, and may start it much later
+	Proxy         *Proxy        `json:"proxy,omitempty"`       // source of the requests of a session without a container
+	Service       *DevContainer `json:"service,omitempty"`     // the service whose containers the session is for
+	Warnings      []string      `json:"warnings,omitempty"`    // risks of the session, in printable ASCII
+	Killed        string        `json:"killed,omitempty"`      // why hostexec has killed the container, in printable ASCII
+	Damaged       bool          `json:"damaged,omitempty"`     // no record can be read, so this comes from the container's labels; never stored
 }
 
 // HTTP is the address for a session's calls over HTTP. The container gets it at its creation, so it cannot

@@ -15,7 +15,7 @@
 //	    call-engines                 engines, other than the sessions' own, that ran call containers
 //	    proxies/<directory>/         a lock for each command that is called by files in the directory
 //	    api/<id>/                    0700, of a running API proxy: lock, docker context, socket or its path
-//	    services/<project>/<name>    a link to the share of a dev container's session: Store.ServiceShare
+//	    services/<project>/<name>    a link to the share of a dev container's session: Store.DevContainerShare
 //	    services.lock                held while the session of a dev container starts
 //	    shims/                       decompressed shims, linked or copied into sessions and shares, and shells
 //	    attach.lock                  held while a container is being attached
@@ -178,5 +178,5 @@ func LockFile(session string) string           { return filepath.Join(session, "
 func ControlSock(session string) string        { return filepath.Join(session, "control.sock") }
 func ExecSock(session string) string           { return filepath.Join(session, "exec.sock") }
 func ExecSecret(session string) string         { return filepath.Join(session, "exec.secret") }
-func TokenFile(session string) string          { return filepath.Join(session, "token") }
+func HTTPTokenFile(session string) string      { return filepath.Join(session, "token") }
 func JobsDir(session string) string            { return filepath.Join(session, "jobs") }

@@ -83,12 +83,12 @@ func (c *CallContainers) engine(host string) (container.Engine, error) {
 func (c *CallContainers) inContainer(dirs *mount.Table) func(policy.Place, string, string) (call.Runner, string, error) {
 	return func(p policy.Place, cwd, copies string) (call.Runner, string, error) {
 		mounts, at := dirs.MountsFor(cwd)
-		mounts, err := commandMounts(mounts, at, copies, c.record.Store.Home, c.record.OwnWorkspace(), c.socketsOf(p.Host))
+		mounts, err := commandMounts(mounts, at, copies, c.record.Store.Home, c.record.OwnWorkspace(), c.socketsOf(p.DockerHost))
 		if err != nil {
 			return nil, "", err
 		}
 		spec := container.Spec{
-			Image: p.Image, DockerHost: p.Host, Network: p.Network, Memory: p.Memory, CPUs: p.CPUs, Pids: p.Pids, Cwd: at,
+			Image: p.Image, DockerHost: p.DockerHost, Network: p.Network, Memory: p.Memory, CPUs: p.CPUs, Pids: p.Pids, Cwd: at,
 			CheckMounts: func(root int) error { return dirs.CheckMounts(root, mounts) },
 		}
 		for _, m := range mounts {
@@ -174,7 +174,7 @@ func (c *CallContainers) RemoveLeftovers(ctx context.Context) {
 		api, err := c.engine(host)
 		if err == nil {
 			limited, cancel := context.WithTimeout(ctx, removeTimeout)
-			err = container.Sweep(limited, api, c.record.Store.Home, own)
+			err = container.Prune(limited, api, c.record.Store.Home, own)
 			cancel()
 		}
 		if err != nil {

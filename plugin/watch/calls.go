@@ -48,7 +48,7 @@ func (w *Watcher) openCalls(s *Session, host *executor.Host, log *audit.Log) (er
 	c.Questions = newQuestions(s.Record, s.Config.Current().Notify, s.Others, c.notifierRunner(host), s.Log)
 	c.Containers = newCallContainers(s.Record, w.Engine, w.ConnectTo, host, s.Log)
 	c.Server = &call.Server{Version: w.Version, Verbs: verb.Verbs{}, Runner: host, Queue: c.Questions.queue, Log: s.Log, Environ: s.Config.Environ, Refresh: c.refresh}
-	c.Server.Shells = &shell.Pool{Runner: host, Dir: filepath.Join(s.Record.Dir, "shells"), Log: s.Log, Limits: &c.Server.Limits, Program: shellProgram(s.Record.Store.Home)}
+	c.Server.Shells = &shell.Table{Runner: host, Dir: filepath.Join(s.Record.Dir, "shells"), Log: s.Log, Limits: &c.Server.Limits, Program: shellProgram(s.Record.Store.Home)}
 	c.Server.Memory = s.memory.setRequests
 	c.Server.Jobs, err = job.Open(state.JobsDir(s.Record.Dir))
 	return err

@@ -46,9 +46,9 @@ import (
 // If the stream ends without done, abort or over, run was killed. The watcher of an agent closes the stream early if
 // it continues with kept jobs.
 
-// Link is the launcher's end of the connection to a watcher. The launcher is the process that starts the session, such
+// Conn is the launcher's end of the connection to a watcher. The launcher is the process that starts the session, such
 // as run. Call its methods from one goroutine.
-type Link struct {
+type Conn struct {
 	f           *os.File
 	r           *bufio.Reader
 	warnings    []string
@@ -60,7 +60,7 @@ type Link struct {
 }
 
 // send sends one message.
-func (l *Link) send(format string, args ...any) error {
+func (l *Conn) send(format string, args ...any) error {
 	if _, err := fmt.Fprintf(l.f, format+"\n", args...); err != nil {
 		return fmt.Errorf("send to the watcher: %w", err)
 	}
@@ -69,15 +69,15 @@ func (l *Link) send(format string, args ...any) error {
 
 // Recorded reports that the session's record exists. From then on the watcher removes the objects that run
 // creates at the engine.
-func (l *Link) Recorded() error {
+func (l *Conn) Recorded() error {
 	if _, err := l.f.WriteString("recorded\n"); err != nil {
 		return fmt.Errorf("start watcher: %w", err)
 	}
 	return nil
 }
 
-// Ready returns when the watcher serves. ctx limits the wait. If ctx ends, the link is closed.
-func (l *Link) Ready(ctx context.Context) error {
+// Ready returns when the watcher serves. ctx limits the wait. If ctx ends, the connection is closed.
+func (l *Conn) Ready(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { l.f.Close() })
 	err := l.await("ready")
 	if !stop() {
@@ -91,7 +91,7 @@ func (l *Link) Ready(ctx context.Context) error {
 
 // Inspected passes the engine's description of a container that was just created to the watcher, before Bind.
 // The engine does not answer another inspect while files are copied into the container.
-func (l *Link) Inspected(raw []byte) error {
+func (l *Conn) Inspected(raw []byte) error {
 	var line bytes.Buffer
 	if err := json.Compact(&line, raw); err != nil {
 		return fmt.Errorf("send to the watcher: %w", err)
@@ -101,7 +101,7 @@ func (l *Link) Inspected(raw []byte) error {
 
 // Bind sends the watcher the id of the session's container, before the container starts, and the volume in place of the
 // share, or "". It returns an error if the watcher refuses the container's mounts.
-func (l *Link) Bind(container, volume string) error {
+func (l *Conn) Bind(container, volume string) error {
 	if err := l.send("%s", strings.TrimSpace("container "+container+" "+volume)); err != nil {
 		return err
 	}
@@ -109,17 +109,17 @@ func (l *Link) Bind(container, volume string) error {
 }
 
 // Warnings returns the warnings that Bind has found.
-func (l *Link) Warnings() []string { return l.warnings }
+func (l *Conn) Warnings() []string { return l.warnings }
 
 // CommandDirs returns the directories of this host in which commands run, as text for people. Bind finds them.
-func (l *Link) CommandDirs() string { return l.commandDirs }
+func (l *Conn) CommandDirs() string { return l.commandDirs }
 
-// Done ends the link. The session continues if its container does.
-func (l *Link) Done() error { return l.end("done") }
+// Done ends the connection. The session continues if its container does.
+func (l *Conn) Done() error { return l.end("done") }
 
-// EndSession ends the link and the session, whose container has ended. It returns when the watcher has exited, or ctx
-// is done.
-func (l *Link) EndSession(ctx context.Context) error {
+// EndSession ends the connection and the session, whose container has ended. It returns when the watcher has exited, or
+// ctx is done.
+func (l *Conn) EndSession(ctx context.Context) error {
 	defer l.f.Close()
 	if err := l.send("over"); err != nil {
 		return err
@@ -132,10 +132,10 @@ func (l *Link) EndSession(ctx context.Context) error {
 }
 
 // Gone returns a channel that is closed when the watcher has exited. After it, call EndSession, Done and Close only.
-func (l *Link) Gone() <-chan struct{} {
+func (l *Conn) Gone() <-chan struct{} {
 	l.once.Do(func() {
 		l.gone = make(chan struct{})
-		// ends when the watcher does, or with the link.
+		// ends when the watcher does, or with the connection.
 		go func() {
 			defer close(l.gone)
 			for {
@@ -154,30 +154,30 @@ func (l *Link) Gone() <-chan struct{} {
 
 // Stopping reports whether a user stops the session of an agent, and so its container. It is valid after Gone
 // was called.
-func (l *Link) Stopping() bool { return l.stopping.Load() }
+func (l *Conn) Stopping() bool { return l.stopping.Load() }
 
-// Close ends the link and the session: there is no container.
-func (l *Link) Close() error { return l.end("abort") }
+// Close ends the connection and the session: there is no container.
+func (l *Conn) Close() error { return l.end("abort") }
 
 // Drain asks a session without a container to end when its calls have. It does not wait.
-func (l *Link) Drain() error { return l.send("drain") }
+func (l *Conn) Drain() error { return l.send("drain") }
 
 // WaitEnd returns when the watcher has exited. It discards the watcher's messages.
-func (l *Link) WaitEnd() { io.Copy(io.Discard, l.r) }
+func (l *Conn) WaitEnd() { io.Copy(io.Discard, l.r) }
 
-func (l *Link) end(word string) error { return errors.Join(l.send("%s", word), l.f.Close()) }
+func (l *Conn) end(word string) error { return errors.Join(l.send("%s", word), l.f.Close()) }
 
 // errEnded means that the watcher has exited too early.
 var errEnded = errors.New("the watcher ended: docker hostexec logs may show why")
 
 // await reads lines until want comes.
-func (l *Link) await(want string) error {
+func (l *Conn) await(want string) error {
 	_, err := l.awaitValue(want)
 	return err
 }
 
 // awaitValue is await for a message with a value, which it returns.
-func (l *Link) awaitValue(want string) (string, error) {
+func (l *Conn) awaitValue(want string) (string, error) {
 	for {
 		s, err := l.r.ReadString('\n')
 		if err != nil {
@@ -198,11 +198,11 @@ func (l *Link) awaitValue(want string) (string, error) {
 	}
 }
 
-// LauncherLink is the watcher's end of a Link. At the other end is the process that starts the session: run, attach, an
+// LauncherConn is the watcher's end of a Conn. At the other end is the process that starts the session: run, attach, an
 // agent, or proxy.
-type LauncherLink struct {
+type LauncherConn struct {
 	f      *os.File
-	Lines  chan string // closed when the launcher has ended the link, or has exited
+	Lines  chan string // closed when the launcher has ended the connection, or has exited
 	closed chan struct{}
 	reader sync.WaitGroup
 }
@@ -210,14 +210,14 @@ type LauncherLink struct {
 // maxLine is the maximum size of a message. The kernel limits an agent's arguments and environment to less.
 const maxLine = 16 << 20
 
-func newLauncherLink(f *os.File) *LauncherLink {
-	l := &LauncherLink{f: f, Lines: make(chan string), closed: make(chan struct{})}
+func newLauncherConn(f *os.File) *LauncherConn {
+	l := &LauncherConn{f: f, Lines: make(chan string), closed: make(chan struct{})}
 	// ends when run closes its end or close closes ours.
 	l.reader.Go(l.read)
 	return l
 }
 
-func (l *LauncherLink) read() {
+func (l *LauncherConn) read() {
 	defer close(l.Lines)
 	in := bufio.NewScanner(l.f)
 	in.Buffer(nil, maxLine)
@@ -231,7 +231,7 @@ func (l *LauncherLink) read() {
 }
 
 // recorded waits for the session's record. It returns false if there will be none.
-func (l *LauncherLink) recorded(ctx context.Context) bool {
+func (l *LauncherConn) recorded(ctx context.Context) bool {
 	select {
 	case line := <-l.Lines:
 		return line == "recorded"
@@ -241,33 +241,33 @@ func (l *LauncherLink) recorded(ctx context.Context) bool {
 }
 
 // Stopping reports that the container is being stopped, because a user stops the session.
-func (l *LauncherLink) Stopping() { fmt.Fprintln(l.f, "stopping") }
+func (l *LauncherConn) Stopping() { fmt.Fprintln(l.f, "stopping") }
 
 // Ready reports that calls are accepted.
-func (l *LauncherLink) Ready() { fmt.Fprintln(l.f, "ready") }
+func (l *LauncherConn) Ready() { fmt.Fprintln(l.f, "ready") }
 
 // Bound reports that the container may start, with warnings about its mounts, and the directories in which
 // commands run.
-func (l *LauncherLink) Bound(warnings []string, commandDirs string) {
+func (l *LauncherConn) Bound(warnings []string, commandDirs string) {
 	l.Warn(warnings)
 	fmt.Fprintln(l.f, "where", strconv.Quote(commandDirs))
 	fmt.Fprintln(l.f, "bound")
 }
 
 // Warn sends warnings about the session.
-func (l *LauncherLink) Warn(warnings []string) {
+func (l *LauncherConn) Warn(warnings []string) {
 	for _, w := range warnings {
 		fmt.Fprintln(l.f, "warn", strconv.Quote(w))
 	}
 }
 
 // Fail sends the reason why the session cannot be served.
-func (l *LauncherLink) Fail(err error) { fmt.Fprintln(l.f, "error", strconv.Quote(err.Error())) }
+func (l *LauncherConn) Fail(err error) { fmt.Fprintln(l.f, "error", strconv.Quote(err.Error())) }
 
-// CloseEarly ends the link before the watcher exits, so that run does not wait for the exit.
-func (l *LauncherLink) CloseEarly() { l.f.Close() }
+// CloseEarly ends the connection before the watcher exits, so that run does not wait for the exit.
+func (l *LauncherConn) CloseEarly() { l.f.Close() }
 
-func (l *LauncherLink) close() {
+func (l *LauncherConn) close() {
 	l.f.Close()
 	close(l.closed)
 	l.reader.Wait()

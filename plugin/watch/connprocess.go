@@ -20,7 +20,7 @@ type Process struct {
 
 // Run runs p, and returns its exit code, or 128+n if signal n ended it. When ctx is done, p gets TERM, and KILL after
 // AgentGrace.
-func (l *Link) Run(ctx context.Context, p Process) (code int, err error) {
+func (l *Conn) Run(ctx context.Context, p Process) (code int, err error) {
 	b, err := json.Marshal(encodeProcess(p))
 	if err != nil {
 		return 0, err
@@ -53,7 +53,7 @@ func encodeProcess(p Process) encodedProcess {
 	return e
 }
 
-// DecodeProcess is the inverse of the encoding in Link.Run.
+// DecodeProcess is the inverse of the encoding in Conn.Run.
 func DecodeProcess(text string) (Process, error) {
 	var e encodedProcess
 	err := json.Unmarshal([]byte(text), &e)
@@ -71,5 +71,5 @@ func (e encodedProcess) decode() Process {
 	return p
 }
 
-// Exited reports that the process of Link.Run has ended with code.
-func (l *LauncherLink) Exited(code int) { fmt.Fprintln(l.f, "exited", strconv.Itoa(code)) }
+// Exited reports that the process of Conn.Run has ended with code.
+func (l *LauncherConn) Exited(code int) { fmt.Fprintln(l.f, "exited", strconv.Itoa(code)) }

@@ -21,11 +21,11 @@ func GitRemotes(store *state.Store, project string, f *config.Config) gitpush.Re
 }
 
 // gitRemotes returns the remotes of the session for its git-push calls.
-func (c *Calls) gitRemotes() *call.GitRemotes {
+func (c *Calls) gitRemotes() *call.GitPushConfig {
 	rec := c.record
 	project := rec.InvokedIn
-	return &call.GitRemotes{
-		Dir:     rec.Store.GitDir(),
+	return &call.GitPushConfig{
+		Dir:     rec.Store.GitMirrorsDir(),
 		MaxPack: func() int64 { return c.config.Current().Git.MaxPack },
 		Known:   func() gitpush.Remotes { return GitRemotes(rec.Store, project, c.config.Current()) },
 		Add: func(r gitpush.Remote) error {

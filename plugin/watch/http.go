@@ -32,7 +32,7 @@ const FirstPort = 9998
 const triedPorts = 200
 
 // HTTP lets the watcher listen at the gateway. It returns the address with the port.
-func (l *Link) HTTP(at Gateway) (string, error) {
+func (l *Conn) HTTP(at Gateway) (string, error) {
 	b, err := json.Marshal(at)
 	if err != nil {
 		return "", err
@@ -44,12 +44,12 @@ func (l *Link) HTTP(at Gateway) (string, error) {
 }
 
 // Listening reports the address of calls over HTTP.
-func (l *LauncherLink) Listening(address string) { fmt.Fprintln(l.f, "listening", address) }
+func (l *LauncherConn) Listening(address string) { fmt.Fprintln(l.f, "listening", address) }
 
 // openOtherListeners opens the listeners for callers without a shim: the socket for tools of this host, and HTTP if it
 // was asked for.
 func (c *Carriers) openOtherListeners() (listeners []net.Listener, err error) {
-	token, err := http.LoadSecret(state.TokenFile(c.record.Dir))
+	token, err := http.LoadSecret(state.HTTPTokenFile(c.record.Dir))
 	if err != nil {
 		return nil, err
 	}

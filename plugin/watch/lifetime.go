@@ -156,12 +156,12 @@ func (l *Lifetime) stopWithin(grace time.Duration) {
 
 // EndUnlessKept ends the session of an agent whose container has ended. If the session has kept jobs, it stays
 // like any other session, until they have ended.
-func (l *Lifetime) EndUnlessKept(why error, link *LauncherLink) {
+func (l *Lifetime) EndUnlessKept(why error, conn *LauncherConn) {
 	if l.KeptJob() == nil || l.Agent.stopped.Load() != nil {
 		l.Stop(why)
 		return
 	}
-	link.CloseEarly()
+	conn.CloseEarly()
 }
 
 // graceOf returns the time between TERM and KILL for processes that still run when the session ends.

@@ -33,25 +33,25 @@ func EndLost(dir string) error { return endIfLost(dir, nil) }
 
 // EndAllLost is EndLost for the sessions in dirs.
 func EndAllLost(dirs []string) error {
-	return endEach(dirs, func(string, *proctree.Survivors) bool { return true })
+	return endEach(dirs, func(string, *proctree.ProcessScan) bool { return true })
 }
 
 // EndWithoutKeeper is EndLost for those sessions in dirs whose keeper does not run. A running keeper ends the commands
 // itself.
 func EndWithoutKeeper(dirs []string) error {
-	return endEach(dirs, func(dir string, found *proctree.Survivors) bool {
+	return endEach(dirs, func(dir string, found *proctree.ProcessScan) bool {
 		_, id := state.StoreOf(dir)
 		return !found.MayHaveKeeper(dir, id)
 	})
 }
 
 // endEach is EndLost for the sessions in dirs for which selected returns true.
-func endEach(dirs []string, selected func(string, *proctree.Survivors) bool) error {
+func endEach(dirs []string, selected func(string, *proctree.ProcessScan) bool) error {
 	dirs = slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool { return !hasControlSocket(dir) || !lockIsFree(dir) })
 	if len(dirs) == 0 {
 		return nil // saves a scan of all processes
 	}
-	found := proctree.FindSurvivors()
+	found := proctree.ScanProcesses()
 	var errs []error
 	for _, dir := range dirs {
 		if selected(dir, found) {
@@ -62,7 +62,7 @@ func endEach(dirs []string, selected func(string, *proctree.Survivors) bool) err
 }
 
 // endIfLost is EndLost. If found has no process of the session, it does not search again.
-func endIfLost(dir string, found *proctree.Survivors) error {
+func endIfLost(dir string, found *proctree.ProcessScan) error {
 	if !hasControlSocket(dir) {
 		return nil
 	}

@@ -64,12 +64,12 @@ func answerLostProxy(store *state.Store, rec state.Session) {
 }
 
 // answerUnserved answers the requests for name unless another proxy serves them.
-func answerUnserved(store *state.Store, requests *dir.SharedDir, name string, shared bool) {
+func answerUnserved(store *state.Store, requests *dir.UntrustedDir, name string, shared bool) {
 	key, err := requests.Key()
 	if err != nil {
 		return
 	}
-	l, err := store.Proxies().Lock(key, name)
+	l, err := store.ProxyLocks().Lock(key, name)
 	if err != nil {
 		return
 	}

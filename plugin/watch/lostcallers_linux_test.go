@@ -102,7 +102,7 @@ func TestAnswerLostProxy(t *testing.T) {
 				}
 				defer requests.Close()
 				key, _ := requests.Key()
-				l, lerr := store.Proxies().Lock(key, "make")
+				l, lerr := store.ProxyLocks().Lock(key, "make")
 				if lerr != nil {
 					t.Fatal(lerr)
 				}

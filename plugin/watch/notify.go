@@ -36,7 +36,7 @@ func newQuestions(record *Record, options config.Notify, others *OtherSessions, 
 	q.queue = &approval.Queue{CanNotify: q.terminal.Open, Notifies: q.Notifier.Reachable()}
 	if err := q.queue.LoadDenials(state.DenialsFile(record.Dir), record.ID); err != nil { // a grant may cover what was denied
 		log.Error("earlier grants and denials are not in force", "error", err)
-	} else if err := q.queue.Load(state.GrantsFile(record.Dir), record.ID); err != nil {
+	} else if err := q.queue.LoadGrants(state.GrantsFile(record.Dir), record.ID); err != nil {
 		log.Error("earlier grants are not in force", "error", err)
 	}
 	return q

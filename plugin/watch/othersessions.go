@@ -26,7 +26,7 @@ type OtherSessions struct {
 
 // otherWrites holds the paths that code of the other sessions could write at one moment.
 type otherWrites struct {
-	state.Writes
+	state.WritablePaths
 	changed time.Time // of Store.Changed, before the records were read
 }
 
@@ -42,7 +42,7 @@ func (o *OtherSessions) read() (*otherWrites, error) {
 	if known := o.latest.Load(); known != nil && known.changed.Equal(changed) {
 		return known, nil
 	}
-	writes, err := o.record.Store.Written(o.record.ID)
+	writes, err := o.record.Store.WritableByOthers(o.record.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -68,18 +68,18 @@ func (o *OtherSessions) unchanged() bool {
 
 // applyLocked sets applied to the current records, unless they cannot be read. It returns the paths that code of other
 // sessions can write, and whether they have changed.
-func (o *OtherSessions) applyLocked() (writes state.Writes, changed bool, err error) {
+func (o *OtherSessions) applyLocked() (writes state.WritablePaths, changed bool, err error) {
 	old := o.applied.Load()
 	now, err := o.read()
 	if err != nil {
 		if old == nil {
 			return writes, false, err
 		}
-		return old.Writes, false, err
+		return old.WritablePaths, false, err
 	}
 	o.applied.Store(now)
 	changed = old == nil || !slices.Equal(old.Containers, now.Containers) || !slices.Equal(old.Sandboxes, now.Sandboxes)
-	return now.Writes, changed, nil
+	return now.WritablePaths, changed, nil
 }
 
 // Programs lists the proxied programs of other sessions with a watcher and a container. A session without a container

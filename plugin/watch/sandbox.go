@@ -94,8 +94,8 @@ func (s *sandboxes) privateDirs(v *policy.Verdict, home string, report func(stri
 }
 
 // directories opens the container's directories of the host, all of them read-only if readOnly is set.
-func directories(dirs *mount.Table, readOnly bool) ([]mount.Opened, error) {
-	opened, err := dirs.Direct(!readOnly)
+func directories(dirs *mount.Table, readOnly bool) ([]mount.OpenSource, error) {
+	opened, err := dirs.OpenSources(!readOnly)
 	for i := range opened {
 		opened[i].ReadOnly = opened[i].ReadOnly || readOnly
 	}
@@ -125,7 +125,7 @@ func workdir(dirs *mount.Table, private ...string) []sandbox.Path {
 }
 
 // shared returns the paths of the container's directories on the host.
-func shared(opened []mount.Opened) (list []sandbox.Path) {
+func shared(opened []mount.OpenSource) (list []sandbox.Path) {
 	for _, o := range opened {
 		list = append(list, sandbox.Path{Name: o.Path(), Access: access(o.ReadOnly)})
 	}
@@ -141,7 +141,7 @@ func access(readOnly bool) sandbox.Access {
 }
 
 // prepare builds the sandbox of a command that has the container's directories and paths.
-func prepare(opened []mount.Opened, paths []sandbox.Path, net policy.Net) (*sandbox.Sandbox, error) {
+func prepare(opened []mount.OpenSource, paths []sandbox.Path, net policy.Net) (*sandbox.Sandbox, error) {
 	spec := sandbox.Spec{Paths: slices.Concat(sandbox.System, paths), Net: sandbox.Net(net)}
 	for _, o := range opened {
 		spec.Files = append(spec.Files, sandbox.File{FD: o.FD(), Access: access(o.ReadOnly)})

@@ -58,7 +58,7 @@ func NewSession(record *Record, log *slog.Logger) *Session {
 
 // serve opens the listeners, and follows the source of the calls until it ends. It returns when every call has
 // been answered and all processes of the calls have ended.
-func (w *Watcher) serve(ctx context.Context, s *Session, log *audit.Log, link *LauncherLink) (err error) {
+func (w *Watcher) serve(ctx context.Context, s *Session, log *audit.Log, conn *LauncherConn) (err error) {
 	host, err := executor.NewHost(s.Log)
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (w *Watcher) serve(ctx context.Context, s *Session, log *audit.Log, link *L
 	w.start(ctx, s, listeners)
 
 	s.Log.Info("serving", "session", s.Record.ID, "version", w.Version, "commands", s.Record.Names())
-	err = s.mode.Follow(ctx, link)
+	err = s.mode.Follow(ctx, conn)
 	if s.Record.Container != "" {
 		s.Record.restore() // the last chance: this process exits
 	}

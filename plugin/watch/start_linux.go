@@ -20,18 +20,18 @@ import (
 // Supported reports whether sessions can be served on this system.
 const Supported = true
 
-// linkFD is the descriptor of the link in the keeper and the watcher. stdioFD is the first of an agent's three
+// connFD is the descriptor of the connection in the keeper and the watcher. stdioFD is the first of an agent's three
 // descriptors.
 const (
-	linkFD  = 3
+	connFD  = 3
 	stdioFD = 4
 )
 
 // Start starts the keeper and the watcher of a session, which outlive this process. dir is the session's directory,
-// which the caller creates between Start and Link.Recorded. So the watcher removes it if run is killed. globalArgs are
-// docker's flags for the same engine. stdio is nil, or becomes 0, 1 and 2 of the Process of Link.Run. The caller ends
-// the link by Done, EndSession or Close.
-func Start(dir string, globalArgs []string, stdio ...*os.File) (*Link, error) {
+// which the caller creates between Start and Conn.Recorded. So the watcher removes it if run is killed. globalArgs are
+// docker's flags for the same engine. stdio is nil, or becomes 0, 1 and 2 of the Process of Conn.Run. The caller ends
+// the connection by Done, EndSession or Close.
+func Start(dir string, globalArgs []string, stdio ...*os.File) (*Conn, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("start watcher: %w", err)
@@ -40,7 +40,7 @@ func Start(dir string, globalArgs []string, stdio ...*os.File) (*Link, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start watcher: %w", err)
 	}
-	ours, theirs := os.NewFile(uintptr(fds[0]), "link"), os.NewFile(uintptr(fds[1]), "link")
+	ours, theirs := os.NewFile(uintptr(fds[0]), "conn"), os.NewFile(uintptr(fds[1]), "conn")
 	defer theirs.Close()
 
 	cmd := exec.Command(exe)
@@ -59,13 +59,13 @@ func Start(dir string, globalArgs []string, stdio ...*os.File) (*Link, error) {
 		return nil, errors.Join(fmt.Errorf("start watcher: %w", err), ours.Close())
 	}
 	cmd.Process.Release() // it is meant to outlive us
-	return &Link{f: ours, r: bufio.NewReader(ours)}, nil
+	return &Conn{f: ours, r: bufio.NewReader(ours)}, nil
 }
 
-// InheritedLink returns the watcher's end of the link.
-func InheritedLink() *os.File {
-	unix.SetNonblock(linkFD, true) // so that closing it ends a read
-	return os.NewFile(linkFD, "link")
+// InheritedConn returns the watcher's end of the connection.
+func InheritedConn() *os.File {
+	unix.SetNonblock(connFD, true) // so that closing it ends a read
+	return os.NewFile(connFD, "conn")
 }
 
 // KeeperPipe returns the watcher's stdin, which ends when its keeper dies.

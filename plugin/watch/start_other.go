@@ -16,10 +16,10 @@ const Supported = false
 var errSystem = errors.New("sessions are not supported on " + runtime.GOOS)
 
 // Start fails: the socket carrier needs the container's kernel to be this host's.
-func Start(string, []string, ...*os.File) (*Link, error) { return nil, errSystem }
+func Start(string, []string, ...*os.File) (*Conn, error) { return nil, errSystem }
 
-// InheritedLink returns nothing: there is no link.
-func InheritedLink() *os.File { return nil }
+// InheritedConn returns nothing: there is no connection.
+func InheritedConn() *os.File { return nil }
 
 // AgentStdio has no descriptors: agents run on Linux only.
 var AgentStdio = [3]int{-1, -1, -1}

@@ -2,7 +2,7 @@
 
 // Package watch is the core of a watcher: it serves the calls of one session, and answers its control socket.
 //
-//	run <-------------Link-------------> watcher <--share/socket-- container
+//	run <-------------Conn-------------> watcher <--share/socket-- container
 //	 \--starts--> keeper --starts--------/  |  \--control.sock-- status, stop ...
 //	                                        engine (waits for the container to end)
 //
@@ -12,7 +12,7 @@
 // The watcher is ready before the first instruction of a container that run or start starts. It ends after the
 // container, or after the last kept job. If it is killed, its parent, the keeper, ends the session's commands.
 //
-// Requests are decided in exec/call. The only protocol of this package is that of Link, between a watcher and the
+// Requests are decided in exec/call. The only protocol of this package is that of Conn, between a watcher and the
 // process that starts the session.
 package watch
 
@@ -53,7 +53,7 @@ type Mode interface {
 	Admit(ctx context.Context) bool
 	// Follow reports to the launcher that the session is ready, and returns when it ends, with the reason.
 	// ErrGone means that no file of the session is needed any more.
-	Follow(ctx context.Context, l *LauncherLink) error
+	Follow(ctx context.Context, l *LauncherConn) error
 }
 
 // The reasons why a session ends.
@@ -64,17 +64,17 @@ var (
 )
 
 // Run serves the session until its container ends or a user stops it. It reports its progress to launcher, the other
-// end of a Link, and closes launcher.
+// end of a Conn, and closes launcher.
 func (w *Watcher) Run(ctx context.Context, launcher *os.File) error {
-	link := newLauncherLink(launcher)
-	defer link.close()
+	conn := newLauncherConn(launcher)
+	defer conn.close()
 	store, id := state.StoreOf(w.Dir)
-	if !link.recorded(ctx) {
+	if !conn.recorded(ctx) {
 		return store.Discard(id) // run was killed before it has written the record
 	}
-	s, err := w.run(ctx, link)
+	s, err := w.run(ctx, conn)
 	if err != nil {
-		link.Fail(err) // the launcher listens only at the start
+		conn.Fail(err) // the launcher listens only at the start
 	}
 	if s != nil && (s.Life.hasKeptJobs() || s.Record.Service != nil) { // a new watcher may already serve it
 		return err
@@ -94,7 +94,7 @@ func becomeWatcher() error {
 }
 
 // run returns the session that it has served, or nil if there is no record of it.
-func (w *Watcher) run(ctx context.Context, link *LauncherLink) (*Session, error) {
+func (w *Watcher) run(ctx context.Context, conn *LauncherConn) (*Session, error) {
 	if err := becomeWatcher(); err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (w *Watcher) run(ctx context.Context, link *LauncherLink) (*Session, error)
 		return s, err
 	}
 	defer entries.Close()
-	return s, w.serve(ctx, s, entries, link)
+	return s, w.serve(ctx, s, entries, conn)
 }
 
 // Pause waits for d. It returns false if ctx is done first.

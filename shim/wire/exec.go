@@ -27,7 +27,7 @@ type Winsize struct{ Rows, Cols, X, Y uint16 }
 type Exec struct {
 	FDs     [3]FD    // the kinds of 0, 1 and 2
 	Passed  byte     // bit i: descriptor i is passed; they come in order
-	SameOut bool     // 1 and 2 are one open file, and are pumped together
+	SameOut bool     // 1 and 2 are one open file, and are copied together
 	Winsize Winsize  // of the terminal, if there is one
 	Args    []string // the shim's own arguments, argv[0] first
 	Cwd     string   // in the container; empty if it is unreachable

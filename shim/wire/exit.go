@@ -39,7 +39,7 @@ type Exit struct {
 	Outcome  Outcome
 	Code     byte   // exit code of the shim
 	Signal   string // name such as TERM of the signal that killed the command, if Signaled
-	Consumed uint64 // bytes of a pumped stdin that the command has read, or Withheld
+	Consumed uint64 // bytes of a copied stdin that the command has read, or Withheld
 	Text     string // complete lines for the shim's stderr, or empty
 }
 

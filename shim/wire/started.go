@@ -10,8 +10,8 @@ const (
 	Null Disposition = iota
 	// Taken means that the command has the passed descriptor.
 	Taken
-	// Pumped means that the bytes travel as frames.
-	Pumped
+	// Copied means that the bytes travel as frames.
+	Copied
 	// PTY means a terminal on the host, whose bytes travel as frames.
 	PTY
 )

@@ -33,7 +33,7 @@ type Kind byte
 const (
 	// KindExec is the request. It is the first frame of a call, and is sent once.
 	KindExec Kind = 1 + iota
-	// KindStdin carries bytes for a pumped stdin, within the host's credit.
+	// KindStdin carries bytes for a copied stdin, within the host's credit.
 	KindStdin
 	// KindStdinEOF means that stdin has ended.
 	KindStdinEOF
@@ -47,9 +47,9 @@ const (
 	KindNotice
 	// KindStarted means that the command runs. It carries the dispositions of 0, 1 and 2.
 	KindStarted
-	// KindStdout carries bytes of a pumped stdout, within the shim's credit.
+	// KindStdout carries bytes of a copied stdout, within the shim's credit.
 	KindStdout
-	// KindStderr carries bytes of a pumped stderr, within the same credit.
+	// KindStderr carries bytes of a copied stderr, within the same credit.
 	KindStderr
 	// KindStdinClosed means that the command has closed its stdin.
 	KindStdinClosed

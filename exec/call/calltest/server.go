@@ -71,7 +71,7 @@ func NewShellServer(t *testing.T, p *policy.Policy) *call.Server {
 	sc := *s.State()
 	sc.Policy, sc.Find = p, func(string) (string, bool) { return bash, true }
 	s.SetState(&sc)
-	s.Shells = &shell.Pool{Runner: s.Runner, Dir: filepath.Join(t.TempDir(), "shells"), Grace: 300 * time.Millisecond, Log: slog.New(slog.DiscardHandler)}
+	s.Shells = &shell.Table{Runner: s.Runner, Dir: filepath.Join(t.TempDir(), "shells"), Grace: 300 * time.Millisecond, Log: slog.New(slog.DiscardHandler)}
 	t.Cleanup(func() {
 		if err := s.Shells.Close(); err != nil {
 			t.Error(err)

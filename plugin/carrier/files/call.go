@@ -144,7 +144,7 @@ func (c *call) endReason(err error) wire.Exit {
 	case c.cancelled.Load():
 		return carrier.Failed("the caller has cancelled the call")
 	case c.stale.Load():
-		return carrier.Failed(fmt.Sprintf("the caller has not touched %s for %s: the command was ended", heartbeat, stale))
+		return carrier.Failed(fmt.Sprintf("the caller has not touched %s for %s: the command was ended", heartbeat, heartbeatTimeout))
 	case c.refusing():
 		return carrier.Failed("the proxy is shutting down: the command was ended")
 	}
@@ -176,7 +176,7 @@ func (c *call) Event(kind wire.Kind, b []byte) error {
 		return err
 	case wire.KindStarted:
 		s, err := wire.ParseStarted(b)
-		if err == nil && s.FDs[0] == wire.Pumped {
+		if err == nil && s.FDs[0] == wire.Copied {
 			err = c.openInput()
 		}
 		return err

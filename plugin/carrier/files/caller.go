@@ -20,7 +20,7 @@ const keepaliveInterval = 10 * time.Second
 func (c *call) watchCaller(ended <-chan struct{}) {
 	lastBeat := time.Now()
 	alive := changingFile{name: c.req.id + ".alive", max: aliveTimeout, active: c.req.alive, changed: lastBeat}
-	heartbeatFile := changingFile{name: heartbeat, max: stale, changed: lastBeat}
+	heartbeatFile := changingFile{name: heartbeat, max: heartbeatTimeout, changed: lastBeat}
 	for wait := pollInterval; ; {
 		t := time.NewTimer(wait)
 		select {

@@ -17,8 +17,8 @@ const (
 	heartbeat = ".heartbeat"
 	// aliveTimeout is the maximum time between changes of <id>.alive. It is long enough for a busy machine.
 	aliveTimeout = 15 * time.Second
-	// stale is the maximum time between changes of .heartbeat.
-	stale = 4 * time.Second
+	// heartbeatTimeout is the maximum time between changes of .heartbeat.
+	heartbeatTimeout = 4 * time.Second
 	// heartbeatLead is the maximum time between a touch of .heartbeat and a later request of the same caller.
 	heartbeatLead = 1500 * time.Millisecond
 )
@@ -33,7 +33,7 @@ type changingFile struct {
 }
 
 // missed reports whether the caller changed the file before and has stopped.
-func (p *changingFile) missed(requests *dir.SharedDir, now time.Time) bool {
+func (p *changingFile) missed(requests *dir.UntrustedDir, now time.Time) bool {
 	if e, err := requests.Stat(p.name); err == nil && e.Version() != p.version {
 		p.version, p.changed, p.active = e.Version(), now, true
 	}

@@ -104,8 +104,8 @@ func TestHeartbeatUntrusted(t *testing.T) {
 func TestAlive(t *testing.T) {
 	p, at := openServedDir(t)
 	began := time.Now()
-	quiet := changingFile{name: "quiet.alive", max: stale, changed: began}
-	heartbeatFile := changingFile{name: heartbeat, max: stale, changed: began}
+	quiet := changingFile{name: "quiet.alive", max: heartbeatTimeout, changed: began}
+	heartbeatFile := changingFile{name: heartbeat, max: heartbeatTimeout, changed: began}
 	for i := range 10 {
 		now := began.Add(time.Duration(i) * time.Second)
 		touch(t, at+"/.heartbeat", now.Add(-time.Hour)) // another clock
@@ -114,10 +114,10 @@ func TestAlive(t *testing.T) {
 		}
 	}
 	last := began.Add(9 * time.Second)
-	if heartbeatFile.missed(p.Dir, last.Add(stale)) {
+	if heartbeatFile.missed(p.Dir, last.Add(heartbeatTimeout)) {
 		t.Error("missed too early")
 	}
-	if !heartbeatFile.missed(p.Dir, last.Add(stale+time.Millisecond)) {
+	if !heartbeatFile.missed(p.Dir, last.Add(heartbeatTimeout+time.Millisecond)) {
 		t.Error("not missed")
 	}
 	if quiet.missed(p.Dir, began.Add(time.Hour)) {

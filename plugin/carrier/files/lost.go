@@ -15,7 +15,7 @@ import (
 
 // AnswerLost answers the calls of commands in requests that a watcher had begun when it was killed.
 // If others serve the same directory, a call that does not name its command is not answered.
-func AnswerLost(requests *dir.SharedDir, commands []string, others bool) {
+func AnswerLost(requests *dir.UntrustedDir, commands []string, others bool) {
 	p := &servedDir{RequestDir: RequestDir{Dir: requests, Commands: commands}, inFlight: map[string]*call{}}
 	var ids []string
 	requests.Names(func(name string) bool { // if the directory cannot be read, no call is answered

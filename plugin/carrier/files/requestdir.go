@@ -11,8 +11,8 @@ import (
 
 // RequestDir describes a directory of requests.
 type RequestDir struct {
-	Dir      *dir.SharedDir // closed by Close
-	Commands []string       // the commands that are served from it
+	Dir      *dir.UntrustedDir // closed by Close
+	Commands []string          // the commands that are served from it
 	// Others returns the commands that other processes serve from the same directory now, or nil.
 	Others func() []string
 	// Cwd returns the directory of calls whose caller sends none.

@@ -21,7 +21,7 @@ type reserve struct {
 }
 
 // fill reserves space below d, if none is reserved. Some file systems cannot do that.
-func (r *reserve) fill(d *dir.SharedDir) {
+func (r *reserve) fill(d *dir.UntrustedDir) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.f == nil {

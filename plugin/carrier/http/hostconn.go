@@ -14,7 +14,7 @@ type hostConn struct {
 	pattern string
 }
 
-// OneAnswer returns the name of the carrier. exec/call calls it on connections whose clients get a single
+// NonStreamingCarrier returns the name of the carrier. exec/call calls it on connections whose clients get a single
 // answer.
 func (c *hostConn) OneAnswer() string { return c.carrier }
 

@@ -53,7 +53,7 @@ func (c *receivedCall) say(kind wire.Kind, payload []byte) {
 // start says that the command runs, and why.
 func (c *receivedCall) start(asked bool, pattern string) {
 	c.Conn.(*hostConn).Decided(asked, pattern)
-	s := wire.Started{Request: "0011223344556677", FDs: [3]wire.Disposition{wire.Null, wire.Pumped, wire.Pumped}}
+	s := wire.Started{Request: "0011223344556677", FDs: [3]wire.Disposition{wire.Null, wire.Copied, wire.Copied}}
 	c.say(wire.KindStarted, s.Append(nil))
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 )
 
-// TokenFile is the name of the file in a share with the session's token.
-const TokenFile = "token"
+// ShareTokenFile is the name of the file in a share with the session's token.
+const ShareTokenFile = "token"
 
 // LoadSecret returns the secret in file. If there is none, or an empty file, as after a power failure, it creates the
 // file with mode 0600.
@@ -45,7 +45,7 @@ func NewSecret(file string) (string, error) {
 
 // WriteToken writes token into share, for the container in which share is mounted.
 func WriteToken(share, token string) error {
-	if err := carrier.WriteFile(share, TokenFile, token); err != nil {
+	if err := carrier.WriteFile(share, ShareTokenFile, token); err != nil {
 		return fmt.Errorf("write the token: %w", err)
 	}
 	return nil

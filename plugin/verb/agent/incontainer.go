@@ -87,7 +87,7 @@ func (r *agentRun) runContainer(ctx context.Context, api client.APIClient, c *ag
 		return resp.ID, err
 	}
 	c.Start = l.Announce
-	c.WatcherEnded, c.Stopping = l.Link.Gone, l.Link.Stopping
+	c.WatcherEnded, c.Stopping = l.Conn.Gone, l.Conn.Stopping
 	code, err := c.Run(ctx)
 	return code, errors.Join(err, l.EndAgent())
 }
@@ -181,5 +181,5 @@ func (r *agentRun) sweepBefore(ctx context.Context) error {
 	recs = slices.DeleteFunc(recs, func(rec state.Session) bool {
 		return rec.Agent == nil || rec.Agent.Keep || rec.OnHost() || rec.Engine != r.plan.Record.Engine
 	})
-	return sessions.SweepAgents(ctx, r.cli, store, sessions.States(ctx, r.cli, store, recs))
+	return sessions.PruneAgents(ctx, r.cli, store, sessions.States(ctx, r.cli, store, recs))
 }

@@ -65,14 +65,14 @@ func (r *agentRun) onHost(ctx context.Context, flags *pflag.FlagSet) error {
 	}
 	code, err := r.process(ctx, l, program)
 	select {
-	case <-l.Link.Gone():
+	case <-l.Conn.Gone():
 	case <-time.After(launch.WatcherEndTimeout):
 	}
 	if err != nil {
 		return exit(code, errors.Join(err, l.Finish()))
 	}
 	l.Background.Wait()
-	_ = l.Link.Done() // the watcher removes the record, unless it keeps jobs
+	_ = l.Conn.Done() // the watcher removes the record, unless it keeps jobs
 	return exit(code, nil)
 }
 
@@ -92,7 +92,7 @@ func (r *agentRun) process(ctx context.Context, l *launch.Launch, program string
 	l.Writable = []string{r.plan.Record.Workspace}
 	l.CommandDirs = "commands run in " + r.plan.Record.Workspace + ", and below it"
 	l.Announce()
-	return l.Link.Run(ctx, watch.Process{Path: program, Args: r.spec.Args, Env: env, Dir: r.plan.Record.Workspace})
+	return l.Conn.Run(ctx, watch.Process{Path: program, Args: r.spec.Args, Env: env, Dir: r.plan.Record.Workspace})
 }
 
 // stdin returns the agent's stdin: this process's own or, with a handshake, a pipe that gets it first.

@@ -24,8 +24,8 @@ const approveLong = `Approve requests that docker hostexec pending lists
 
 An approval holds for the callers that wait now. Later callers ask again, unless --for, --times,
 --always or --while-unchanged makes the approval a grant. A grant holds for the same arguments,
-in the same directory and session. It ends with the session at the latest: stop and resume keep
-it, and the removal of the container ends it.
+in the same directory and session. It ends at the latest when the container is removed: stop and
+resume keep it.
 
 With --while-unchanged, a grant holds only while the files that decide what runs are unchanged.
 These are a script, the makefile, package.json, compose files, git's configuration, or the
@@ -41,7 +41,7 @@ REQUEST is an id, or at least its first 8 characters. If the same request waits 
 containers, a hint has their ids.
 
 EXIT STATUS
-  0  all requests run
+  0  all requests were approved
   1  at least one request was not approved`
 
 const approveExample = `  docker hostexec pending

@@ -86,11 +86,11 @@ func printNotes(out io.Writer, rep audit.Report) {
 	if rep.More > 0 {
 		fmt.Fprintf(out, "and %s more\n", cli.Count(rep.More, "fault"))
 	}
-	for _, f := range rep.Open {
+	for _, f := range rep.Unfinished {
 		fmt.Fprintf(out, "note: %s: it has a START record, but no end: it runs, or its watcher was killed\n", f)
 	}
-	if rep.Partial > 0 {
-		fmt.Fprintf(out, "note: %s, because a writer was killed\n", cli.Count(rep.Partial, "half line"))
+	if rep.Incomplete > 0 {
+		fmt.Fprintf(out, "note: %s, because a writer was killed\n", cli.Count(rep.Incomplete, "half line"))
 	}
 	if rep.Earlier > 0 {
 		fmt.Fprintf(out, "note: %s began in files that do not exist any more\n", cli.Count(rep.Earlier, "chain"))

@@ -89,7 +89,7 @@ func printJSON(dockerCLI command.Cli, opts *launch.Options, flags *pflag.FlagSet
 	if err != nil {
 		return err
 	}
-	share := portable(store.ServiceShare(state.Devcontainers, devcontainerID))
+	share := portable(store.DevContainerShare(state.Devcontainers, devcontainerID))
 	if strings.ContainsAny(share, ",\"") { // a mount is one string, whose parts are CSV
 		return cli.Hint(fmt.Errorf("the state directory is %s, but a mount of a dev container cannot have a comma or a quote", names.Quoted(store.Home)), "set HOSTEXEC_HOME to another directory")
 	}
@@ -156,8 +156,8 @@ func start(ctx context.Context, dockerCLI command.Cli, opts *launch.Options, id 
 	}
 	defer s.close()
 	p.Record.GlobalArgs, p.Record.Engine = cli.GlobalArgs(dockerCLI), dockerCLI.DockerEndpoint().Host
-	p.Record.Service = &state.Service{Project: state.Devcontainers, Name: id}
-	p.Record.ID = s.store.ServiceID(p.Record.Engine, p.Record.Service.Project, id)
+	p.Record.Service = &state.DevContainer{Project: state.Devcontainers, Name: id}
+	p.Record.ID = s.store.DevContainerID(p.Record.Engine, p.Record.Service.Project, id)
 	p.Record.Relay = true // the printed mounts have a place for one
 	if err := s.serve(ctx, p); err != nil {
 		return err

@@ -103,7 +103,7 @@ func (s *starter) tryServe(ctx context.Context, p *launch.Plan) error {
 // create starts a session that does not exist.
 func (s *starter) create(ctx context.Context, p *launch.Plan) error {
 	dir := s.store.Dir(p.Record.ID)
-	link, err := watch.Start(dir, p.Record.GlobalArgs)
+	conn, err := watch.Start(dir, p.Record.GlobalArgs)
 	if err != nil {
 		return err
 	}
@@ -115,10 +115,10 @@ func (s *starter) create(ctx context.Context, p *launch.Plan) error {
 		s.lease, err = lease(dir)
 	}
 	if err != nil {
-		_ = link.Close() // the watcher removes the directory
+		_ = conn.Close() // the watcher removes the directory
 		return errors.Join(err, s.store.Discard(p.Record.ID))
 	}
-	if err := awaitReady(ctx, link); err != nil {
+	if err := awaitReady(ctx, conn); err != nil {
 		return err
 	}
 	launch.StartPage(s.store, p.Record, p.Config)
@@ -153,11 +153,11 @@ func (s *starter) renew(ctx context.Context, p *launch.Plan, old state.Session) 
 	if err := s.store.Save(&rec); err != nil {
 		return err
 	}
-	link, err := watch.Start(dir, rec.GlobalArgs)
+	conn, err := watch.Start(dir, rec.GlobalArgs)
 	if err != nil {
 		return err
 	}
-	if err := awaitReady(ctx, link); err != nil {
+	if err := awaitReady(ctx, conn); err != nil {
 		return err
 	}
 	if err := s.store.NoteStopped(rec.ID, false); err != nil { // the tool wants the session again
@@ -168,12 +168,12 @@ func (s *starter) renew(ctx context.Context, p *launch.Plan, old state.Session) 
 }
 
 // awaitReady waits until the watcher serves, and disconnects from it.
-func awaitReady(ctx context.Context, link *watch.Link) error {
-	err := link.Recorded()
+func awaitReady(ctx context.Context, conn *watch.Conn) error {
+	err := conn.Recorded()
 	if err == nil {
-		err = link.Ready(ctx)
+		err = conn.Ready(ctx)
 	}
-	derr := link.Done() // from here on, the lease keeps the watcher
+	derr := conn.Done() // from here on, the lease keeps the watcher
 	if err != nil {
 		return err
 	}

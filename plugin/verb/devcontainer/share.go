@@ -15,7 +15,7 @@ import (
 
 // linkShare creates the link to the session's share that the mount in devcontainer.json names.
 func linkShare(store *state.Store, rec state.Session) error {
-	at := store.ServiceShare(rec.Service.Project, rec.Service.Name)
+	at := store.DevContainerShare(rec.Service.Project, rec.Service.Name)
 	target := state.ShareDir(store.Dir(rec.ID))
 	if old, err := os.Readlink(at); err == nil && old == target {
 		return nil
@@ -36,9 +36,9 @@ func linkShare(store *state.Store, rec state.Session) error {
 	return os.Symlink(target, at)
 }
 
-// SweepShares removes the links to shares that do not exist any more.
-func SweepShares(store *state.Store) error {
-	links, err := filepath.Glob(store.ServiceShare("*", "*"))
+// PruneShares removes the links to shares that do not exist any more.
+func PruneShares(store *state.Store) error {
+	links, err := filepath.Glob(store.DevContainerShare("*", "*"))
 	for _, at := range links {
 		if _, serr := os.Stat(at); !errors.Is(serr, fs.ErrNotExist) {
 			continue

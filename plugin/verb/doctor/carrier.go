@@ -56,7 +56,7 @@ const (
 )
 
 // carrierKnown reports the carrier that earlier sessions have found for an engine.
-func carrierKnown(known state.Engine, e engineFacts) finding {
+func carrierKnown(known state.EngineFacts, e engineFacts) finding {
 	f := finding{Status: isOK}
 	command := "docker hostexec doctor --image IMAGE"
 	switch {

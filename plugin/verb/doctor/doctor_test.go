@@ -100,16 +100,16 @@ func TestDoctorCarrier(t *testing.T) {
 	e := engineFacts{info: system.Info{ID: "A"}}
 	for _, tt := range []struct {
 		name, status string
-		known        state.Engine
+		known        state.EngineFacts
 		e            engineFacts
 		words        []string
 	}{
-		{"nothing known", isOK, state.Engine{}, e, []string{"not known yet", "doctor --image IMAGE"}},
-		{"socket", isOK, state.Engine{ID: "A", Carrier: "socket"}, e, []string{"socket: a connection"}},
-		{"relay", isOK, state.Engine{ID: "A", Carrier: "relay"}, e, []string{"relay: a socket of this host does not work"}},
-		{"remote files", isOK, state.Engine{ID: "A", Carrier: "relay", RemoteFiles: true}, e, []string{"relay: this engine does not see"}},
-		{"another engine", isWarn, state.Engine{ID: "B", Carrier: "socket"}, e, []string{"another engine at the same address", "doctor --image IMAGE"}},
-		{"silent", isWarn, state.Engine{ID: "A", Carrier: "socket"}, engineFacts{err: errNoReply}, []string{"an earlier result"}},
+		{"nothing known", isOK, state.EngineFacts{}, e, []string{"not known yet", "doctor --image IMAGE"}},
+		{"socket", isOK, state.EngineFacts{ID: "A", Carrier: "socket"}, e, []string{"socket: a connection"}},
+		{"relay", isOK, state.EngineFacts{ID: "A", Carrier: "relay"}, e, []string{"relay: a socket of this host does not work"}},
+		{"remote files", isOK, state.EngineFacts{ID: "A", Carrier: "relay", RemoteFiles: true}, e, []string{"relay: this engine does not see"}},
+		{"another engine", isWarn, state.EngineFacts{ID: "B", Carrier: "socket"}, e, []string{"another engine at the same address", "doctor --image IMAGE"}},
+		{"silent", isWarn, state.EngineFacts{ID: "A", Carrier: "socket"}, engineFacts{err: errNoReply}, []string{"an earlier result"}},
 	} {
 		carrierKnown(tt.known, tt.e).is(t, tt.name, tt.status, tt.words...)
 	}

@@ -127,7 +127,7 @@ func (d *doctor) staleState(ctx context.Context) finding {
 		d.unserved(&left, s)
 	}
 	d.recordless(&left, recs, answered)
-	for _, name := range d.store.Proxies().Killed() {
+	for _, name := range d.store.ProxyLocks().Killed() {
 		left.add("the next proxy there cleans up after it", "docker hostexec proxy "+name+", in the same directory", "the lock of a proxy for %s that was killed", name)
 	}
 	d.leftAtEngine(ctx, &left, all)

@@ -40,7 +40,7 @@ type approvals struct {
 
 // approval is one approved call in one session.
 type approval struct {
-	session *past
+	session *earlierSession
 	command string // as Entry.Command
 	checked bool   // a grant approved it, after a check of the path that varies
 }

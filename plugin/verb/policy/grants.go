@@ -18,14 +18,14 @@ import (
 )
 
 // answerEffects are the effects of the answers that policy ls lists, in this order.
-var answerEffects = []control.Effect{control.EffectGrant, control.EffectDenial}
+var answerEffects = []control.AnswerKind{control.KindGrant, control.KindDenial}
 
 // prefix distinguishes an answer's ID from a rule's name. No rule has such a name.
-func prefix(e control.Effect) string { return string(e) + "/" }
+func prefix(e control.AnswerKind) string { return string(e) + "/" }
 
 // listAnswers returns the answers of all sessions that also hold for later requests, oldest first. The answers of a
 // session without a watcher come from its files: they hold again when it is resumed.
-func listAnswers(ctx context.Context, store *state.Store, e control.Effect) ([]control.StandingAnswer, error) {
+func listAnswers(ctx context.Context, store *state.Store, e control.AnswerKind) ([]control.StandingAnswer, error) {
 	list := func(c *control.Client, ctx context.Context) ([]control.StandingAnswer, error) {
 		return c.Answers(ctx, e)
 	}
@@ -34,7 +34,7 @@ func listAnswers(ctx context.Context, store *state.Store, e control.Effect) ([]c
 
 // revokeAnswer ends the answer with the ID ref, or whose ID begins with ref, and returns its ID. Its requests
 // are asked about again.
-func revokeAnswer(ctx context.Context, store *state.Store, e control.Effect, ref string) (id string, err error) {
+func revokeAnswer(ctx context.Context, store *state.Store, e control.AnswerKind, ref string) (id string, err error) {
 	all, err := listAnswers(ctx, store, e)
 	if err != nil && len(all) == 0 {
 		return "", err
@@ -57,7 +57,7 @@ func answerRows(ctx context.Context, store *state.Store, whole bool) (rows []*po
 	for _, e := range answerEffects {
 		all, problem := listAnswers(ctx, store, e)
 		err = errors.Join(err, problem)
-		action := map[control.Effect]policy.Action{control.EffectGrant: policy.Allow, control.EffectDenial: policy.Deny}[e]
+		action := map[control.AnswerKind]policy.Action{control.KindGrant: policy.Allow, control.KindDenial: policy.Deny}[e]
 		for _, g := range all {
 			if whole && g.Cut != nil {
 				g = completeAnswer(ctx, store, e, g)
@@ -71,7 +71,7 @@ func answerRows(ctx context.Context, store *state.Store, whole bool) (rows []*po
 }
 
 // completeAnswer returns g with its complete text. If it has ended meanwhile, g is unchanged.
-func completeAnswer(ctx context.Context, store *state.Store, e control.Effect, g control.StandingAnswer) control.StandingAnswer {
+func completeAnswer(ctx context.Context, store *state.Store, e control.AnswerKind, g control.StandingAnswer) control.StandingAnswer {
 	all, err := control.Ask(ctx, store.Dir(g.Session), func(c *control.Client, ctx context.Context) (control.StandingAnswer, error) {
 		return c.Answer(ctx, e, g.ID)
 	})

@@ -93,12 +93,12 @@ func newPolicyLearnCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-// lesson is what was learned.
-type lesson struct {
+// learnResult is what was learned.
+type learnResult struct {
 	change   config.Change
 	rules    []policy.Learned // those of change, and no more than the limit
 	more     int              // rules beyond the limit
-	left     []skippedCalls
+	skipped  []skippedCalls
 	replayed *redecision
 }
 
@@ -128,7 +128,7 @@ func learn(ctx context.Context, dockerCLI command.Cli, o learnOptions) error {
 }
 
 // write writes the change, and prints the names of the rules.
-func (l *lesson) write(dockerCLI command.Cli) error {
+func (l *learnResult) write(dockerCLI command.Cli) error {
 	if err := l.change.Write(); err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (l *lesson) write(dockerCLI command.Cli) error {
 }
 
 // newLesson reads the log, makes rules of it, and decides its requests again with them.
-func newLesson(o learnOptions) (*lesson, error) {
+func newLesson(o learnOptions) (*learnResult, error) {
 	store, src, err := currentSource()
 	if err != nil {
 		return nil, err
@@ -160,9 +160,9 @@ func newLesson(o learnOptions) (*lesson, error) {
 	if err := a.read(); err != nil {
 		return nil, err
 	}
-	l := &lesson{}
+	l := &learnResult{}
 	l.rules, l.more = mostApproved(a.learn(o.effects))
-	l.left = a.skippedCalls()
+	l.skipped = a.skippedCalls()
 	if l.change, err = config.AddLearned(file, l.rules); err != nil {
 		return nil, err
 	}

@@ -84,7 +84,7 @@ func (d *diary) learned(o learnOptions) (rules, reasons []string) {
 	for _, r := range l.change.Added {
 		rules = append(rules, r.Command+" "+r.Rule.Shape())
 	}
-	for _, s := range l.left {
+	for _, s := range l.skipped {
 		reasons = append(reasons, s.Command+": "+s.Reason)
 	}
 	return rules, reasons

@@ -22,14 +22,14 @@ func mostApproved(rules []policy.Learned) (most []policy.Learned, more int) {
 	return most, len(rules) - len(most)
 }
 
-// maxLeft limits the reasons that are shown.
-const maxLeft = 20
+// maxSkipped limits the reasons that are shown.
+const maxSkipped = 20
 
 // show prints the diff and the replay on out, and what is not proposed on notes.
-func (l *lesson) show(out, notes io.Writer) error {
-	for i, s := range l.left {
-		if i == maxLeft {
-			cli.Say(notes, "and %d more reasons: --json shows them", len(l.left)-i)
+func (l *learnResult) show(out, notes io.Writer) error {
+	for i, s := range l.skipped {
+		if i == maxSkipped {
+			cli.Say(notes, "and %d more reasons: --json shows them", len(l.skipped)-i)
 			break
 		}
 		of := ""
@@ -73,7 +73,7 @@ type changeJSON struct {
 }
 
 // writeJSON writes the rules if o wants that, and prints everything as one object.
-func (l *lesson) writeJSON(out io.Writer, o learnOptions) error {
+func (l *learnResult) writeJSON(out io.Writer, o learnOptions) error {
 	all := struct {
 		File    string         `json:"file"`
 		Written bool           `json:"written"`
@@ -82,7 +82,7 @@ func (l *lesson) writeJSON(out io.Writer, o learnOptions) error {
 		Left    []skippedCalls `json:"not_proposed"`
 		Diff    string         `json:"diff"`
 		Replay  replayJSON     `json:"replay"`
-	}{File: l.change.File, Rules: []learnedJSON{}, More: l.more, Left: l.left, Diff: l.change.Diff(), Replay: l.replayed.forJSON()}
+	}{File: l.change.File, Rules: []learnedJSON{}, More: l.more, Left: l.skipped, Diff: l.change.Diff(), Replay: l.replayed.forJSON()}
 	for _, r := range l.change.Added {
 		all.Rules = append(all.Rules, learnedJSON{
 			Rule: r.Rule.Title(r.Command), Approvals: r.Times, Matches: r.Rule.Shape(), Effects: r.Rule.Effects, Confined: r.Rule.Confined,

@@ -205,7 +205,7 @@ func (r *policyRow) Runs() string {
 func (r *policyRow) Image() string { return names.Escaped(r.at().Image) }
 
 // DockerHost returns the engine that creates the container, or "" for the session's.
-func (r *policyRow) DockerHost() string { return names.Escaped(r.at().Host) }
+func (r *policyRow) DockerHost() string { return names.Escaped(r.at().DockerHost) }
 
 // Keep reports whether jobs may outlive their session's container.
 func (r *policyRow) Keep() bool { return r.keep }

@@ -25,12 +25,12 @@ type pastLog struct {
 	src      config.Source                // its File and Draft are used; its Project is that of sessions without record of its name
 	configs  map[string]*config.Config    // by project and workspace
 	policies map[[3]string]*policy.Policy // by project, workspace and commands
-	sessions map[string]*past
+	sessions map[string]*earlierSession
 	broken   error // the error of the configuration
 }
 
-// past is the known part of an earlier session.
-type past struct {
+// earlierSession is the known part of an earlier session.
+type earlierSession struct {
 	project, workspace string
 	commands           []policy.Command
 	known              bool // whether its record exists
@@ -38,7 +38,7 @@ type past struct {
 }
 
 func newPastLog(store *state.Store, src config.Source) *pastLog {
-	return &pastLog{store: store, src: src, configs: map[string]*config.Config{}, policies: map[[3]string]*policy.Policy{}, sessions: map[string]*past{}}
+	return &pastLog{store: store, src: src, configs: map[string]*config.Config{}, policies: map[[3]string]*policy.Policy{}, sessions: map[string]*earlierSession{}}
 }
 
 // each calls f for each record of the log since from. audit verify reports lines that are none.
@@ -77,17 +77,17 @@ func (l *pastLog) open() (*audit.Reader, error) {
 }
 
 // session returns the session of e.
-func (l *pastLog) session(e audit.Entry) *past {
+func (l *pastLog) session(e audit.Entry) *earlierSession {
 	p := l.sessions[e.Session]
 	if p != nil {
 		return p
 	}
 	if rec, err := l.store.Load(e.Session); err == nil {
-		p = &past{project: rec.InvokedIn, workspace: rec.Workspace, commands: config.PolicyCommands(rec.Commands), known: true}
+		p = &earlierSession{project: rec.InvokedIn, workspace: rec.Workspace, commands: config.PolicyCommands(rec.Commands), known: true}
 	} else if l.src.Project != "" && config.ProjectName(l.src.Project) == config.ProjectName("/"+e.Project) {
-		p = &past{project: l.src.Project, workspace: l.src.Workspace}
+		p = &earlierSession{project: l.src.Project, workspace: l.src.Workspace}
 	} else {
-		p = &past{project: strings.Clone("/" + e.Project)}
+		p = &earlierSession{project: strings.Clone("/" + e.Project)}
 	}
 	l.sessions[strings.Clone(e.Session)] = p
 	return p
@@ -134,7 +134,7 @@ func setProgram(c *policy.Command, program string) {
 }
 
 // policy returns the current policy for a session. It is asked for when note has seen all records.
-func (l *pastLog) policy(p *past) *policy.Policy {
+func (l *pastLog) policy(p *earlierSession) *policy.Policy {
 	if p.policy == nil {
 		key := [3]string{p.project, p.workspace, fmt.Sprintf("%+v", p.commands)}
 		if l.policies[key] == nil {
@@ -146,7 +146,7 @@ func (l *pastLog) policy(p *past) *policy.Policy {
 }
 
 // config returns the current configuration for a session.
-func (l *pastLog) config(p *past) *config.Config {
+func (l *pastLog) config(p *earlierSession) *config.Config {
 	key := p.project + "\x00" + p.workspace
 	c := l.configs[key]
 	if c == nil {

@@ -121,17 +121,17 @@ func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, arg
 	}
 	ctx, stop := cli.Interruptible(ctx, dockerCLI)
 	defer stop()
-	link, err := startWatcher(ctx, store, p)
+	conn, err := startWatcher(ctx, store, p)
 	if err != nil {
 		return err
 	}
-	announceProxy(dockerCLI, opts, p, link.Warnings())
+	announceProxy(dockerCLI, opts, p, conn.Warnings())
 	launch.StartPage(store, p.Record, p.Config)
 	gone := make(chan struct{})
-	// ends with the watcher, at the latest when link is closed.
+	// ends with the watcher, at the latest when conn is closed.
 	go func() {
 		defer close(gone)
-		link.WaitEnd()
+		conn.WaitEnd()
 	}()
 	select {
 	case <-gone:
@@ -139,17 +139,17 @@ func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, arg
 	case <-ctx.Done():
 	}
 	if cli.DockerKilled(ctx) {
-		return link.Close() // the calls end at once, as if this process had been killed
+		return conn.Close() // the calls end at once, as if this process had been killed
 	}
-	err = link.Drain()
+	err = conn.Drain()
 	<-gone
 	return err
 }
 
 // startWatcher creates the session of p and starts its watcher. It returns when the watcher answers calls.
-func startWatcher(ctx context.Context, store *state.Store, p *launch.Plan) (*watch.Link, error) {
+func startWatcher(ctx context.Context, store *state.Store, p *launch.Plan) (*watch.Conn, error) {
 	p.Record.ID = state.NewID()
-	link, err := watch.Start(store.Dir(p.Record.ID), p.Record.GlobalArgs)
+	conn, err := watch.Start(store.Dir(p.Record.ID), p.Record.GlobalArgs)
 	if err != nil {
 		return nil, err
 	}
@@ -158,16 +158,16 @@ func startWatcher(ctx context.Context, store *state.Store, p *launch.Plan) (*wat
 		err = inject.FillShare(store.Home, store.Dir(p.Record.ID), runtime.GOARCH, nil)
 	}
 	if err == nil {
-		err = link.Recorded()
+		err = conn.Recorded()
 	}
 	if err == nil {
-		err = link.Ready(ctx)
+		err = conn.Ready(ctx)
 	}
 	if err != nil {
-		_ = link.Close() // its error would be the same
+		_ = conn.Close() // its error would be the same
 		return nil, explainProxy(p.Record, errors.Join(err, store.Discard(p.Record.ID)))
 	}
-	return link, nil
+	return conn, nil
 }
 
 // plan returns the checked result of the flags. Nothing has been created yet.

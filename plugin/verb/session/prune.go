@@ -82,7 +82,7 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, sweep []fu
 	rebuilt, answered := sessions.Rebuilt(ctx, dockerCLI, store, recs)
 	recs = append(recs, rebuilt...)
 	all := sessions.States(ctx, dockerCLI, store, recs)
-	errs := []error{sessions.SweepLost(store), inject.Sweep(store.Home), sessions.SweepAgents(ctx, dockerCLI, store, all), sweepEngines(ctx, dockerCLI, store, all), store.Proxies().Sweep()}
+	errs := []error{sessions.SweepLost(store), inject.Prune(store.Home), sessions.PruneAgents(ctx, dockerCLI, store, all), sweepEngines(ctx, dockerCLI, store, all), store.ProxyLocks().Prune()}
 	if answered { // otherwise an unknown container may mount such a directory
 		errs = append(errs, sweepRecordless(store, recs, removalsOf(dockerCLI)))
 	}
@@ -102,7 +102,7 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, sweep []fu
 
 // pruneMirrors removes copies of git remotes that are not used any more, and prints their paths.
 func pruneMirrors(store *state.Store, out io.Writer) error {
-	removed, err := gitpush.Prune(store.GitDir(), time.Now().Add(-gitpush.Unused))
+	removed, err := gitpush.Prune(store.GitMirrorsDir(), time.Now().Add(-gitpush.Unused))
 	for _, path := range removed {
 		fmt.Fprintln(out, names.Escaped(path))
 	}
@@ -164,5 +164,5 @@ func sweepEngine(ctx context.Context, api client.APIClient, store *state.Store, 
 	if _, err := api.Ping(pingCtx); err != nil {
 		return nil // the states of its sessions are unknown, so they stay
 	}
-	return errors.Join(container.Sweep(ctx, api, store.Home, dead), launch.RemoveDeadVolumes(ctx, api, dead))
+	return errors.Join(container.Prune(ctx, api, store.Home, dead), launch.RemoveDeadVolumes(ctx, api, dead))
 }

@@ -115,25 +115,25 @@ func errDamaged(s sessions.Session) error {
 }
 
 func resume(ctx context.Context, dockerCLI command.Cli, store *state.Store, s sessions.Session) error {
-	link, err := startWatcher(ctx, dockerCLI, store, s)
+	conn, err := startWatcher(ctx, dockerCLI, store, s)
 	if err != nil {
 		return err
 	}
-	return link.Done()
+	return conn.Done()
 }
 
 // startWatcher starts another watcher for a session and its container. The caller calls Done after the container
 // has started.
-func startWatcher(ctx context.Context, dockerCLI command.Cli, store *state.Store, s sessions.Session) (*watch.Link, error) {
+func startWatcher(ctx context.Context, dockerCLI command.Cli, store *state.Store, s sessions.Session) (*watch.Conn, error) {
 	if s.Damaged {
 		return nil, errDamaged(s)
 	}
-	link, err := launch.Resume(ctx, store, s.Session)
+	conn, err := launch.Resume(ctx, store, s.Session)
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range link.Warnings() {
+	for _, w := range conn.Warnings() {
 		cli.Say(dockerCLI.Err(), "warning: %s", w)
 	}
-	return link, nil
+	return conn, nil
 }

@@ -88,12 +88,12 @@ func startSession(ctx context.Context, dockerCLI command.Cli, store *state.Store
 	if s.Service != nil {
 		return cli.Hint(fmt.Errorf("container %s belongs to a dev container, or a service of docker compose", s.ContainerName), "start it with its tool; if its session is lost then: docker hostexec resume "+s.ID)
 	}
-	link, err := startWatcher(ctx, dockerCLI, store, s)
+	conn, err := startWatcher(ctx, dockerCLI, store, s)
 	if err != nil {
 		return err
 	}
 	// If the container does not start, the watcher ends by itself.
-	return errors.Join(startContainer(ctx, dockerCLI, s), link.Done())
+	return errors.Join(startContainer(ctx, dockerCLI, s), conn.Done())
 }
 
 func startContainer(ctx context.Context, dockerCLI command.Cli, s sessions.Session) error {

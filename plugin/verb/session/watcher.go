@@ -34,7 +34,7 @@ func NewWatcherCommand(dockerCLI command.Cli) *cobra.Command {
 					return cli.Connect(dockerCLI.ConfigFile(), []string{"--host", host})
 				},
 			}
-			return w.Run(cmd.Context(), watch.InheritedLink())
+			return w.Run(cmd.Context(), watch.InheritedConn())
 		}),
 	}
 }

@@ -22,7 +22,7 @@ import (
 // SweepAPIProxies returns a function that removes the sockets and contexts of API proxies that were killed.
 func SweepAPIProxies(dockerCLI command.Cli) func(*state.Store) error {
 	return func(s *state.Store) error {
-		return apiproxy.Sweep(s, func(c apiproxy.Context) error { return removeContext(dockerCLI.ContextStore(), c) })
+		return apiproxy.Prune(s, func(c apiproxy.Context) error { return removeContext(dockerCLI.ContextStore(), c) })
 	}
 }
 

@@ -19,7 +19,7 @@ func newSessionLauncher(ctx context.Context, dockerCLI command.Cli, opts *option
 	if err != nil {
 		return nil, err
 	}
-	return l, l.Narrow(ctx)
+	return l, l.RemoveDisallowed(ctx)
 }
 
 // differencesTimeout is the time limit for comparing the containers with the flags after COMMAND.

@@ -19,10 +19,10 @@ import (
 
 // admission delays calls until their container is known and its mounts are checked.
 type admission struct {
-	containerKnown waitGate                      // closed until a running container is known and checked
-	othersUnknown  waitGate                      // closed while the mounts of another container with the share are unknown
-	started        chan struct{}                 // tells checkAtStart that the container may have started
-	live           atomic.Pointer[liveContainer] // the container, if mounts of this host can appear in it
+	containerKnown waitGate                             // closed until a running container is known and checked
+	othersUnknown  waitGate                             // closed while the mounts of another container with the share are unknown
+	started        chan struct{}                        // tells checkAtStart that the container may have started
+	live           atomic.Pointer[propagatingContainer] // the container, if mounts of this host can appear in it
 	mounts         *mountCheck
 	killer         *killer
 	engine         func() (watch.Engine, error)
@@ -81,8 +81,8 @@ func (a *admission) checkRunning(ctx context.Context, api watch.Engine, c contai
 	a.containerKnown.open()
 }
 
-// liveContainer is a container into which mounts of this host propagate while it runs.
-type liveContainer struct{ container.InspectResponse }
+// propagatingContainer is a container into which mounts of this host propagate while it runs.
+type propagatingContainer struct{ container.InspectResponse }
 
 // noteLive makes every call check the mounts again, if mounts of this host can propagate into the running
 // container.
@@ -93,7 +93,7 @@ func (a *admission) noteLive(c container.InspectResponse) {
 		a.live.Store(nil)
 		return
 	}
-	a.live.Store(&liveContainer{c})
+	a.live.Store(&propagatingContainer{c})
 }
 
 // checkAgain reports whether a call may be answered. It kills the container and ends the session if a protected

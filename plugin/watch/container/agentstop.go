@@ -21,13 +21,13 @@ type agentStopper struct {
 
 // stop ends the agent's container when AgentEnd asks for it. Then the agent's caller removes the container and ends the
 // session. If it does not in time, stop does so.
-func (a agentStopper) stop(ctx context.Context, api watch.Engine, id string, link *watch.LauncherLink) {
+func (a agentStopper) stop(ctx context.Context, api watch.Engine, id string, conn *watch.LauncherConn) {
 	select {
 	case <-a.s.Life.Agent.Asked.Done():
 	case <-ctx.Done():
 		return
 	}
-	link.Stopping()
+	conn.Stopping()
 	a.terminate(ctx, api, id)
 	if watch.Pause(ctx, removeTimeout) {
 		a.s.Life.Stop(a.leftovers.abandoned(ctx, api, id))

@@ -73,7 +73,7 @@ func (c *carrierChooser) choose(ctx context.Context, api watch.Engine, id string
 // reports whether it did. The shim may be for the architecture of the old engine.
 func (c *carrierChooser) forgetReplacedEngine(ctx context.Context, api watch.Engine) bool {
 	known := c.record.Store.Engine(c.record.Engine)
-	if known == (state.Engine{}) {
+	if known == (state.EngineFacts{}) {
 		return false
 	}
 	info, err := api.Info(ctx)
@@ -81,7 +81,7 @@ func (c *carrierChooser) forgetReplacedEngine(ctx context.Context, api watch.Eng
 		return false
 	}
 	c.log.Warn("another engine is at the same address: run again if calls fail")
-	c.store(state.Engine{})
+	c.store(state.EngineFacts{})
 	return true
 }
 
@@ -89,12 +89,12 @@ func (c *carrierChooser) forgetReplacedEngine(ctx context.Context, api watch.Eng
 func (c *carrierChooser) socketWorks(ctx context.Context, api watch.Engine) {
 	c.carriers.Decide(carrier.BySocket, "a connection of the container's has arrived")
 	if known := c.record.Store.Engine(c.record.Engine); known.Carrier != carrier.BySocket {
-		c.noteEngine(ctx, api, state.Engine{Carrier: carrier.BySocket})
+		c.noteEngine(ctx, api, state.EngineFacts{Carrier: carrier.BySocket})
 	}
 }
 
 // noteEngine stores e, with the engine's id and architecture, for later sessions.
-func (c *carrierChooser) noteEngine(ctx context.Context, api watch.Engine, e state.Engine) {
+func (c *carrierChooser) noteEngine(ctx context.Context, api watch.Engine, e state.EngineFacts) {
 	info, err := api.Info(ctx)
 	if err != nil {
 		return // the next session finds out again
@@ -103,7 +103,7 @@ func (c *carrierChooser) noteEngine(ctx context.Context, api watch.Engine, e sta
 	c.store(e)
 }
 
-func (c *carrierChooser) store(e state.Engine) {
+func (c *carrierChooser) store(e state.EngineFacts) {
 	if c.record.Engine == "" {
 		return // an earlier version has created the session
 	}

@@ -39,7 +39,7 @@ func TestSocketSilence(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			store := &state.Store{Home: t.TempDir()}
-			if err := store.NoteEngine("unix:///docker.sock", state.Engine{ID: "engine", Carrier: carrier.BySocket}); err != nil {
+			if err := store.NoteEngine("unix:///docker.sock", state.EngineFacts{ID: "engine", Carrier: carrier.BySocket}); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Test(t, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestForgetOther(t *testing.T) {
 		{"another engine, by a relay", "", "older", true},
 	} {
 		store := &state.Store{Home: t.TempDir()}
-		if err := store.NoteEngine(at, state.Engine{ID: tt.id, Arch: "arm64"}); err != nil {
+		if err := store.NoteEngine(at, state.EngineFacts{ID: tt.id, Arch: "arm64"}); err != nil {
 			t.Fatal(err)
 		}
 		record := watch.NewRecord(store, state.Session{Carrier: tt.by, Engine: at}, slog.New(slog.DiscardHandler))
@@ -80,7 +80,7 @@ func TestForgetOther(t *testing.T) {
 		} else {
 			tr.forgetReplacedEngine(t.Context(), &namedEngine{})
 		}
-		if got := store.Engine(at) == (state.Engine{}); got != tt.forgotten {
+		if got := store.Engine(at) == (state.EngineFacts{}); got != tt.forgotten {
 			t.Errorf("%s: forgotten is %v, want %v", tt.name, got, tt.forgotten)
 		}
 	}

@@ -14,20 +14,20 @@ import (
 )
 
 // Follow implements Mode. It follows the session's container from its creation to its end.
-func (m *Mode) Follow(ctx context.Context, link *watch.LauncherLink) (err error) {
-	link.Ready()
+func (m *Mode) Follow(ctx context.Context, conn *watch.LauncherConn) (err error) {
+	conn.Ready()
 	if m.s.Record.Service != nil {
-		return m.followService(ctx, link)
+		return m.followService(ctx, conn)
 	}
 	// ends with its request. Meanwhile, client and engine negotiate the version of the API.
 	m.s.Go(func() { _, _ = m.s.Engine() }) // the call below returns the error
-	id, made, err := m.readContainer(ctx, link)
+	id, made, err := m.readContainer(ctx, conn)
 	if err != nil {
 		return err
 	}
 	api, err := m.s.Engine()
 	if err != nil {
-		link.Fail(err)
+		conn.Fail(err)
 		return err
 	}
 	defer func() {
@@ -35,14 +35,14 @@ func (m *Mode) Follow(ctx context.Context, link *watch.LauncherLink) (err error)
 			m.leftovers.removeVolumes(api)
 		}
 	}()
-	began, exit, err := m.setUp(ctx, api, id, made, link)
+	began, exit, err := m.setUp(ctx, api, id, made, conn)
 	if err != nil {
 		return err
 	}
 	// end with run, or with ctx.
-	m.s.Go(func() { m.followLauncher(ctx, api, id, link) })
+	m.s.Go(func() { m.followLauncher(ctx, api, id, conn) })
 	if m.s.Life.Agent != nil {
-		m.s.Go(func() { agentStopper{m.s, m.leftovers}.stop(ctx, api, id, link) })
+		m.s.Go(func() { agentStopper{m.s, m.leftovers}.stop(ctx, api, id, conn) })
 	}
 	m.s.Go(func() { m.chooser.choose(ctx, api, id) })
 	m.s.Go(func() { m.name.follow(ctx, api, id) })
@@ -81,18 +81,18 @@ func (m *Mode) followRuns(ctx context.Context, api watch.Engine, id, began strin
 
 // followLauncher reacts to the end of run. If run was killed before the container has started, it removes the
 // container. If the caller of an agent was killed, it ends the agent's container.
-func (m *Mode) followLauncher(ctx context.Context, api watch.Engine, id string, link *watch.LauncherLink) {
+func (m *Mode) followLauncher(ctx context.Context, api watch.Engine, id string, conn *watch.LauncherConn) {
 	select {
-	case line := <-link.Lines:
+	case line := <-conn.Lines:
 		switch {
 		case line == "done" && m.s.Record.StartedLater:
 			m.endIfRemoved(ctx, api, id)
 		case line == "done":
 			m.endUnstarted(ctx, api, id)
 		case line == "over":
-			m.s.Life.EndUnlessKept(m.leftovers.leftOf(ctx, api, id), link)
+			m.s.Life.EndUnlessKept(m.leftovers.leftOf(ctx, api, id), conn)
 		case m.s.Record.Agent != nil:
-			m.s.Life.EndUnlessKept(m.leftovers.abandoned(ctx, api, id), link)
+			m.s.Life.EndUnlessKept(m.leftovers.abandoned(ctx, api, id), conn)
 		default:
 			if err := m.leftovers.removeUnstarted(ctx, api, id); err != nil {
 				m.s.Life.Stop(err)

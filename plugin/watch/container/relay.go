@@ -57,7 +57,7 @@ func (c *carrierChooser) keepRelay(ctx context.Context, api watch.Engine, id str
 			c.forgetReplacedEngine(ctx, api)
 			word := carrier.Undecided
 			if errors.Is(err, ErrNoProcess) {
-				word = carrier.Full
+				word = carrier.NoProcess
 			}
 			c.carriers.Decide(word, text)
 		}
@@ -124,7 +124,7 @@ func (c *carrierChooser) relayUp(ctx context.Context, api watch.Engine, socket b
 		return nil
 	case c.record.RemoteFiles:
 		c.carriers.Decide(carrier.ByRelay, "the engine does not see this host's directories")
-		c.noteEngine(ctx, api, state.Engine{Carrier: carrier.ByRelay, RemoteFiles: true})
+		c.noteEngine(ctx, api, state.EngineFacts{Carrier: carrier.ByRelay, RemoteFiles: true})
 		return nil
 	case c.record.Carrier == carrier.ByRelay:
 		c.carriers.Decide(carrier.ByRelay, "it was asked for")
@@ -142,7 +142,7 @@ func (c *carrierChooser) relayUp(ctx context.Context, api watch.Engine, socket b
 		}
 	}
 	c.carriers.Decide(carrier.ByRelay, "no socket of this host crosses into the container")
-	c.noteEngine(ctx, api, state.Engine{Carrier: carrier.ByRelay})
+	c.noteEngine(ctx, api, state.EngineFacts{Carrier: carrier.ByRelay})
 	return nil
 }
 

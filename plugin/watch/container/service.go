@@ -31,10 +31,10 @@ const containerTimeout = time.Hour
 
 // followService serves one container after another until no other is expected. It returns the reason for the session's
 // end.
-func (m *Mode) followService(ctx context.Context, link *watch.LauncherLink) error {
+func (m *Mode) followService(ctx context.Context, conn *watch.LauncherConn) error {
 	api, err := m.s.Engine()
 	if err != nil {
-		link.Fail(err)
+		conn.Fail(err)
 		return err
 	}
 	if m.s.Record.Container != "" { // resumed
@@ -45,8 +45,8 @@ func (m *Mode) followService(ctx context.Context, link *watch.LauncherLink) erro
 		if err != nil {
 			return err
 		}
-		if err := m.setUpService(ctx, api, c, link); err != nil {
-			link.Fail(err)
+		if err := m.setUpService(ctx, api, c, conn); err != nil {
+			conn.Fail(err)
 			return err
 		}
 		if err := m.followRun(ctx, api, c.ID, c.State.StartedAt); err != nil {
@@ -144,7 +144,7 @@ func mountsShare(c container.InspectResponse, session string) bool {
 }
 
 // setUpService prepares the session for a container, and admits the container's calls.
-func (m *Mode) setUpService(ctx context.Context, api watch.Engine, c container.InspectResponse, link *watch.LauncherLink) error {
+func (m *Mode) setUpService(ctx context.Context, api watch.Engine, c container.InspectResponse, conn *watch.LauncherConn) error {
 	if old := m.s.Record.Container; old != c.ID {
 		m.s.Record.Container, m.s.Record.ContainerName, m.s.Record.Image = c.ID, nameOf(c), c.Config.Image
 		if err := m.s.Record.Save(); err != nil {
@@ -169,7 +169,7 @@ func (m *Mode) setUpService(ctx context.Context, api watch.Engine, c container.I
 	m.updateWarnings(c, found)
 	m.noteArrival()
 	list = append(list, m.s.Config.WritableCode(m.s.Calls.Dirs())...)
-	link.Bound(append(list, unusedFlag(m.s.Calls.Dirs())...), commandDirs(m.s.Calls.Dirs()))
+	conn.Bound(append(list, unusedFlag(m.s.Calls.Dirs())...), commandDirs(m.s.Calls.Dirs()))
 	m.s.Life.Down.Store(false)
 	m.admission.containerKnown.open()
 	return nil

@@ -18,11 +18,11 @@ import (
 
 // readContainer waits for the message that names the session's container, and for the engine's description of
 // it, if run has one. If run ends without that message, it removes the objects that run may have created.
-func (m *Mode) readContainer(ctx context.Context, link *watch.LauncherLink) (id string, made []byte, err error) {
+func (m *Mode) readContainer(ctx context.Context, conn *watch.LauncherConn) (id string, made []byte, err error) {
 	for {
 		var line string
 		select {
-		case line = <-link.Lines:
+		case line = <-conn.Lines:
 		case <-ctx.Done():
 			return "", nil, context.Cause(ctx)
 		}
@@ -30,9 +30,9 @@ func (m *Mode) readContainer(ctx context.Context, link *watch.LauncherLink) (id 
 		switch word {
 		case "http":
 			if address, err := m.s.Carriers.OpenHTTP(rest); err != nil {
-				link.Fail(err)
+				conn.Fail(err)
 			} else {
-				link.Listening(address)
+				conn.Listening(address)
 			}
 		case "inspected":
 			made = []byte(rest)
@@ -74,10 +74,10 @@ func (m *Mode) setVolume(volume string) {
 // setUp checks the container that was created, prepares the session for it, and lets it start. The returned
 // wait ends with the container's first run. It has the start time of that run, if there was one. made is the
 // engine's description of the container, or nil.
-func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []byte, link *watch.LauncherLink) (began string, exit *exitWait, err error) {
+func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []byte, conn *watch.LauncherConn) (began string, exit *exitWait, err error) {
 	c, registered, err := m.inspectFirst(ctx, api, id, made)
 	if err != nil {
-		link.Fail(err)
+		conn.Fail(err)
 		return "", nil, setUpFailed(errdefs.IsNotFound(err), err)
 	}
 	fresh := c.State.Status == container.StateCreated
@@ -87,18 +87,18 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 		if m.s.Record.Container == c.ID { // a container to attach to has no session yet, and is not killed
 			err = m.killer.killExposed(ctx, api, c, err)
 		}
-		link.Fail(err)
+		conn.Fail(err)
 		return "", nil, setUpFailed(fresh, err)
 	}
 	if c.State.Running { // resumed
 		m.s.Calls.Containers.RemoveLeftovers(ctx)
 	}
 	if err := m.setState(c); err != nil {
-		link.Fail(err)
+		conn.Fail(err)
 		return "", nil, setUpFailed(fresh, err)
 	}
 	if err := m.noteContainer(c, found); err != nil {
-		link.Fail(err)
+		conn.Fail(err)
 		return "", nil, setUpFailed(fresh, err)
 	}
 	list = append(list, m.s.Config.WritableCode(m.s.Calls.Dirs())...)
@@ -115,7 +115,7 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 		exit.drop()
 		exit = nil // the run has ended, which wait finds
 	}
-	link.Bound(append(list, unusedFlag(m.s.Calls.Dirs())...), commandDirs(m.s.Calls.Dirs()))
+	conn.Bound(append(list, unusedFlag(m.s.Calls.Dirs())...), commandDirs(m.s.Calls.Dirs()))
 	return c.State.StartedAt, exit, nil
 }
 

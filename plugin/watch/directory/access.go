@@ -16,7 +16,7 @@ import (
 // directories, unless a person has opened them with --any-user.
 
 // makeDir creates and opens the directory of requests at rest, and checks which users can use it.
-func (d *requestDirs) makeDir(rest string) (*dir.SharedDir, error) {
+func (d *requestDirs) makeDir(rest string) (*dir.UntrustedDir, error) {
 	p := d.record.Proxy
 	access := dir.ForOwner
 	if p.AnyUser {

@@ -64,7 +64,7 @@ func (d *requestDirs) openLocked(commands []string) (p files.RequestDir, err err
 		for _, name := range commands {
 			own[name] = true
 		}
-		p.Others = func() []string { return d.record.Store.Proxies().Served(key, own) }
+		p.Others = func() []string { return d.record.Store.ProxyLocks().Served(key, own) }
 	}
 	return p, nil
 }
@@ -138,14 +138,14 @@ func (d *requestDirs) writeGitignore() {
 }
 
 // lock takes the lock of name in requests.
-func (d *requestDirs) lock(requests *dir.SharedDir, key, name string) error {
+func (d *requestDirs) lock(requests *dir.UntrustedDir, key, name string) error {
 	if old := d.locks[name]; old != nil { // of a directory that was deleted
 		delete(d.locks, name)
 		if err := old.Close(); err != nil {
 			return err
 		}
 	}
-	l, err := d.record.Store.Proxies().Lock(key, name)
+	l, err := d.record.Store.ProxyLocks().Lock(key, name)
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (d *requestDirs) lock(requests *dir.SharedDir, key, name string) error {
 }
 
 // checkPID reads the PID file of another process. It returns an error if that process still serves name.
-func (d *requestDirs) checkPID(l *state.ProxyLock, requests *dir.SharedDir, name string) error {
+func (d *requestDirs) checkPID(l *state.ProxyLock, requests *dir.UntrustedDir, name string) error {
 	text, _, err := requests.Read(name+pidSuffix, 32)
 	pid, perr := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil || perr != nil || pid <= 0 {

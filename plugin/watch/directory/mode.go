@@ -84,7 +84,7 @@ func (m *Mode) Admit(context.Context) bool { return true }
 
 // Follow implements Mode. When a person ends the session, it waits for calls in flight, but not when the launcher has
 // exited.
-func (m *Mode) Follow(ctx context.Context, link *watch.LauncherLink) error {
+func (m *Mode) Follow(ctx context.Context, conn *watch.LauncherConn) error {
 	defer m.files.Refuse() // before the end of calls in flight, which report the reason
 	defer m.dirs.unpublish()
 	notes := m.dirs.allNotes()
@@ -94,10 +94,10 @@ func (m *Mode) Follow(ctx context.Context, link *watch.LauncherLink) error {
 	for _, text := range m.s.Config.WritableCode(m.s.Calls.Dirs()) {
 		notes = append(notes, "warning: "+text)
 	}
-	link.Warn(notes)
-	link.Ready()
+	conn.Warn(notes)
+	conn.Ready()
 	select {
-	case line := <-link.Lines:
+	case line := <-conn.Lines:
 		if line != "drain" {
 			return watch.ErrGone
 		}
@@ -109,10 +109,10 @@ func (m *Mode) Follow(ctx context.Context, link *watch.LauncherLink) error {
 	m.s.Log.Info("draining", "grace", m.s.Record.Proxy.Grace)
 	grace, cancel := context.WithTimeout(ctx, m.s.Record.Proxy.Grace)
 	defer cancel()
-	// ends when the launcher's end of the link is closed, or with grace.
+	// ends when the launcher's end of the connection is closed, or with grace.
 	m.s.Go(func() {
 		select {
-		case <-link.Lines:
+		case <-conn.Lines:
 			cancel()
 		case <-grace.Done():
 		}

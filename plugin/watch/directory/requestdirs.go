@@ -22,8 +22,8 @@ type requestDirs struct {
 	log    *slog.Logger
 	base   *dir.Base // the directories are below it; open until close
 
-	mu    sync.Mutex                // guards the fields below
-	dirs  map[string]*dir.SharedDir // by command; nil when the clients have been removed
+	mu    sync.Mutex                   // guards the fields below
+	dirs  map[string]*dir.UntrustedDir // by command; nil when the clients have been removed
 	locks map[string]*state.ProxyLock
 	notes []string // for a person, at the start
 }
@@ -34,7 +34,7 @@ func (d *requestDirs) hold() error {
 	if err != nil {
 		return err
 	}
-	d.base, d.dirs, d.locks = base, map[string]*dir.SharedDir{}, map[string]*state.ProxyLock{}
+	d.base, d.dirs, d.locks = base, map[string]*dir.UntrustedDir{}, map[string]*state.ProxyLock{}
 	d.record.Proxy.Real = base.Real()
 	d.record.Proxy.Key, err = base.Key()
 	return err

@@ -28,11 +28,11 @@ func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 func (m *Mode) Admit(context.Context) bool { return true }
 
 // Follow implements Mode. It runs the agent that the launcher asks for, and returns after the agent's end.
-func (m *Mode) Follow(ctx context.Context, link *watch.LauncherLink) error {
-	link.Ready()
+func (m *Mode) Follow(ctx context.Context, conn *watch.LauncherConn) error {
+	conn.Ready()
 	var line string
 	select {
-	case line = <-link.Lines:
+	case line = <-conn.Lines:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -44,24 +44,24 @@ func (m *Mode) Follow(ctx context.Context, link *watch.LauncherLink) error {
 	if err != nil {
 		return err
 	}
-	st, err := m.run(ctx, p, link)
+	st, err := m.run(ctx, p, conn)
 	if err != nil && !errors.Is(err, watch.ErrStopped) {
-		link.Fail(err)
+		conn.Fail(err)
 		return err
 	}
-	link.Exited(st.Code)
+	conn.Exited(st.Code)
 	if why := m.s.Life.Agent.Stopped(); why != nil {
 		return why
 	}
 	if m.s.Life.KeptJob() != nil {
 		m.s.Calls.Server.EndLeftovers(m.s.Record.ID) // as the session's end does
-		link.CloseEarly()
+		conn.CloseEarly()
 	}
 	return m.s.Life.WaitKeptJobs(ctx, nil, watch.ErrExited)
 }
 
 // run runs p, whose calls are answered like a container's. p sees the host's directories under their own names.
-func (m *Mode) run(ctx context.Context, p watch.Process, link *watch.LauncherLink) (executor.Status, error) {
+func (m *Mode) run(ctx context.Context, p watch.Process, conn *watch.LauncherConn) (executor.Status, error) {
 	dirs, err := mount.NewTable([]mount.Point{{Target: p.Dir, Source: p.Dir, Bind: true}}, mount.Default{})
 	if err != nil {
 		return executor.Status{}, err
@@ -79,8 +79,8 @@ func (m *Mode) run(ctx context.Context, p watch.Process, link *watch.LauncherLin
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	signals := make(chan executor.Delivery, 1)
-	// ends with the link, or with ctx.
-	m.s.Go(func() { m.endAgent(ctx, link, signals, cancel) })
+	// ends with the connection, or with ctx.
+	m.s.Go(func() { m.endAgent(ctx, conn, signals, cancel) })
 	cmd := executor.Command{ID: m.s.Record.ID, Path: p.Path, Args: p.Args, Env: p.Env, Dir: at.FD(), NewPrivs: true}
 	return m.s.Calls.Server.Runner.Run(ctx, cmd, executor.Streams{
 		FD:      watch.AgentStdio,
@@ -90,8 +90,8 @@ func (m *Mode) run(ctx context.Context, p watch.Process, link *watch.LauncherLin
 }
 
 // endAgent ends the agent when its caller requires it or is killed, or when a person stops the session.
-func (m *Mode) endAgent(ctx context.Context, link *watch.LauncherLink, signals chan<- executor.Delivery, cancel context.CancelCauseFunc) {
-	for lines := link.Lines; m.s.Life.Agent.Asked.Err() == nil; {
+func (m *Mode) endAgent(ctx context.Context, conn *watch.LauncherConn, signals chan<- executor.Delivery, cancel context.CancelCauseFunc) {
+	for lines := conn.Lines; m.s.Life.Agent.Asked.Err() == nil; {
 		select {
 		case line, ok := <-lines:
 			if !ok {
