@@ -119,7 +119,7 @@ type sessionLog struct {
 	closed bool
 }
 
-// Unfinished opens the log at path for a session. It creates the file with mode 0600 if necessary. It
+// Open opens the log at path for a session. It creates the file with mode 0600 if necessary. It
 // fails if other users can write the file, or if path is a symbolic link.
 func Open(path string, info SessionInfo, opts Options) (*Log, error) {
 	b := &sessionLog{opts: opts, main: newFile(path, opts), dir: filepath.Join(filepath.Dir(path), "audit"), now: time.Now, copies: map[string]*file{}}

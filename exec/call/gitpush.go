@@ -36,7 +36,7 @@ type gitCall struct {
 	proposal      bool
 }
 
-// GitPushConfig returns the remotes that git in the container reaches by name.
+// GitRemotes returns the remotes that git in the container reaches by name.
 func (c *VerbCall) GitRemotes() gitpush.Remotes {
 	if g := c.x.server.Current().Git; g != nil {
 		return g.Known()

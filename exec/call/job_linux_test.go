@@ -114,7 +114,7 @@ func TestJobLimit(t *testing.T) {
 // oneAnswerConn is a connection whose caller gets one answer.
 type oneAnswerConn struct{ net.Conn }
 
-func (oneAnswerConn) OneAnswer() string { return "TEST" }
+func (oneAnswerConn) NonStreamingCarrier() string { return "TEST" }
 
 // TestOneAnswer checks a caller that gets only one answer: in every spelling, jobs and shells are
 // refused, and nothing runs.

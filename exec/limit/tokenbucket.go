@@ -37,7 +37,7 @@ func (b *TokenBucket) Rate() int64 {
 	return cmp.Or(b.rate, defaultRate)
 }
 
-// Acquire reports whether one more event is permitted.
+// Take reports whether one more event is permitted.
 func (b *TokenBucket) Take() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

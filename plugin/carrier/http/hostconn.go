@@ -16,7 +16,7 @@ type hostConn struct {
 
 // NonStreamingCarrier returns the name of the carrier. exec/call calls it on connections whose clients get a single
 // answer.
-func (c *hostConn) OneAnswer() string { return c.carrier }
+func (c *hostConn) NonStreamingCarrier() string { return c.carrier }
 
 // Decided is called by exec/call, before it sends the frames after which these fields are read.
 func (c *hostConn) Decided(asked bool, pattern string) { c.asked, c.pattern = asked, pattern }

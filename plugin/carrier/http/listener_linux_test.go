@@ -157,7 +157,7 @@ func TestHTTPAnswers(t *testing.T) {
 			c.end(wire.Exit{Outcome: wire.Refused, Code: 127, Text: line("not_proxied", "not a proxied command")})
 		}, `{"status":"denied","reason":"not a proxied command","exit_code":127}`},
 		{"a job", func(c *receivedCall) {
-			c.end(wire.Exit{Outcome: wire.Failed, Code: 125, Text: line("unsupported", "not there over "+c.Conn.(*hostConn).OneAnswer())})
+			c.end(wire.Exit{Outcome: wire.Failed, Code: 125, Text: line("unsupported", "not there over "+c.Conn.(*hostConn).NonStreamingCarrier())})
 		}, `{"status":"error","reason":"not there over HTTP","exit_code":125}`},
 		{"nobody answered", func(c *receivedCall) {
 			c.end(wire.Exit{Outcome: wire.TimedOut, Code: 124, Text: line("timeout", "Command timed out waiting for approval")})
