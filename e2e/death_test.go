@@ -207,7 +207,7 @@ func TestIntegrationBackgroundChild(t *testing.T) {
 				for _, script := range []string{
 					`hsh -c 'sleep 1000 & echo $!; echo answered'`, // holds the caller's pipe open
 					`hsh -c 'sleep 1000 >/dev/null 2>&1 & echo $!; echo answered'`,
-					`hsh -c 'sleep 1000 & echo $!; echo answered' >/tmp/$$; cat /tmp/$$`, // holds the pump's
+					`hsh -c 'sleep 1000 & echo $!; echo answered' >/tmp/$$; cat /tmp/$$`, // holds the copier's
 					`hsh -c 'setsid sleep 1000 & echo $!; echo answered' >/tmp/$$; cat /tmp/$$`,
 				} {
 					backgroundChild(t, c, script)

@@ -335,21 +335,3 @@ func blocks(fi fs.FileInfo) int64 {
 	}
 	return 0
 }
-
-// TestIntegrationLimitRequests changes limits.requests while no call is made: the limit that ends the container is the
-// last one, although the container exceeded the first one before.
-func TestIntegrationLimitRequests(t *testing.T) {
-	h := newHost(t, false)
-	limit := func(n int) {
-		h.Write(t, h.State, "config.yaml", fmt.Sprintf("limits: {requests: %d}\n", n), 0o600)
-	}
-	limit(200)
-	c := filesContainer(t, h, "--read-only")
-	want(t, "a call", c.Exec(t, "htrue").Code, 0)
-	limit(5000)
-	made := c.Exec(t, "bash", "-c", `for i in {1..600}; do : >/run/hostexec/proxy/htrue/$i.req.tmp || exit; done`)
-	limit(400)
-	eventually(t, patience, "the container is ended", func() bool { return c.Inspect(t, "{{.State.Running}}") == "false" })
-	log := h.Must(t, "hostexec", "audit", "--filter", "session="+c.Session, "--filter", "event=DENY", "--format", "{{.Reason}}")
-	want(t, fmt.Sprintf("the log says why (files: %v)\n%s", made, log), strings.Contains(log, "limit of 400 "), true)
-}

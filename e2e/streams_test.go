@@ -181,7 +181,7 @@ func TestIntegrationGiB(t *testing.T) {
 	})
 }
 
-// TestIntegrationBulk passes 64 MiB each way where the shim pumps, and into the host
+// TestIntegrationBulk passes 64 MiB each way where the shim copies, and into the host
 // through a pipe.
 func TestIntegrationBulk(t *testing.T) {
 	const n = "67108864"

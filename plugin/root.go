@@ -86,7 +86,7 @@ func verbs(dockerCLI command.Cli) []*cobra.Command {
 		audit.NewCommand(dockerCLI),
 		job.NewReplayCommand(dockerCLI),
 		session.NewResumeCommand(dockerCLI),
-		session.NewPruneCommand(dockerCLI, devcontainer.PruneShares, with.SweepAPIProxies(dockerCLI)),
+		session.NewPruneCommand(dockerCLI, devcontainer.PruneShares, with.PruneAPIProxies(dockerCLI)),
 		service.NewCommand(dockerCLI),
 		doctor.NewCommand(dockerCLI),
 		newVersionCommand(dockerCLI),

@@ -47,7 +47,7 @@ func ignored(sig syscall.Signal) bool {
 	return *(*uintptr)(unsafe.Pointer(&a)) == sigIgnore
 }
 
-// ignoreTTIN makes a read from the background an error instead of a stop. The pump checks for the
+// ignoreTTIN makes a read from the background an error instead of a stop. copy checks for the
 // foreground first, but the shell may take the terminal in between.
 func ignoreTTIN() {
 	a := ignoring()

@@ -123,7 +123,7 @@ func (f *files) input() {
 		f.c.stdin.file = to
 		// Ends at the end of stdin, or with the process: it cannot be waited for, because a read may block
 		// forever.
-		go f.c.stdin.pump()
+		go f.c.stdin.copy()
 	}
 }
 

@@ -52,7 +52,7 @@ func (c *call) serve() int {
 	}
 }
 
-// started closes the descriptors that the command has taken and starts to pump the others.
+// started closes the descriptors that the command has taken and starts to copy the others.
 func (c *call) started(p []byte) error {
 	m, err := wire.ParseStarted(p)
 	if err != nil {
@@ -85,19 +85,19 @@ func (c *call) started(p []byte) error {
 	if isCopied(c.how[0]) {
 		// Ends at the end of stdin, on StdinClosed, or with the process: it cannot be waited for, because
 		// a read may block forever.
-		go c.stdin.pump()
+		go c.stdin.copy()
 	}
 	return nil
 }
 
-// capture pumps stdin to the host before the command runs. The command then gets no stdin from the caller.
+// capture copies stdin to the host before the command runs. The command then gets no stdin from the caller.
 func (c *call) capture() (err error) {
 	if c.running.Load() || c.stdin != nil {
 		return wire.ErrKind // allowed once only
 	}
 	if c.stdin, err = newStdin(c); err == nil {
-		// Ends like the pump of started.
-		go c.stdin.pump()
+		// Ends like the copying of started.
+		go c.stdin.copy()
 	}
 	return err
 }

@@ -111,7 +111,7 @@ func frame(req *wire.Exec) []byte {
 }
 
 // sendRequest sends b, and the descriptors with its first byte. If the kernel refuses the descriptors, it
-// sends b without them: the host then pumps the bytes.
+// sends b without them: the host then copies the bytes.
 func sendRequest(sock int, b []byte, passed []int) error {
 	var oob []byte
 	if len(passed) > 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// stdin pumps 0 to the host. It reads only as much as the host has requested. Bytes that the command
+// stdin copies 0 to the host. It reads only as much as the host has requested. Bytes that the command
 // leaves unread stay for the next reader, as far as the kernel allows.
 type stdin struct {
 	c      *call
@@ -44,13 +44,13 @@ func (s *stdin) addCredit(n uint32) {
 	s.notify()
 }
 
-// close stops the pump. Unread bytes stay unread.
+// close stops the copying. Unread bytes stay unread.
 func (s *stdin) close() {
 	s.closed.Store(true)
 	s.notify()
 }
 
-// notify wakes the pump.
+// notify wakes copy.
 //
 //go:noinline
 func (s *stdin) notify() {
@@ -74,8 +74,8 @@ func (s *stdin) rewind(consumed uint64) {
 // running job.
 const foregroundPoll = 200 * time.Millisecond
 
-// pump reads until the end of stdin, or until the command wants no more.
-func (s *stdin) pump() {
+// copy reads until the end of stdin, or until the command wants no more.
+func (s *stdin) copy() {
 	buf := make([]byte, wire.HeaderLen+wire.MaxFrame)
 	for !s.closed.Load() {
 		n, patience := min(s.credit.Load(), wire.MaxFrame), time.Duration(-1)

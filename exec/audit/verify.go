@@ -13,7 +13,7 @@ import (
 )
 
 // Fault is a line of a log where a record was altered, removed, reordered, duplicated or truncated after it was
-// written. In Report.Open, it is only a line to look at.
+// written. In Report.Unfinished, it is only a line to look at.
 type Fault struct {
 	File string
 	Line int

@@ -98,7 +98,7 @@ func (x *exchange) decide(ctx context.Context) (*decidedCall, error) {
 	if x.req.git != nil || x.req.Args[0] == policy.GitPush {
 		return x.decideGit(ctx)
 	}
-	sc := x.server.Current()
+	sc := x.server.now()
 	w := &decidedCall{server: x.server, state: sc}
 	var lost error
 	w.cwd, lost = x.req.open(sc.Dirs)

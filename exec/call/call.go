@@ -146,12 +146,11 @@ func (sc *SessionState) SandboxWrites() []string {
 	return slices.Concat(sc.Policy.SandboxWrites(), sc.OtherSandboxWrites)
 }
 
-// State returns the state that SetState set last, or nil. Unlike Current, it does not look at the configuration.
+// State returns the state that SetState set last, or nil.
 func (s *Server) State() *SessionState { return s.state.Load() }
 
-// Current applies changes of the configuration. It returns the current state for a decision, or nil if there is none
-// yet.
-func (s *Server) Current() *SessionState {
+// now applies changes of the configuration. It returns the current state for a decision, or nil if there is none yet.
+func (s *Server) now() *SessionState {
 	if s.Refresh != nil && s.state.Load() != nil {
 		s.Refresh()
 	}

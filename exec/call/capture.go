@@ -32,7 +32,7 @@ func (x *exchange) capture(ctx context.Context, w *decidedCall) error {
 			return err
 		}
 		x.req.captured = b
-		if x.server.Current().Policy != w.state.Policy { // the caller decides how late its stdin ends
+		if x.server.now().Policy != w.state.Policy { // the caller decides how late its stdin ends
 			return errRedecide
 		}
 	}

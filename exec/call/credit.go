@@ -59,8 +59,8 @@ func (c *credit) close() {
 	c.more.Broadcast()
 }
 
-// input is stdin between the reader of frames, which never waits, and the pump, which does. It holds at
-// most wire.Window bytes, and no memory while it is empty.
+// input is stdin between the reader of frames, which never waits, and the writer to the command, which does. It holds
+// at most wire.Window bytes, and no memory while it is empty.
 type input struct {
 	grant func(n int) // reports to the shim that n bytes were read
 

@@ -38,7 +38,7 @@ type gitCall struct {
 
 // GitRemotes returns the remotes that git in the container reaches by name.
 func (c *VerbCall) GitRemotes() gitpush.Remotes {
-	if g := c.x.server.Current().Git; g != nil {
+	if g := c.x.server.now().Git; g != nil {
 		return g.Known()
 	}
 	return nil
@@ -82,7 +82,7 @@ func (x *exchange) end(f Failure) error {
 
 // decideGit has a request of policy.GitPush decided. It returns nil and answers the caller if that is denied.
 func (x *exchange) decideGit(ctx context.Context) (*decidedCall, error) {
-	sc, g := x.server.Current(), x.req.git
+	sc, g := x.server.now(), x.req.git
 	w := &decidedCall{server: x.server, state: sc}
 	deny := func(reason string, f Failure) (*decidedCall, error) {
 		w.close()

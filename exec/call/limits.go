@@ -28,7 +28,7 @@ type reservation struct {
 }
 
 func (s *Server) newReservation() *reservation {
-	return &reservation{from: &s.Limits, refresh: func() { s.Current() }, report: s.Memory, held: map[limit.Kind]int64{}}
+	return &reservation{from: &s.Limits, refresh: func() { s.now() }, report: s.Memory, held: map[limit.Kind]int64{}}
 }
 
 // reportMemory reports the size of all requests when a long request begins or ends.
@@ -77,7 +77,7 @@ func (x *exchange) enter(ctx context.Context, k limit.Kind) (entered bool, err e
 	err = x.req.holding.wait(ctx, k, 1)
 	if err == nil && k == limit.Calls {
 		if err = x.server.counter.full(x.server); err != nil {
-			x.server.Current() // the configuration may have a higher limit by now
+			x.server.now() // the configuration may have a higher limit by now
 			err = x.server.counter.full(x.server)
 		}
 	}

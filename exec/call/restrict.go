@@ -28,13 +28,13 @@ func (r *request) restrictStreams(v *policy.Verdict) {
 		// A confined program could connect a socket of the container to one of the host, and send descriptors through
 		// it.
 		if counted || r.fds[i] == wire.FDSocket && v.Place.Sandboxed {
-			r.pump(i)
+			r.copy(i)
 		}
 	}
 }
 
-// pump has the bytes of descriptor i copied, if it was passed.
-func (r *request) pump(i int) {
+// copy has the bytes of descriptor i copied, if it was passed.
+func (r *request) copy(i int) {
 	if r.passed[i] >= 0 {
 		closeAll(r.passed[i : i+1])
 		r.passed[i] = -1
@@ -51,7 +51,7 @@ func (r *request) restrictInput(allowed policy.Streams) {
 
 // drop gives the command /dev/null for descriptor i.
 func (r *request) drop(i int) {
-	r.pump(i)
+	r.copy(i)
 	r.fds[i] = wire.FDNull
 }
 

@@ -24,7 +24,7 @@ const byHost = "docker hostexec shell"
 // RunShell runs c in a shell for the person at the host, whose name is by. It is recorded as approved by
 // that person.
 func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command, start bool, o shell.Output) (int, error) {
-	sc := s.Current()
+	sc := s.now()
 	if sc == nil {
 		return 0, errNoSession
 	}

@@ -41,13 +41,13 @@ func (c *VerbCall) Shells() (Shells, bool) { return Shells{c}, c.x.server.Shells
 
 // List returns the shells that the caller may use.
 func (s Shells) List() []shell.Info {
-	sc := s.c.x.server.Current()
+	sc := s.c.x.server.now()
 	return slices.DeleteFunc(s.c.x.server.Shells.List(), func(i shell.Info) bool { return !mayUseShell(sc, s.c.x.req, i.In) })
 }
 
 // Remove ends the shell with that name, if there is one and the caller may use it.
 func (s Shells) Remove(name string) {
-	if sh, err := s.c.x.server.Shells.Find(name); err == nil && mayUseShell(s.c.x.server.Current(), s.c.x.req, sh.In()) {
+	if sh, err := s.c.x.server.Shells.Find(name); err == nil && mayUseShell(s.c.x.server.now(), s.c.x.req, sh.In()) {
 		s.c.x.server.Shells.Remove(name)
 	}
 }
@@ -89,7 +89,7 @@ func hostShell(sc *SessionState, req *request, o shell.Options) (policy.Verdict,
 // createShell creates a shell, if the policy allows any command in it. Each command in it is decided later,
 // together with the options of the shell.
 func (x *exchange) createShell(ctx context.Context, o ShellRequest) error {
-	sc := x.server.Current()
+	sc := x.server.now()
 	if o.Dir != "" && o.In == "" && !path.IsAbs(o.Dir) {
 		o.Dir = path.Join(x.req.Cwd, o.Dir)
 	}

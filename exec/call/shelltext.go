@@ -105,7 +105,7 @@ func (x *exchange) runText(ctx context.Context, o ShellRequest) error {
 func (x *exchange) setText(sh *shell.Shell, o ShellRequest) {
 	c := shell.Command{Text: o.Text, Env: o.Env, Dir: o.Dir}
 	if path.IsAbs(o.Dir) && sh.In() == "" {
-		c.Dir = resolveDir(x.server.Current(), o.Dir)
+		c.Dir = resolveDir(x.server.now(), o.Dir)
 	}
 	x.req.Args = append([]string{policy.Shell}, sh.Options().Args(c)...)
 	x.req.shell = &shellCall{o.Name, sh, x.req.fds[2] == wire.FDTTY}

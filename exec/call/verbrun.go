@@ -28,7 +28,7 @@ func (r *Readiness) none() bool { return r.Line == nil && r.Port == 0 }
 
 // Run has the command of o decided, and runs it, or starts it as a job. It answers the call.
 func (c *VerbCall) Run(ctx context.Context, o RunOptions) error {
-	if err := c.x.req.setEnv(o.Env, c.x.server.Current().PassEnv); err != nil {
+	if err := c.x.req.setEnv(o.Env, c.x.server.now().PassEnv); err != nil {
 		return c.Fail(*err)
 	}
 	c.x.req.Args, c.x.req.timeout = o.Command, o.Timeout

@@ -58,7 +58,7 @@ func (c *VerbCall) Words() []string { return c.x.req.Args[1:] }
 func (c *VerbCall) Version() string { return c.x.server.Version }
 
 // Policy returns the policy that decides on calls now.
-func (c *VerbCall) Policy() *policy.Policy { return c.x.server.Current().Policy }
+func (c *VerbCall) Policy() *policy.Policy { return c.x.server.now().Policy }
 
 // nonStreaming is a connection whose caller gets one answer, and cannot act on a call until then.
 type nonStreaming interface {

@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// Base is a directory of the host, held open, with shared directories below it. If another process replaces it, or a
-// directory above it, the shared directories are still below the held one.
+// Base is a directory of the host, held open, with untrusted directories below it. If another process replaces it, or a
+// directory above it, the untrusted directories are still below the held one.
 type Base struct {
 	fd   int
 	path string // as given to OpenBase, for messages
@@ -52,7 +52,7 @@ func ReopenBase(real, key string) (*Base, error) {
 func (b *Base) Real() string { return b.real }
 
 // Key identifies the directory on this host, whatever its name.
-func (b *Base) Key() (string, error) { return sharedKey(b.fd) }
+func (b *Base) Key() (string, error) { return dirKey(b.fd) }
 
 // InPlace reports whether the directory still has the path that it had when it was opened. It reports true if
 // that is unknown. It asks the kernel, and follows no link.
@@ -69,7 +69,7 @@ func (b *Base) Make(rest string, access Access) (*UntrustedDir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make directory %s: %w", strconv.QuoteToASCII(path.Join(b.path, rest)), err)
 	}
-	return b.sharedDir(fd, rest, steps)
+	return b.untrustedDir(fd, rest, steps)
 }
 
 // Open is like Make, but makes no directory.
@@ -79,12 +79,12 @@ func (b *Base) Open(rest string) (*UntrustedDir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open directory %s: %w", strconv.QuoteToASCII(path.Join(b.path, rest)), err)
 	}
-	return b.sharedDir(fd, rest, nil)
+	return b.untrustedDir(fd, rest, nil)
 }
 
-// sharedDir returns the UntrustedDir of the directory fd. It has its own descriptor of the base, so that b may be
+// untrustedDir returns the UntrustedDir of the directory fd. It has its own descriptor of the base, so that b may be
 // closed first.
-func (b *Base) sharedDir(fd int, rest string, steps []Step) (*UntrustedDir, error) {
+func (b *Base) untrustedDir(fd int, rest string, steps []Step) (*UntrustedDir, error) {
 	own, err := openAcrossMounts(b.fd, ".")
 	if err != nil {
 		return nil, errors.Join(err, closeFD(fd))

@@ -24,14 +24,14 @@ type UntrustedDir struct {
 	steps []Step
 }
 
-// Step is a directory on the path of a UntrustedDir, as it was when it was opened.
+// Step is a directory on the path of an UntrustedDir, as it was when it was opened.
 type Step struct {
 	Path string
 	UID  int
 	Mode fs.FileMode // permissions, and the sticky bit
 }
 
-// Entry describes an entry of a UntrustedDir.
+// Entry describes an entry of an UntrustedDir.
 type Entry struct {
 	Regular  bool // a regular file without another name
 	Dir      bool
@@ -60,8 +60,8 @@ const (
 	ForEveryone               // all users: they can write to the last one, and pass through those before it
 )
 
-// MakeSharedDir is Base.Make for a base with one UntrustedDir. The caller closes the UntrustedDir.
-func MakeSharedDir(base, rest string, access Access) (*UntrustedDir, error) {
+// MakeUntrustedDir is Base.Make for a base with one UntrustedDir. The caller closes the UntrustedDir.
+func MakeUntrustedDir(base, rest string, access Access) (*UntrustedDir, error) {
 	b, err := OpenBase(base)
 	if err != nil {
 		return nil, err
@@ -84,14 +84,14 @@ func (d *UntrustedDir) FDPath() string { return "/proc/self/fd/" + strconv.Itoa(
 func (d *UntrustedDir) InPlace() bool { return d.base.InPlace() && inPlace(d.base.fd, d.rest, d.fd) }
 
 // Key identifies the directory on this host, whatever its name.
-func (d *UntrustedDir) Key() (string, error) { return sharedKey(d.fd) }
+func (d *UntrustedDir) Key() (string, error) { return dirKey(d.fd) }
 
 // OpenedBy reports whether the process pid, which runs the same program as this one, has the directory open. It reports
 // false if it may not inspect the process.
 func (d *UntrustedDir) OpenedBy(pid int) bool { return openedBy(d.fd, pid) }
 
 // ModTime returns when an entry was last added or removed. The owner of the directory can set that time.
-func (d *UntrustedDir) ModTime() (time.Time, error) { return sharedModTime(d.fd) }
+func (d *UntrustedDir) ModTime() (time.Time, error) { return dirModTime(d.fd) }
 
 // Names calls visit with each name in the directory until visit returns false.
 func (d *UntrustedDir) Names(visit func(name string) bool) error {

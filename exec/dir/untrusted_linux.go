@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func sharedKey(fd int) (string, error) {
+func dirKey(fd int) (string, error) {
 	var st unix.Stat_t
 	err := unix.Fstat(fd, &st)
 	return keyOf(&st), err
@@ -44,7 +44,7 @@ func openedBy(fd, pid int) bool {
 	if err != nil || terr != nil || filepath.Base(ours) != filepath.Base(theirs) {
 		return false
 	}
-	key, err := sharedKey(fd)
+	key, err := dirKey(fd)
 	fds, ferr := os.ReadDir(proc + "/fd")
 	return err == nil && ferr == nil && slices.ContainsFunc(fds, func(e os.DirEntry) bool {
 		var st unix.Stat_t
@@ -52,7 +52,7 @@ func openedBy(fd, pid int) bool {
 	})
 }
 
-func sharedModTime(fd int) (time.Time, error) {
+func dirModTime(fd int) (time.Time, error) {
 	var st unix.Stat_t
 	err := unix.Fstat(fd, &st)
 	return time.Unix(st.Mtim.Unix()), err

@@ -21,11 +21,11 @@ import (
 
 const secret = "what no container may see"
 
-// newShared returns a UntrustedDir, its path, and a file outside of it.
+// newShared returns an UntrustedDir, its path, and a file outside of it.
 func newShared(t *testing.T) (b *UntrustedDir, at, canary string) {
 	t.Helper()
 	base := t.TempDir()
-	b, err := MakeSharedDir(base, "requests/make", ForEveryone)
+	b, err := MakeUntrustedDir(base, "requests/make", ForEveryone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,8 +175,8 @@ func TestSharedIsHeld(t *testing.T) {
 		t.Error(err)
 	}
 	for _, rest := range []string{"requests/make", "requests/make/tmp", "../x", "requests/../../x"} {
-		if b, err := MakeSharedDir(base, rest, ForOwner); err == nil {
-			t.Errorf("MakeSharedDir(%q) = %s, want an error", rest, b.Path())
+		if b, err := MakeUntrustedDir(base, rest, ForOwner); err == nil {
+			t.Errorf("MakeUntrustedDir(%q) = %s, want an error", rest, b.Path())
 		}
 	}
 }
@@ -191,7 +191,7 @@ func TestSharedModes(t *testing.T) {
 		defer unix.Umask(old)
 		for access, want := range map[Access][2]fs.FileMode{ForOwner: {0o700, 0o700}, ForEveryone: {0o711, 0o777}} {
 			base := t.TempDir()
-			b, err := MakeSharedDir(base, "requests/make", access)
+			b, err := MakeUntrustedDir(base, "requests/make", access)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -208,7 +208,7 @@ func TestSharedModes(t *testing.T) {
 		if err := errors.Join(os.Mkdir(made, 0o700), os.Chmod(made, 0o770|fs.ModeSticky)); err != nil {
 			t.Fatal(err)
 		}
-		b, err := MakeSharedDir(base, "x", ForOwner)
+		b, err := MakeUntrustedDir(base, "x", ForOwner)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,11 +10,11 @@ import (
 )
 
 func makeBelow(*Base, string, Access) (int, []Step, error)      { return -1, nil, errSystem }
-func sharedKey(int) (string, error)                             { return "", errSystem }
+func dirKey(int) (string, error)                                { return "", errSystem }
 func openedBy(int, int) bool                                    { return false }
 func pathOf(int) (string, error)                                { return "", errSystem }
 func inPlace(int, string, int) bool                             { return true }
-func sharedModTime(int) (time.Time, error)                      { return time.Time{}, errSystem }
+func dirModTime(int) (time.Time, error)                         { return time.Time{}, errSystem }
 func (d *UntrustedDir) list() (*os.File, error)                 { return nil, errSystem }
 func (d *UntrustedDir) stat(string) (Entry, error)              { return Entry{}, errSystem }
 func (d *UntrustedDir) open(string) (*os.File, Entry, error)    { return nil, Entry{}, errSystem }

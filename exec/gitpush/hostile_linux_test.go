@@ -238,8 +238,8 @@ func TestConfined(t *testing.T) {
 	}
 }
 
-// TestSweep removes the quarantine of a watcher that was killed, and no other.
-func TestSweep(t *testing.T) {
+// TestPruneQuarantine removes the quarantine of a watcher that was killed, and no other.
+func TestPruneQuarantine(t *testing.T) {
 	at := t.TempDir()
 	gone := exec.Command("true")
 	if err := gone.Run(); err != nil {

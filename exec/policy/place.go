@@ -10,11 +10,9 @@ import (
 
 // Place is where a command runs. The zero value is the host.
 type Place struct {
-	Sandboxed bool   // on the host, confined as Verdict.Sandbox says; without Image
-	Image     string // image of the container that is created for the call; empty: the host
-	// DockerHost is the address of the engine that creates the container, as in DOCKER_HOST. Empty means the session's
-	// engine. The digests of stored grants name it Host.
-	DockerHost string `json:"Host"`
+	Sandboxed  bool   // on the host, confined as Verdict.Sandbox says; without Image
+	Image      string // image of the container that is created for the call; empty: the host
+	DockerHost string // address of the engine that creates it, as in DOCKER_HOST; empty: the session's engine
 	Network    string // the network, as the engine names it; empty: the engine's default
 	Memory     int64  // bytes; 0: no limit
 	CPUs       int64  // billionths of a CPU; 0: no limit

@@ -232,7 +232,7 @@ func (c slow) Start(context.Context, []string, bool) (io.ReadWriteCloser, func(c
 	return nil, nil, errors.New("it has taken too long")
 }
 
-// TestCloseWhileStarting closes a pool during the start of a shell: Close waits for the start, and
+// TestCloseWhileStarting closes a table during the start of a shell: Close waits for the start, and
 // no other shell starts.
 func TestCloseWhileStarting(t *testing.T) {
 	c := slow{make(chan struct{}), make(chan struct{}), new(atomic.Bool)}
@@ -242,12 +242,12 @@ func TestCloseWhileStarting(t *testing.T) {
 	// ends when Start is released.
 	go func() { first <- r.do(t.Context(), s, Command{Text: ":"}) }()
 	<-c.begun
-	// ends when the pool is closed.
+	// ends when the table is closed.
 	go func() {
 		r.Close()
 		closed <- c.over.Load()
 	}()
-	eventually(t, "the pool is about to close", func() bool {
+	eventually(t, "the table is about to close", func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return s.removed

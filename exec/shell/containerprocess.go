@@ -42,7 +42,7 @@ func (e *ContainerError) Error() string {
 // commands of a shell share one connection, and so one lock and one state of bash.
 type containerProcess struct {
 	shell *Shell
-	pool  *Table
+	table *Table
 	at    remote
 	id    string // the session of the program's processes
 	stdio io.ReadWriteCloser
@@ -70,7 +70,7 @@ func (s *Shell) startRemote(ctx context.Context, b StartConfig) (*containerProce
 	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, at.refused("it does not answer"))
 	defer cancel()
 	p := &containerProcess{
-		shell: s, pool: s.pool, at: at, id: newProcessID(),
+		shell: s, table: s.table, at: at, id: newProcessID(),
 		requests: make(chan []byte, 64), gone: make(chan struct{}), removed: make(chan struct{}),
 		commands: map[uint32]*remoteCommand{},
 	}
@@ -88,19 +88,19 @@ func (s *Shell) startRemote(ctx context.Context, b StartConfig) (*containerProce
 	}
 	if err != nil {
 		p.stdio.Close()
-		at.end(p.id, true, true, p.pool.grace()) // a container ends the program at the end of its input
+		at.end(p.id, true, true, p.table.grace()) // a container ends the program at the end of its input
 		return nil, err
 	}
 	// Both end when the program does, or when stdio is closed. kill sees to that, and Table.Close waits.
-	s.pool.wg.Go(func() { p.read(in) })
-	s.pool.wg.Go(p.write)
+	s.table.wg.Go(func() { p.read(in) })
+	s.table.wg.Go(p.write)
 	return p, nil
 }
 
 // setUp sends the settings of the shell to the program, and waits until it is ready.
 func (p *containerProcess) setUp(in io.Reader, b StartConfig) error {
 	o := p.shell.options
-	setup := setupRequest{ID: p.id, Bash: p.bash(b), Env: byteStrings(o.Env), Dir: []byte(o.Dir), ByContainer: o.ByContainer, DefaultDir: o.DefaultDir, ReplyTimeout: p.pool.replyTimeout().Milliseconds()}
+	setup := setupRequest{ID: p.id, Bash: p.bash(b), Env: byteStrings(o.Env), Dir: []byte(o.Dir), ByContainer: o.ByContainer, DefaultDir: o.DefaultDir, ReplyTimeout: p.table.replyTimeout().Milliseconds()}
 	if _, err := p.stdio.Write(appendFrame(nil, frameSetup, 0, encoded(setup))); err != nil {
 		return p.notStarted(err)
 	}
@@ -149,7 +149,7 @@ func (p *containerProcess) write() {
 
 // send sends a frame to the program. A program that does not read is given up.
 func (p *containerProcess) send(kind frameKind, command uint32, payload []byte) error {
-	late := time.NewTimer(p.pool.replyTimeout())
+	late := time.NewTimer(p.table.replyTimeout())
 	defer late.Stop()
 	select {
 	case p.requests <- appendFrame(nil, kind, command, payload):
@@ -183,9 +183,9 @@ func (p *containerProcess) read(in io.Reader) {
 	p.mu.Unlock()
 	close(p.gone)
 	if errors.Is(err, errInvalid) {
-		p.pool.Log.Warn("the program of a shell sent invalid data", "place", p.at.place(), "error", err)
+		p.table.Log.Warn("the program of a shell sent invalid data", "place", p.at.place(), "error", err)
 	}
-	p.at.end(p.id, p.over, p.unresponsive.Load(), p.pool.grace())
+	p.at.end(p.id, p.over, p.unresponsive.Load(), p.table.grace())
 }
 
 func (p *containerProcess) readFrames(in io.Reader) error {
@@ -242,13 +242,13 @@ func (p *containerProcess) kill() {
 	if !first {
 		return
 	}
-	grace := p.pool.grace()
+	grace := p.table.grace()
 	// Ends when the program is gone, or late.
-	p.pool.wg.Go(func() {
+	p.table.wg.Go(func() {
 		p.send(frameEnd, 0, encodeNumber(grace.Milliseconds()))
 		select {
 		case <-p.gone:
-		case <-time.After(grace + p.pool.replyTimeout()/2):
+		case <-time.After(grace + p.table.replyTimeout()/2):
 			p.giveUp()
 		}
 	})

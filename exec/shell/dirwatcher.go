@@ -52,7 +52,7 @@ func (b *dirWatcher) wakeAll() {
 			if kind, _, _ := strings.Cut(ext, "."); kind == "exit" || kind == "pid" { // which may have the value behind it
 				b.wake(id)
 			}
-		case _, ok := <-b.events.Errors: // pollInterval finds lost notifications
+		case _, ok := <-b.events.Errors: // polling finds lost notifications
 			if !ok {
 				return
 			}

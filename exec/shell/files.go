@@ -19,7 +19,7 @@ import (
 // files are the files of one command on this host: its script, its output, and its exit status.
 type files struct {
 	*fileSet
-	pool    *Table
+	table   *Table
 	bash    string
 	text    string // the command's text, if it is parsed first
 	done    string // directory and id
@@ -31,15 +31,15 @@ type files struct {
 
 // open makes the files of the command id.
 func (p *hostProcess) open(id string) (*files, error) {
-	w, err := p.pool.ready()
+	w, err := p.table.ready()
 	if err != nil {
 		return nil, err
 	}
-	s, err := p.pool.spare.take(p.pool.Dir)
+	s, err := p.table.spare.take(p.table.Dir)
 	if err != nil {
 		return nil, err
 	}
-	return &files{fileSet: s, pool: p.pool, bash: p.bash, text: filepath.Join(p.pool.Dir, id+".txt"), done: filepath.Join(w.dir, id), watcher: w, id: id, changes: w.listen(id)}, nil
+	return &files{fileSet: s, table: p.table, bash: p.bash, text: filepath.Join(p.table.Dir, id+".txt"), done: filepath.Join(w.dir, id), watcher: w, id: id, changes: w.listen(id)}, nil
 }
 
 func (f *files) names() scriptNames {
@@ -70,7 +70,7 @@ func (f *files) pid() (int, bool) { return f.number(f.done + ".pid") }
 // reuse keeps the files that the next command can use. The command must have ended normally.
 func (f *files) reuse() {
 	if len(f.named) == 0 { // else the script may have got another name
-		f.pool.spare.putBack(f.fileSet)
+		f.table.spare.putBack(f.fileSet)
 	}
 }
 
@@ -79,7 +79,7 @@ func (f *files) remove() {
 	f.watcher.forget(f.id)
 	for _, file := range []**os.File{&f.out, &f.err} { // background processes may write for ever
 		os.Remove((*file).Name())
-		f.pool.spool.drop(*file)
+		f.table.spool.drop(*file)
 		*file = nil
 	}
 	f.fileSet.remove()

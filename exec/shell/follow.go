@@ -37,9 +37,9 @@ func (f *files) follow(o Output, fail func(error)) *fileTail {
 		}
 	})
 	for _, file := range []*os.File{f.out, f.err} {
-		f.pool.spool.add(file, f.pool.limits(), fail)
+		f.table.spool.add(file, f.table.limits(), fail)
 	}
-	f.pool.spare.refill(f.pool.Dir)
+	f.table.spare.refill(f.table.Dir)
 	return t
 }
 
@@ -83,7 +83,7 @@ func rest(w io.Writer, f *os.File) error {
 func (t *fileTail) finish() error {
 	close(t.stop)
 	t.done.Wait()
-	if err := errors.Join(t.files.pool.spool.full(t.files.out), t.files.pool.spool.full(t.files.err)); err != nil && t.out.Full != nil {
+	if err := errors.Join(t.files.table.spool.full(t.files.out), t.files.table.spool.full(t.files.err)); err != nil && t.out.Full != nil {
 		t.out.Full(err)
 	}
 	return t.err

@@ -20,7 +20,7 @@ import (
 
 // hostProcess is a shell's bash on this host.
 type hostProcess struct {
-	pool    *Table
+	table   *Table
 	id      string // its marker
 	bash    string // its program
 	bashPID int
@@ -47,7 +47,7 @@ func (s *Shell) startHost(b StartConfig) (*hostProcess, error) {
 	}
 	defer r.Close()
 	ctx, cancel := context.WithCancelCause(context.Background())
-	p := &hostProcess{pool: s.pool, id: newProcessID(), bash: b.Path, in: w, cancel: cancel, dead: make(chan struct{})}
+	p := &hostProcess{table: s.table, id: newProcessID(), bash: b.Path, in: w, cancel: cancel, dead: make(chan struct{})}
 	up, failed := make(chan struct{}), make(chan error, 1)
 	c := executor.Command{ID: p.id, Path: b.Path, Args: args, Env: environ(b.Env, s.options.Env), Dir: int(dir.Fd()), NewPrivs: b.NewPrivs, Supervise: true}
 	streams := executor.Streams{FD: [3]int{int(r.Fd()), -1, -1}, Started: func(pid int) {
@@ -55,10 +55,10 @@ func (s *Shell) startHost(b StartConfig) (*hostProcess, error) {
 		close(up)
 	}}
 	// Ends when bash does. Shell.end and Table.Close end bash and wait.
-	s.pool.wg.Go(func() {
+	s.table.wg.Go(func() {
 		defer w.Close()
 		defer cancel(nil)
-		st, err := s.pool.Runner.Run(ctx, c, streams)
+		st, err := s.table.Runner.Run(ctx, c, streams)
 		p.code = st.Code
 		close(p.dead)
 		failed <- err
@@ -106,7 +106,7 @@ func (s *Shell) dir(b StartConfig) (*os.File, error) {
 // writeLine sends a line to bash. A line fits into the pipe, unless bash has stopped reading. Then
 // the shell is killed.
 func (p *hostProcess) writeLine(line string) error {
-	p.in.SetWriteDeadline(time.Now().Add(p.pool.replyTimeout()))
+	p.in.SetWriteDeadline(time.Now().Add(p.table.replyTimeout()))
 	if _, err := p.in.WriteString(line); err != nil {
 		p.kill()
 		return fmt.Errorf("send a line to the shell: %w", err)
@@ -141,8 +141,8 @@ func (p *hostProcess) wait()              { <-p.dead }
 func (p *hostProcess) hasLeftovers() bool { return proctree.HasLeftovers(p.id) }
 
 func (p *hostProcess) removeLeftovers() {
-	if _, err := proctree.EndLeftovers(p.id, p.pool.grace()); err != nil {
-		p.pool.Log.Error("end what a shell has left", "error", err)
+	if _, err := proctree.EndLeftovers(p.id, p.table.grace()); err != nil {
+		p.table.Log.Error("end what a shell has left", "error", err)
 	}
 }
 
@@ -151,5 +151,5 @@ func (p *hostProcess) removeLeftovers() {
 func (p *hostProcess) kill() {
 	p.hangUp.Do(p.subtree.HangUp) // a second HangUp would suspend it again
 	p.in.Close()
-	p.cancel(endError{p.pool.grace()})
+	p.cancel(endError{p.table.grace()})
 }

@@ -38,7 +38,7 @@ func (p *hostProcess) exec(ctx context.Context, _ StartConfig, c Command, o Outp
 	t := f.follow(o, fail)
 	code, err := r.wait(ctx)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
-		r.interrupt(p.pool.graceFor(ctx))
+		r.interrupt(p.table.graceFor(ctx))
 	} else if err == nil {
 		p.last = code
 		f.reuse()
@@ -110,7 +110,7 @@ func (r *run) giveUp(grace time.Duration) (code int, ok bool) {
 		defer close(processesEnded)
 		r.endProcesses(grace)
 	}()
-	for late := time.Now().Add(grace + r.process.pool.replyTimeout()); time.Now().Before(late); {
+	for late := time.Now().Add(grace + r.process.table.replyTimeout()); time.Now().Before(late); {
 		if code, err := r.waitFor(100 * time.Millisecond); err == nil || !r.process.usable() {
 			return code, err == nil
 		}
@@ -136,6 +136,6 @@ func (r *run) waitFor(d time.Duration) (int, error) {
 // endProcesses ends the processes that the command has started.
 func (r *run) endProcesses(grace time.Duration) {
 	if err := r.subtree.EndNew(r.command.ID, grace); err != nil {
-		r.process.pool.Log.Error("end a command of a shell", "request", r.command.ID, "error", err)
+		r.process.table.Log.Error("end a command of a shell", "request", r.command.ID, "error", err)
 	}
 }

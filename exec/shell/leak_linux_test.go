@@ -74,7 +74,7 @@ func testLeak(t *testing.T, r *fixture) {
 	eventually(t, "the shells' descriptors are closed", func() bool { return count(t, "/proc/self/fd") <= fds })
 }
 
-// kept is how many entries a pool keeps in its directory: done, the files of the next command, and a script.
+// kept is how many entries a table keeps in its directory: done, the files of the next command, and a script.
 const kept = 1 + 3 + 1
 
 // containerDirs are the directories that the program of a shell has: of its output, and of itself.

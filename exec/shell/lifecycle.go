@@ -15,7 +15,7 @@ import (
 
 // Shell is one shell. If its process dies, the next command starts another one.
 type Shell struct {
-	pool    *Table
+	table   *Table
 	name    string
 	options Options
 	since   time.Time

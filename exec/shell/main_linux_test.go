@@ -62,7 +62,7 @@ func patient(parent context.Context) (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// fixture is a pool of shells with a host to run them, and a directory to start in.
+// fixture is a table of shells with a host to run them, and a directory to start in.
 type fixture struct {
 	*Table
 	work   string

@@ -26,7 +26,7 @@ type remote interface {
 // remote returns where the program of the shell runs. b has a sandbox if that is on this host.
 func (s *Shell) remote(b StartConfig) remote {
 	if s.options.In != nil {
-		return containerRemote{s.options.In, s.pool}
+		return containerRemote{s.options.In, s.table}
 	}
 	return &sandboxRemote{shell: s, config: b}
 }
@@ -34,7 +34,7 @@ func (s *Shell) remote(b StartConfig) remote {
 // containerRemote is a container.
 type containerRemote struct {
 	Container
-	pool *Table
+	table *Table
 }
 
 func (c containerRemote) place() string            { return "container " + c.Name() }
@@ -59,7 +59,7 @@ func (c containerRemote) end(id string, over, unresponsive bool, grace time.Dura
 	if over {
 		return
 	}
-	limit := grace + c.pool.replyTimeout()
+	limit := grace + c.table.replyTimeout()
 	if unresponsive { // a container must not delay the end of its session
 		limit = min(limit, time.Second)
 	}

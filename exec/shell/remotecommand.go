@@ -117,8 +117,8 @@ func (r *remoteCommand) wait(ctx context.Context, begun func(pid int)) (int, err
 
 // cancel makes the program end the command. It gives up a program that does not do so in time.
 func (r *remoteCommand) cancel(ctx context.Context) (int, error) {
-	pool := r.process.pool
-	grace := pool.graceFor(ctx)
+	table := r.process.table
+	grace := table.graceFor(ctx)
 	if r.process.send(frameCancel, r.number, encodeNumber(grace.Milliseconds())) != nil {
 		return 0, context.Cause(ctx)
 	}
@@ -126,7 +126,7 @@ func (r *remoteCommand) cancel(ctx context.Context) (int, error) {
 	case result := <-r.done:
 		return r.result(ctx, result)
 	case <-r.process.gone:
-	case <-time.After(2*grace + 2*pool.replyTimeout()):
+	case <-time.After(2*grace + 2*table.replyTimeout()):
 		r.process.giveUp()
 		<-r.process.gone
 	}

@@ -44,10 +44,10 @@ func (s *sandboxRemote) pid(reported int) int {
 
 // connect implements remote. A later command has another sandbox, or none, but this one stays that of the shell.
 func (s *sandboxRemote) connect(_ context.Context, id string) (io.ReadWriteCloser, func(), error) {
-	if s.shell.pool.Program == nil {
+	if s.shell.table.Program == nil {
 		return nil, nil, s.refused("this session has no program for it")
 	}
-	path, err := s.shell.pool.Program()
+	path, err := s.shell.table.Program()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -84,9 +84,9 @@ func (s *sandboxRemote) run(c executor.Command, theirs pipePair) error {
 		close(up)
 	}}
 	// Ends with the program, which end and Table.Close end.
-	s.shell.pool.wg.Go(func() {
+	s.shell.table.wg.Go(func() {
 		defer s.cancel(nil)
-		_, err := s.shell.pool.Runner.Run(ctx, c, streams)
+		_, err := s.shell.table.Runner.Run(ctx, c, streams)
 		close(s.ended)
 		failed <- err
 	})

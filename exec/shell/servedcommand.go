@@ -33,7 +33,7 @@ func (s *server) run(number uint32, payload []byte) error {
 	s.mu.Lock()
 	s.commands[number] = c
 	s.mu.Unlock()
-	// Ends with the command, which the host cancels, or the pool's Close.
+	// Ends with the command, which the host cancels, or the table's Close.
 	s.running.Go(func() {
 		defer cancel(nil)
 		result := c.run(ctx, request)

@@ -58,7 +58,7 @@ func Serve(args []string) int {
 
 // server serves one shell.
 type server struct {
-	pool  *Table
+	table *Table
 	shell *Shell
 	bash  string
 
@@ -72,7 +72,7 @@ type server struct {
 	watched  process // the processes whose end will be reported
 }
 
-// shellName is the name of the only shell of a server's pool.
+// shellName is the name of the only shell of a server's table.
 const shellName = "shell"
 
 // serve handles the host's frames until the host ends it or disconnects.
@@ -94,17 +94,17 @@ func serve(in io.Reader, out io.Writer) error {
 	}
 	s.send(frameReady, 0, nil)
 	ended := s.serve(r)
-	s.pool.Remove(shellName)
+	s.table.Remove(shellName)
 	s.stopCommands()
 	s.running.Wait()
-	err = errors.Join(s.pool.Close(), host.Close(), os.RemoveAll(dir))
+	err = errors.Join(s.table.Close(), host.Close(), os.RemoveAll(dir))
 	if ended && err == nil {
 		s.send(frameOver, 0, nil)
 	}
 	return err
 }
 
-// setUp makes the pool, and its directory.
+// setUp makes the table, and its directory.
 func (s *server) setUp(setup setupRequest) (host *executor.Host, dir string, err error) {
 	if s.bash, err = exec.LookPath(cmp.Or(string(setup.Bash), "bash")); err != nil {
 		return nil, "", errors.New("it has no bash, and shells with state are bash: install it in the image")
@@ -136,10 +136,10 @@ func (s *server) setUp(setup setupRequest) (host *executor.Host, dir string, err
 	// Output waits on the container's disk, to which the container's own limits apply.
 	unlimited := new(limit.Session)
 	unlimited.Adjust(limit.Limits{limit.Spool: math.MaxInt64})
-	s.pool = &Table{Runner: host, Dir: filepath.Join(dir, "shells"), Log: log, Limits: unlimited, ReplyTimeout: time.Duration(setup.ReplyTimeout) * time.Millisecond}
-	err = s.pool.Create(shellName, Options{Env: stringsOf(setup.Env), Dir: start, ByContainer: setup.ByContainer, DefaultDir: setup.DefaultDir})
+	s.table = &Table{Runner: host, Dir: filepath.Join(dir, "shells"), Log: log, Limits: unlimited, ReplyTimeout: time.Duration(setup.ReplyTimeout) * time.Millisecond}
+	err = s.table.Create(shellName, Options{Env: stringsOf(setup.Env), Dir: start, ByContainer: setup.ByContainer, DefaultDir: setup.DefaultDir})
 	if err == nil {
-		s.shell, err = s.pool.Find(shellName)
+		s.shell, err = s.table.Find(shellName)
 	}
 	return host, dir, err
 }
@@ -176,7 +176,7 @@ func (s *server) serve(in io.Reader) (ended bool) {
 			err = s.run(f.command, f.payload)
 		case err != nil:
 		case f.kind == frameEnd:
-			s.pool.SetGrace(time.Duration(n) * time.Millisecond)
+			s.table.SetGrace(time.Duration(n) * time.Millisecond)
 			return true
 		case c == nil: // it has just ended
 		case f.kind == frameCredit:
@@ -210,7 +210,7 @@ func (s *server) reportState() {
 	s.watched = p
 	s.mu.Unlock()
 	if watch {
-		// Ends with bash, which the pool's Close ends.
+		// Ends with bash, which the table's Close ends.
 		s.running.Go(func() {
 			p.wait()
 			s.sendState(p)

@@ -56,7 +56,7 @@ type Table struct {
 	// Program returns the path of the program whose main function calls Serve, for shells in a sandbox. Sandboxes
 	// permit to execute it. Nil: there are none.
 	Program func() (string, error)
-	Limits  *limit.Session // counts the disk space of all shells; nil: the pool counts it, up to the default limits
+	Limits  *limit.Session // counts the disk space of all shells; nil: the table counts it, up to the default limits
 
 	within atomic.Pointer[time.Duration] // what SetGrace has set; nil before
 
@@ -145,7 +145,7 @@ func (p *Table) Create(name string, o Options) error {
 	if p.shells == nil {
 		p.shells = map[string]*Shell{}
 	}
-	p.shells[name] = &Shell{pool: p, name: name, options: o, since: time.Now(), turn: make(chan struct{}, 1)}
+	p.shells[name] = &Shell{table: p, name: name, options: o, since: time.Now(), turn: make(chan struct{}, 1)}
 	return nil
 }
 

@@ -18,7 +18,7 @@ import (
 // a process has them open. The space of passed-on parts is freed. A command is ended if its unread output exceeds the
 // limit of its session. Output after a command's end is dropped.
 
-// spool has the files that commands of a pool write to.
+// spool has the files that commands of a table write to.
 type spool struct {
 	watching sync.WaitGroup
 

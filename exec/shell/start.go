@@ -44,7 +44,7 @@ func (p *hostProcess) start(ctx context.Context, _ StartConfig, c Command, o Out
 	t := r.files.follow(o, fail)
 	code, err := r.wait(ctx)
 	if err != nil && context.Cause(ctx) != nil {
-		r.end(p.pool.graceFor(ctx))
+		r.end(p.table.graceFor(ctx))
 	}
 	return code, errors.Join(err, unless(err, t.finish()))
 }
@@ -92,7 +92,7 @@ func (r *copyRun) await(ctx context.Context) error {
 		case <-r.files.wakeups():
 		case <-tick.C:
 		case <-ctx.Done():
-			r.endProcesses(r.process.pool.graceFor(ctx))
+			r.endProcesses(r.process.table.graceFor(ctx))
 			return context.Cause(ctx)
 		case <-r.process.dead:
 			return &TerminatedError{r.process.code}
@@ -105,7 +105,7 @@ func (r *copyRun) await(ctx context.Context) error {
 func (r *copyRun) wait(ctx context.Context) (int, error) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
-	patience := int(r.process.pool.replyTimeout() / pollInterval)
+	patience := int(r.process.table.replyTimeout() / pollInterval)
 	for silent, orphaned := 0, 0; ; {
 		if code, ok := r.files.exited(); ok {
 			return code, nil
@@ -134,7 +134,7 @@ func (r *copyRun) wait(ctx context.Context) (int, error) {
 // end ends the copy and its tree. grace is between TERM and KILL.
 func (r *copyRun) end(grace time.Duration) {
 	if err := r.subtree.EndSubtree(r.pid, r.command.ID, grace); err != nil {
-		r.process.pool.Log.Error("end a command of a shell", "request", r.command.ID, "error", err)
+		r.process.table.Log.Error("end a command of a shell", "request", r.command.ID, "error", err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

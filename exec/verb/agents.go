@@ -19,8 +19,8 @@ var agentsText string
 
 const (
 	maxAgents      = 32 << 10 // bytes after which Agents describes no other command
-	maxAgentShapes = 20       // forms of one list
-	maxAgentShape  = 300      // bytes of a form; a part of a form could mislead
+	maxAgentShapes = 20       // shapes of one list
+	maxAgentShape  = 300      // bytes of a shape; a part of a shape could mislead
 )
 
 // moreShapes replaces what exceeds a limit of Agents.
@@ -62,25 +62,25 @@ func (c command) describe(b *strings.Builder) {
 		fmt.Fprintf(b, "\nShells that keep their state: `%s --help`\n", c.Call)
 	}
 	for _, l := range []struct {
-		title string
-		forms []string
+		title  string
+		shapes []string
 	}{{"Runs without a question:", c.Allowed}, {"Waits for a person:", c.Asked}, {"Refused:", c.Denied}} {
-		if len(l.forms) > 0 {
-			fmt.Fprintf(b, "\n%s\n\n%s", l.title, c.lines(l.forms))
+		if len(l.shapes) > 0 {
+			fmt.Fprintf(b, "\n%s\n\n%s", l.title, c.lines(l.shapes))
 		}
 	}
 }
 
-// lines returns forms as a block of code.
-func (c command) lines(forms []string) string {
+// lines returns shapes as a block of code.
+func (c command) lines(shapes []string) string {
 	call := c.Call
-	if c.Name == policy.GitPush { // its forms are not arguments of git
+	if c.Name == policy.GitPush { // its shapes are not arguments of git
 		call = c.Name
 	}
 	var b strings.Builder
-	cut := len(forms) > maxAgentShapes
-	for _, form := range forms[:min(len(forms), maxAgentShapes)] {
-		line := names.Plain(strings.TrimSuffix(call+" "+form, " "+policy.NoArguments))
+	cut := len(shapes) > maxAgentShapes
+	for _, shape := range shapes[:min(len(shapes), maxAgentShapes)] {
+		line := names.Plain(strings.TrimSuffix(call+" "+shape, " "+policy.NoArguments))
 		if len(line) > maxAgentShape {
 			cut = true
 			continue

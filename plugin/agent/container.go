@@ -119,7 +119,7 @@ func (c *ContainerAgent) begin(ctx context.Context) (_ *runningContainer, err er
 		return nil, fmt.Errorf("start the container: %w", err)
 	}
 	c.Log("container %.12s started", c.id)
-	c.pump(p)
+	c.copy(p)
 	return p, nil
 }
 

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// pump copies the data between client and agent, and keeps the agent's last lines.
-func (c *ContainerAgent) pump(p *runningContainer) {
+// copy copies the data between client and agent, and keeps the agent's last lines.
+func (c *ContainerAgent) copy(p *runningContainer) {
 	// Ends with the client's stdin, or with the process: a read from stdin may block forever.
 	go c.copyStdin(p)
 	var wg sync.WaitGroup

@@ -26,8 +26,8 @@ const (
 	socketName = "docker.sock"
 	// maxPath is the maximum length of a socket's path for clients (unix(7)); macOS has four bytes less.
 	maxPath = 103
-	// sweepAge is the time after which a directory without a lock is removed.
-	sweepAge = time.Minute
+	// pruneAge is the time after which a directory without a lock is removed.
+	pruneAge = time.Minute
 )
 
 // Socket is the socket of a running proxy. Each Socket has a private directory in the state directory. The directory is
@@ -199,18 +199,18 @@ func Prune(store *state.Store, remove func(Context) error) error {
 	dirs, _ := filepath.Glob(filepath.Join(store.APIProxies(), "*")) // the pattern is valid
 	var errs []error
 	for _, dir := range dirs {
-		errs = append(errs, sweep(dir, remove))
+		errs = append(errs, pruneDir(dir, remove))
 	}
 	return errors.Join(errs...)
 }
 
-func sweep(directory string, remove func(Context) error) error {
+func pruneDir(directory string, remove func(Context) error) error {
 	l := state.ExistingLock(filepath.Join(directory, "lock"))
 	defer l.Close()
 	free, err := l.TryLock()
 	if errors.Is(err, fs.ErrNotExist) { // its proxy is about to lock it, or was killed before
 		fi, serr := os.Stat(directory)
-		free, err = serr == nil && time.Since(fi.ModTime()) > sweepAge, nil
+		free, err = serr == nil && time.Since(fi.ModTime()) > pruneAge, nil
 	}
 	if err != nil || !free {
 		return err

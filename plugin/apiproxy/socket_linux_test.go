@@ -13,15 +13,15 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/exectest"
 )
 
-// TestSweepPipes: a named pipe in place of a file of a killed proxy does not block, and is removed.
-func TestSweepPipes(t *testing.T) {
+// TestPrunePipes: a named pipe in place of a file of a killed proxy does not block, and is removed.
+func TestPrunePipes(t *testing.T) {
 	for _, file := range []func(string) string{contextFile, runtimeFile} {
 		folder := t.TempDir()
 		s := flock.New(filepath.Join(folder, "lock"))
 		if err := errors.Join(s.Lock(), s.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if err := exectest.WithFIFO(t, file(folder), func() error { return sweep(folder, nil) }); err != nil {
+		if err := exectest.WithFIFO(t, file(folder), func() error { return pruneDir(folder, nil) }); err != nil {
 			t.Error(err)
 		}
 		if _, err := os.Stat(folder); !os.IsNotExist(err) {

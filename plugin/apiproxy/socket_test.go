@@ -84,8 +84,8 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// TestSweep checks that only what killed proxies left is removed.
-func TestSweep(t *testing.T) {
+// TestPrune checks that only what killed proxies left is removed.
+func TestPrune(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", "")
 	home, err := os.MkdirTemp("/tmp", "h") // the paths of sockets are short
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// AnswerKind is the effect of an answer on later requests: a grant, or a denial that holds until the session ends.
+// AnswerKind is the kind of an answer that also holds for later requests: a grant, or a denial that holds until the
+// session ends.
 type AnswerKind string
 
 const (
@@ -21,10 +22,10 @@ const (
 	KindDenial AnswerKind = "denial"
 )
 
-// path returns the path of the answers with the effect e.
+// path returns the path of the answers of the kind e.
 func (e AnswerKind) path() string { return "/" + string(e) + "s" }
 
-// NotFound returns the error for an ID that no answer with the effect e has.
+// NotFound returns the error for an ID that no answer of the kind e has.
 func (e AnswerKind) NotFound() error {
 	if e == KindDenial {
 		return approval.ErrNoDenial
@@ -130,7 +131,7 @@ func (c *Client) Answers(ctx context.Context, e AnswerKind) ([]StandingAnswer, e
 	return all, err
 }
 
-// Answer returns one of Answers with complete texts. The error is e.None if there is none with that id.
+// Answer returns one of Answers with complete texts. The error is e.NotFound if there is none with that id.
 func (c *Client) Answer(ctx context.Context, e AnswerKind, id string) (g StandingAnswer, err error) {
 	err = c.get(ctx, e.path()+"/"+url.PathEscape(id), &g)
 	switch {
@@ -142,7 +143,7 @@ func (c *Client) Answer(ctx context.Context, e AnswerKind, id string) (g Standin
 	return g, err
 }
 
-// Revoke ends one of Answers. The error is e.None if there is none with that id.
+// Revoke ends one of Answers. The error is e.NotFound if there is none with that id.
 func (c *Client) Revoke(ctx context.Context, e AnswerKind, id string) error {
 	_, err := c.do(ctx, http.MethodDelete, e.path()+"/"+url.PathEscape(id), nil, http.StatusOK)
 	switch {

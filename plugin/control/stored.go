@@ -21,7 +21,7 @@ func readStored(dir string) (*approval.Queue, error) {
 	return q, q.LoadGrants(state.GrantsFile(dir), session)
 }
 
-// storedAnswers returns the stored answers with the effect e, as a list shows them or with complete texts.
+// storedAnswers returns the stored answers of the kind e, as a list shows them or with complete texts.
 func storedAnswers(dir string, e AnswerKind, whole bool) ([]StandingAnswer, error) {
 	q, err := readStored(dir)
 	switch {

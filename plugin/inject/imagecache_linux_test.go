@@ -27,7 +27,7 @@ func TestImageCacheOfPipe(t *testing.T) {
 	select {
 	case got := <-loaded:
 		if got == nil || len(got) != 0 {
-			t.Errorf("LoadFindings = %v, want an empty map", got)
+			t.Errorf("LoadImageFiles = %v, want an empty map", got)
 		}
 	case <-time.After(time.Minute):
 		t.Error("it blocks")

@@ -14,7 +14,7 @@ func TestImageCache(t *testing.T) {
 	home, image := t.TempDir(), "sha256:"+strings.Repeat("ab", 32)
 	found := map[string]ImageFile{"/usr/local": {Exists: true}, "/usr/local/bin": {Exists: true, Link: "/bin"}, "/usr/local/bin/make": {}}
 	if got := LoadImageFiles(home, image); got == nil || len(got) != 0 {
-		t.Errorf("LoadFindings before SaveFindings = %v, want an empty map", got)
+		t.Errorf("LoadImageFiles before SaveImageFiles = %v, want an empty map", got)
 	}
 	if err := SaveImageFiles(home, image, found); err != nil {
 		t.Fatal(err)
@@ -27,14 +27,14 @@ func TestImageCache(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := LoadImageFiles(home, image); got == nil || len(got) != 0 {
-			t.Errorf("LoadFindings of %q = %v, want an empty map", text, got)
+			t.Errorf("LoadImageFiles of %q = %v, want an empty map", text, got)
 		}
 	}
 	if err := Prune(home); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Dir(imageCacheFile(home, image))); !os.IsNotExist(err) {
-		t.Errorf("notes after Sweep: %v", err)
+		t.Errorf("notes after Prune: %v", err)
 	}
 }
 

@@ -205,10 +205,10 @@ func shimsDir(home string) string { return filepath.Join(home, "shims") }
 
 // Prune removes the unpacked programs of other builds, and the findings about images.
 func Prune(home string) error {
-	return errors.Join(sweepShims(home), os.RemoveAll(imageCacheDir(home)))
+	return errors.Join(pruneShims(home), os.RemoveAll(imageCacheDir(home)))
 }
 
-func sweepShims(home string) error {
+func pruneShims(home string) error {
 	keep := make(map[string]bool)
 	for _, arch := range Arches() {
 		for kind, all := range map[string]embed.FS{"shims": shims, "shells": shells} {

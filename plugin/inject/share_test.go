@@ -207,7 +207,7 @@ func TestLinkCopiesAcrossFileSystems(t *testing.T) {
 	}
 }
 
-func TestSweep(t *testing.T) {
+func TestPrune(t *testing.T) {
 	home := t.TempDir()
 	if err := Prune(home); err != nil {
 		t.Fatalf("without files: %v", err)

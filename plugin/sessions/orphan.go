@@ -47,7 +47,7 @@ func PruneAgents(ctx context.Context, dockerCLI command.Cli, store *state.Store,
 		if s.State == StateUnknown || !Orphaned(s, time.Now()) || Served(store, s.ID) {
 			continue
 		}
-		if err := sweepAgent(ctx, dockerCLI, s); err != nil {
+		if err := pruneAgent(ctx, dockerCLI, s); err != nil {
 			errs = append(errs, fmt.Errorf("remove the container of agent %s: %w", s.ID, err))
 			continue
 		}
@@ -77,9 +77,9 @@ func lockHeld(store *state.Store, id string, try func(*flock.Flock) (bool, error
 	return lock.Close() != nil
 }
 
-// SweepLost ends the commands of sessions whose watcher and keeper were killed together, because no other
+// EndAllLost ends the commands of sessions whose watcher and keeper were killed together, because no other
 // process does.
-func SweepLost(store *state.Store) error {
+func EndAllLost(store *state.Store) error {
 	dirs, err := dirsOf(store)
 	return errors.Join(err, watch.EndAllLost(dirs))
 }
@@ -105,13 +105,13 @@ func OpenStore() (*state.Store, error) {
 	return store, nil
 }
 
-// EndWithoutKeeper is SweepLost without the sessions whose keeper may still run, and without errors.
+// EndWithoutKeeper is EndAllLost without the sessions whose keeper may still run, and without errors.
 func EndWithoutKeeper(store *state.Store) {
 	dirs, _ := dirsOf(store)         // callers that list the sessions report the error
 	_ = watch.EndWithoutKeeper(dirs) // prune reports what cannot be ended
 }
 
-func sweepAgent(ctx context.Context, dockerCLI command.Cli, s Session) error {
+func pruneAgent(ctx context.Context, dockerCLI command.Cli, s Session) error {
 	api, err := cli.Connect(dockerCLI.ConfigFile(), s.GlobalArgs)
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ func (s *Store) engines() (map[string]EngineFacts, error) {
 	return all, nil
 }
 
-// NoteEngine stores the result for the engine at endpoint; the zero Engine deletes it. Of concurrent calls
+// NoteEngine stores the result for the engine at endpoint; the zero EngineFacts deletes it. Of concurrent calls
 // the last one wins; the lost result is determined again.
 func (s *Store) NoteEngine(endpoint string, e EngineFacts) error {
 	all, _ := s.engines()

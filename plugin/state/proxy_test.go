@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestSweepProxies checks that held locks stay. Other locks are removed together with their directories.
-func TestSweepProxies(t *testing.T) {
+// TestPruneProxyLocks checks that held locks stay. Other locks are removed together with their directories.
+func TestPruneProxyLocks(t *testing.T) {
 	s := &Store{Home: t.TempDir()}
 	lock := func(key, command string) *ProxyLock {
 		t.Helper()
@@ -48,15 +48,15 @@ func TestSweepProxies(t *testing.T) {
 	lock("one", "make").Close()
 }
 
-// TestSweepProxiesRace takes a lock repeatedly during sweeps. The lock's file must never be a removed one,
+// TestPruneProxyLocksRace takes a lock repeatedly during prunes. The lock's file must never be a removed one,
 // because another process could then lock a new file.
-func TestSweepProxiesRace(t *testing.T) {
+func TestPruneProxyLocksRace(t *testing.T) {
 	s := &Store{Home: t.TempDir()}
-	var wg, sweepers sync.WaitGroup
+	var wg, pruners sync.WaitGroup
 	var over atomic.Bool
 	for range 2 {
 		// Ends when the goroutines below have ended.
-		sweepers.Go(func() {
+		pruners.Go(func() {
 			for !over.Load() {
 				if err := s.ProxyLocks().Prune(); err != nil {
 					t.Error(err)
@@ -85,7 +85,7 @@ func TestSweepProxiesRace(t *testing.T) {
 	}
 	wg.Wait()
 	over.Store(true)
-	sweepers.Wait()
+	pruners.Wait()
 	if taken.Load() == 0 {
 		t.Error("no goroutine got the lock")
 	}

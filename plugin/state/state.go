@@ -22,7 +22,7 @@
 //	    page.json, page.lock         0600, address and token of the page, and the lock of its process
 //	    page.log, page.log.old       the page's log: Log
 //	    git/                         the mirrors of git remotes, and the remotes that a person has added: GitDir
-//	    engines.json                 facts about engines: Engine
+//	    engines.json                 facts about engines: EngineFacts
 //	    sessions/<id>/               0700
 //	        session.json             the record of the session; it contains no environment variables
 //	        session.spare.json       a copy, in case session.json is damaged

@@ -19,7 +19,7 @@ func (c *Carriers) listenFiles() (net.Listener, error) {
 	var dirs []files.RequestDir
 	for _, name := range append(c.record.Linked(), shimName) {
 		// Every user of the container may write, and no other user of this host: the session's directory is private.
-		requests, err := dir.MakeSharedDir(c.record.Dir, filepath.Join(filepath.Base(state.RequestsDir(c.record.Dir)), name), dir.ForEveryone)
+		requests, err := dir.MakeUntrustedDir(c.record.Dir, filepath.Join(filepath.Base(state.RequestsDir(c.record.Dir)), name), dir.ForEveryone)
 		if err != nil {
 			return nil, errors.Join(err, CloseRequestDirs(dirs))
 		}

@@ -31,8 +31,11 @@ func auditOptions(c config.Audit) audit.Options {
 // of approval and of kept jobs.
 func (c *Calls) configure(f *config.Config) *policy.Policy {
 	c.Questions.queue.Adjust(f.Approval.Timeout, f.Approval.Always, f.Approval.Durable)
-	if f.Err == nil || c.Server.State() == nil { // a broken configuration can lack its limits: the last ones stay
+	// A broken configuration can lack its limits: the last ones stay, and no output of jobs is removed.
+	if f.Err == nil {
 		c.Server.Jobs.Adjust(job.Limits(f.Jobs))
+	}
+	if f.Err == nil || c.Server.State() == nil {
 		c.Server.Limits.Adjust(f.Limits.Limits)
 		c.Server.AdjustRefusals(f.Limits.Refusals)
 	}

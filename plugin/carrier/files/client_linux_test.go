@@ -21,14 +21,14 @@ import (
 // serveSeven answers every call of make in the directory requests below base with the code 7.
 func serveSeven(t *testing.T, base string) *Listener {
 	t.Helper()
-	box, err := dir.MakeSharedDir(base, "requests", dir.ForOwner)
+	box, err := dir.MakeUntrustedDir(base, "requests", dir.ForOwner)
 	if err != nil {
 		t.Fatal(err)
 	}
 	requests := RequestDir{Dir: box, Commands: []string{"make"}, Cwd: func() string { return "/" }}
 	requests.Renew = func() (RequestDir, error) {
 		var err error
-		requests.Dir, err = dir.MakeSharedDir(base, "requests", dir.ForOwner)
+		requests.Dir, err = dir.MakeUntrustedDir(base, "requests", dir.ForOwner)
 		return requests, err
 	}
 	l, err := Listen([]RequestDir{requests}, slog.New(slog.DiscardHandler), &limit.Session{})

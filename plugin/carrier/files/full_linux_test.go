@@ -32,7 +32,7 @@ func TestFilesFullDisk(t *testing.T) {
 		}
 	}
 	t.Cleanup(func() { unix.Unmount(at, unix.MNT_DETACH) })
-	box, err := dir.MakeSharedDir(at, "make", dir.ForOwner)
+	box, err := dir.MakeUntrustedDir(at, "make", dir.ForOwner)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 func openServedDir(t *testing.T) (*servedDir, string) {
 	t.Helper()
 	base := t.TempDir()
-	box, err := dir.MakeSharedDir(base, "x", dir.ForEveryone)
+	box, err := dir.MakeUntrustedDir(base, "x", dir.ForEveryone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestAlive(t *testing.T) {
 // TestHeartbeatShared checks that every user can write .heartbeat, and that its creation does not count as a heartbeat.
 func TestHeartbeatShared(t *testing.T) {
 	p, at := openServedDir(t)
-	box, err := dir.MakeSharedDir(filepath.Dir(at), "x", dir.ForEveryone) // which Close closes
+	box, err := dir.MakeUntrustedDir(filepath.Dir(at), "x", dir.ForEveryone) // which Close closes
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 // Attack 19.
 func TestSweep(t *testing.T) {
 	base := t.TempDir()
-	box, err := dir.MakeSharedDir(base, "x", dir.ForEveryone)
+	box, err := dir.MakeUntrustedDir(base, "x", dir.ForEveryone)
 	if err != nil {
 		t.Fatal(err)
 	}

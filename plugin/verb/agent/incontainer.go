@@ -43,7 +43,7 @@ func (r *agentRun) inContainer(ctx context.Context, flags *pflag.FlagSet) error 
 	if err != nil {
 		return err
 	}
-	if err := r.sweepBefore(ctx); err != nil {
+	if err := r.pruneBefore(ctx); err != nil {
 		r.log("%v", err) // old containers do not affect this agent
 	}
 	r.plan.Record.ID = state.NewID()
@@ -168,8 +168,8 @@ func (r *agentRun) log(format string, args ...any) {
 	}
 }
 
-// sweepBefore removes the containers that earlier agents have left on the engine.
-func (r *agentRun) sweepBefore(ctx context.Context) error {
+// pruneBefore removes the containers that earlier agents have left on the engine.
+func (r *agentRun) pruneBefore(ctx context.Context) error {
 	store, err := state.Open()
 	if err != nil {
 		return err

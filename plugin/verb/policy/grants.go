@@ -17,8 +17,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// answerEffects are the effects of the answers that policy ls lists, in this order.
-var answerEffects = []control.AnswerKind{control.KindGrant, control.KindDenial}
+// answerKinds are the kinds of the answers that policy ls lists, in this order.
+var answerKinds = []control.AnswerKind{control.KindGrant, control.KindDenial}
 
 // prefix distinguishes an answer's ID from a rule's name. No rule has such a name.
 func prefix(e control.AnswerKind) string { return string(e) + "/" }
@@ -54,7 +54,7 @@ func revokeAnswer(ctx context.Context, store *state.Store, e control.AnswerKind,
 
 // answerRows returns the grants and denials as rows of policy ls, with complete or truncated texts.
 func answerRows(ctx context.Context, store *state.Store, whole bool) (rows []*policyRow, err error) {
-	for _, e := range answerEffects {
+	for _, e := range answerKinds {
 		all, problem := listAnswers(ctx, store, e)
 		err = errors.Join(err, problem)
 		action := map[control.AnswerKind]policy.Action{control.KindGrant: policy.Allow, control.KindDenial: policy.Deny}[e]

@@ -103,7 +103,7 @@ type learnResult struct {
 }
 
 func learn(ctx context.Context, dockerCLI command.Cli, o learnOptions) error {
-	l, err := newLesson(o)
+	l, err := newLearnResult(o)
 	if err != nil {
 		return err
 	}
@@ -138,8 +138,8 @@ func (l *learnResult) write(dockerCLI command.Cli) error {
 	return nil
 }
 
-// newLesson reads the log, makes rules of it, and decides its requests again with them.
-func newLesson(o learnOptions) (*learnResult, error) {
+// newLearnResult reads the log, makes rules of it, and decides its requests again with them.
+func newLearnResult(o learnOptions) (*learnResult, error) {
 	store, src, err := currentSource()
 	if err != nil {
 		return nil, err

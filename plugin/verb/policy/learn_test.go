@@ -77,7 +77,7 @@ func (d *diary) approved(lines ...string) {
 // learned returns the shapes of the rules that are proposed, and the reasons why others are not.
 func (d *diary) learned(o learnOptions) (rules, reasons []string) {
 	d.t.Helper()
-	l, err := newLesson(o)
+	l, err := newLearnResult(o)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestLearnDamagedLog(t *testing.T) {
 		if err := os.WriteFile(d.path(), []byte(damaged), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := newLesson(reading); !errors.Is(err, errDamaged) {
+		if _, err := newLearnResult(reading); !errors.Is(err, errDamaged) {
 			t.Errorf("%s: %v, want %v", what, err, errDamaged)
 		}
 	}
@@ -228,7 +228,7 @@ func TestLearnBounded(t *testing.T) {
 func TestLearnJSON(t *testing.T) {
 	d := newDiary(t, "version: 1\n")
 	d.approved("ls a", "ls b", "make test")
-	l, err := newLesson(learnOptions{})
+	l, err := newLearnResult(learnOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

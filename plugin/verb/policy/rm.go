@@ -58,7 +58,7 @@ func newPolicyRmCommand(dockerCLI command.Cli) *cobra.Command {
 
 // removeNamed removes a rule or revokes a grant or denial, and returns its full name.
 func removeNamed(ctx context.Context, store *state.Store, src config.Source, title string) (string, error) {
-	for _, e := range answerEffects {
+	for _, e := range answerKinds {
 		if ref, ok := strings.CutPrefix(title, prefix(e)); ok {
 			id, err := revokeAnswer(ctx, store, e, ref)
 			return prefix(e) + id, err

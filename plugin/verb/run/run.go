@@ -24,8 +24,8 @@ const runLong = `Create and run a new container that can call commands of this h
 This is docker run, with all its flags, and with --proxy. If a program in the container calls a
 command of --proxy, the command runs on this host, as you. It runs in the directory of this
 host that is mounted at the caller's directory. Arguments, input, output, terminal, signals and
-exit status are those of a local command. The container can call no other commands, except for those that the configuration
-allows.
+exit status are those of a local command. The container can call no other commands, except for
+those that the configuration allows.
 
 make, npm, git and others run code that the container can write. Such a command lets the
 container run anything as you. Confine it with where=sandbox, or proxy it only to containers

@@ -45,8 +45,8 @@ EXIT STATUS
   0  nothing failed; engines that do not answer are skipped
   1  something could not be removed`
 
-// NewPruneCommand returns the verb prune. Each function of sweep removes the leftovers of another verb.
-func NewPruneCommand(dockerCLI command.Cli, sweep ...func(*state.Store) error) *cobra.Command {
+// NewPruneCommand returns the verb prune. Each function of leftovers removes the leftovers of another verb.
+func NewPruneCommand(dockerCLI command.Cli, leftovers ...func(*state.Store) error) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:               "prune [OPTIONS]",
@@ -56,14 +56,14 @@ func NewPruneCommand(dockerCLI command.Cli, sweep ...func(*state.Store) error) *
 		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: cli.Verb(func(cmd *cobra.Command, _ []string) error {
-			return runPrune(cmd.Context(), dockerCLI, force, sweep)
+			return runPrune(cmd.Context(), dockerCLI, force, leftovers)
 		}),
 	}
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "Do not ask")
 	return cmd
 }
 
-func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, sweep []func(*state.Store) error) error {
+func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, leftovers []func(*state.Store) error) error {
 	if !force {
 		yes, err := cli.Confirm(ctx, dockerCLI,
 			"This will remove all sessions whose containers are gone.\nAre you sure you want to continue?")
@@ -82,9 +82,9 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, sweep []fu
 	rebuilt, answered := sessions.Rebuilt(ctx, dockerCLI, store, recs)
 	recs = append(recs, rebuilt...)
 	all := sessions.States(ctx, dockerCLI, store, recs)
-	errs := []error{sessions.SweepLost(store), inject.Prune(store.Home), sessions.PruneAgents(ctx, dockerCLI, store, all), sweepEngines(ctx, dockerCLI, store, all), store.ProxyLocks().Prune()}
+	errs := []error{sessions.EndAllLost(store), inject.Prune(store.Home), sessions.PruneAgents(ctx, dockerCLI, store, all), pruneEngines(ctx, dockerCLI, store, all), store.ProxyLocks().Prune()}
 	if answered { // otherwise an unknown container may mount such a directory
-		errs = append(errs, sweepRecordless(store, recs, removalsOf(dockerCLI)))
+		errs = append(errs, pruneRecordless(store, recs, removalsOf(dockerCLI)))
 	}
 	var gone []string
 	for _, s := range all {
@@ -94,7 +94,7 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, sweep []fu
 	}
 	errs = append(errs, removalsOf(dockerCLI).remove(store, gone))
 	errs = append(errs, pruneMirrors(store, dockerCLI.Out()))
-	for _, f := range sweep {
+	for _, f := range leftovers {
 		errs = append(errs, f(store))
 	}
 	return errors.Join(errs...)
@@ -109,10 +109,10 @@ func pruneMirrors(store *state.Store, out io.Writer) error {
 	return err
 }
 
-// sweepRecordless removes directories without a record, which are left if a process is killed while it creates or
+// pruneRecordless removes directories without a record, which are left if a process is killed while it creates or
 // removes a session. It keeps the directories of recs. IDs of services are used again by the process that holds
 // the lock.
-func sweepRecordless(store *state.Store, recs []state.Session, r removals) error {
+func pruneRecordless(store *state.Store, recs []state.Session, r removals) error {
 	lock := state.NewLock(store.ServicesLock())
 	if ok, err := lock.TryLock(); err != nil || !ok {
 		return err // a dev container's session is starting: the next prune removes the directories
@@ -124,9 +124,9 @@ func sweepRecordless(store *state.Store, recs []state.Session, r removals) error
 	return r.remove(store, ids)
 }
 
-// sweepEngines removes commands' containers and volumes without a watcher. It asks docker's
+// pruneEngines removes commands' containers and volumes without a watcher. It asks docker's
 // current engine, and the engines of all sessions and of their commands.
-func sweepEngines(ctx context.Context, dockerCLI command.Cli, store *state.Store, all []sessions.Session) error {
+func pruneEngines(ctx context.Context, dockerCLI command.Cli, store *state.Store, all []sessions.Session) error {
 	watched := map[string]bool{}
 	engines := map[string][]string{"": cli.GlobalArgs(dockerCLI)}
 	for _, s := range all {
@@ -151,14 +151,14 @@ func sweepEngines(ctx context.Context, dockerCLI command.Cli, store *state.Store
 		if err != nil {
 			continue // the states of its sessions are unknown, so they stay
 		}
-		errs = append(errs, sweepEngine(ctx, api, store, dead))
+		errs = append(errs, pruneEngine(ctx, api, store, dead))
 		api.Close()
 	}
 	return errors.Join(errs...)
 }
 
-// sweepEngine removes leftover objects of an engine, if the engine answers.
-func sweepEngine(ctx context.Context, api client.APIClient, store *state.Store, dead func(string) bool) error {
+// pruneEngine removes leftover objects of an engine, if the engine answers.
+func pruneEngine(ctx context.Context, api client.APIClient, store *state.Store, dead func(string) bool) error {
 	pingCtx, cancel := context.WithTimeout(ctx, sessions.EngineTimeout)
 	defer cancel()
 	if _, err := api.Ping(pingCtx); err != nil {

@@ -21,10 +21,10 @@ func TestPruneLeavesRebuilt(t *testing.T) {
 	}
 	gone, unreadable := sessionstest.Unreadable(t, store)
 	var out strings.Builder
-	if err := sweepRecordless(store, []state.Session{gone, unreadable}, removals{&out, io.Discard}); err != nil || out.String() != "" {
+	if err := pruneRecordless(store, []state.Session{gone, unreadable}, removals{&out, io.Discard}); err != nil || out.String() != "" {
 		t.Errorf("prune removes %q, %v", out.String(), err)
 	}
-	if err := sweepRecordless(store, nil, removals{&out, io.Discard}); err != nil || out.String() != gone.ID+"\n" {
+	if err := pruneRecordless(store, nil, removals{&out, io.Discard}); err != nil || out.String() != gone.ID+"\n" {
 		t.Errorf("without a container prune removes %q, %v", out.String(), err)
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// SweepAPIProxies returns a function that removes the sockets and contexts of API proxies that were killed.
-func SweepAPIProxies(dockerCLI command.Cli) func(*state.Store) error {
+// PruneAPIProxies returns a function that removes the sockets and contexts of API proxies that were killed.
+func PruneAPIProxies(dockerCLI command.Cli) func(*state.Store) error {
 	return func(s *state.Store) error {
 		return apiproxy.Prune(s, func(c apiproxy.Context) error { return removeContext(dockerCLI.ContextStore(), c) })
 	}

@@ -132,7 +132,7 @@ func run(docker context.Context, dockerCLI command.Cli, opts *options, args []st
 	if err != nil {
 		return err
 	}
-	if err := SweepAPIProxies(dockerCLI)(store); err != nil {
+	if err := PruneAPIProxies(dockerCLI)(store); err != nil {
 		return err
 	}
 	sock, err := apiproxy.Listen(store, opts.listen)

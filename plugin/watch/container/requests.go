@@ -72,10 +72,6 @@ func (r requestLimit) watch(ctx context.Context, api watch.Engine, id string) {
 		before, last = now, time.Now()
 		waits := process.visible && reports.begin(root) // before it is measured, so that no change is missed
 		used, err := r.measure(root, deletedFiles(process.pid))
-		if err != nil { // the configuration may have a higher limit now
-			r.calls.Server.Current()
-			used, err = r.measure(root, deletedFiles(process.pid))
-		}
 		held.Force(max(0, used.bytes-(r.calls.Server.Limits.Held(limit.Spool)-held.Amount())))
 		wait = max(wait, 10*time.Since(last))
 		if err != nil {

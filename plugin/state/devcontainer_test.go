@@ -4,12 +4,12 @@ package state
 
 import "testing"
 
-// TestServiceID checks that the id is deterministic and differs between services.
-func TestServiceID(t *testing.T) {
+// TestDevContainerID checks that the id is deterministic and differs between services.
+func TestDevContainerID(t *testing.T) {
 	s := &Store{Home: "/home/you/.docker/hostexec"}
 	id := s.DevContainerID("unix:///run/docker.sock", "shop", "web")
 	if !idForm.Matches(id) || id != s.DevContainerID("unix:///run/docker.sock", "shop", "web") {
-		t.Errorf("ServiceID = %q, and then another", id)
+		t.Errorf("DevContainerID = %q, and then another", id)
 	}
 	for _, other := range []string{
 		s.DevContainerID("unix:///run/docker.sock", "shop", "db"), s.DevContainerID("unix:///run/docker.sock", "shopw", "eb"),

@@ -148,9 +148,9 @@ func TestStdinClosed(t *testing.T) {
 	}
 }
 
-// TestPassedAndPumped checks that the host may pump descriptors that were passed. A shim that reads an
+// TestPassedAndCopied checks that the host may copy descriptors that were passed. A shim that reads an
 // idle pipe must still end.
-func TestPassedAndPumped(t *testing.T) {
+func TestPassedAndCopied(t *testing.T) {
 	s := newFakeHost(t)
 	c := s.command("make")
 	in, w := pipe(t)
@@ -173,7 +173,7 @@ func TestPassedAndPumped(t *testing.T) {
 	}
 }
 
-// TestNobodyReadsTheOutput covers make | head -1 with pumped stdout: the shim and the command end by
+// TestNobodyReadsTheOutput covers make | head -1 with copied stdout: the shim and the command end by
 // SIGPIPE.
 func TestNobodyReadsTheOutput(t *testing.T) {
 	s := newFakeHost(t)
