@@ -163,6 +163,22 @@ func TestIntegrationJobOfKilledWatcher(t *testing.T) {
 	}
 }
 
+// TestIntegrationJobResumed resumes a session that stores more output than the default limit permits, with a broken
+// configuration first: no output is removed.
+func TestIntegrationJobResumed(t *testing.T) {
+	h := newHost(t, false)
+	c := h.Holding(t, "--proxy", "hsh=/bin/sh")
+	id, _ := c.Job(t, "hsh", "-c", "echo out; exec sleep 1000")
+	h.Must(t, "hostexec", "kill", id)
+	for _, config := range []string{"jobs: [", "jobs: {disk: 2GiB}\n"} {
+		h.Must(t, "hostexec", "stop", c.Session)
+		check(t, os.Truncate(c.jobDir(id)+"/stdout", 600<<20)) // a sparse file
+		h.Write(t, h.State, "config.yaml", config, 0o600)
+		h.Must(t, "hostexec", "resume", c.Session)
+		want(t, "the job with "+config, lineWith(h.Must(t, "hostexec", "ps", "-a", "--format", "{{.ID}} {{.Status}}"), id), id+" killed")
+	}
+}
+
 // callerLeaves has the caller of a job leave before it is ready.
 func callerLeaves(t *testing.T, c *Container, script string) {
 	t.Helper()
