@@ -37,7 +37,7 @@ func TestShellJSONEnds(t *testing.T) {
 		why        string
 	}{
 		{"itself", "echo part; (exit 3)", nil, nil, 3, ""},
-		{"timeout", "echo part; sleep 1000", []string{"--timeout", "300ms"}, nil, 124, "Command timeout after 300ms"},
+		{"timeout", "echo part; sleep 1000", []string{"--timeout", "2s"}, nil, 124, "Command timeout after 2000ms"},
 		{"kill", "echo part; sleep 1000", nil, func(*calltest.Caller) { s.Kill(s.Running()[0].Request) }, 143, "a person ended it"},
 		{"kill inside", "echo part; sleep 1000", nil, func(*calltest.Caller) { call.KillByContainer(s, s.Running()[0].Request) }, 143, "hostexec kill ended it"},
 		{"signal", "echo part; sleep 1000", nil, func(c *calltest.Caller) { c.Send(t, wire.KindSignal, wire.AppendSignal(nil, "INT")) }, 130, "its caller got SIGINT"},
