@@ -38,7 +38,7 @@ func TestCompleteFilter(t *testing.T) {
 	for typed, want := range map[string]string{
 		"":         "id= container= session= command= kind= status=",
 		"ki":       "id= container= session= command= kind= status=", // the shell picks
-		"kind=":    "kind=call kind=job",
+		"kind=":    "kind=call kind=job kind=left",
 		"command=": "",
 		"bogus=":   "",
 	} {
