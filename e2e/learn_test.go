@@ -58,7 +58,7 @@ func TestIntegrationLearn(t *testing.T) {
 		c.varied(t, nil, args...)
 	}
 	denied := c.Start(t, "hostexec", "seq", "1", "9")
-	h.Must(t, "hostexec", "deny", pending(t, h, "seq 1 9", 1)[0].ID)
+	h.Must(t, "hostexec", "deny", "--always", pending(t, h, "seq 1 9", 1)[0].ID)
 	want(t, "a denied call", denied.Ended(t).Code, 126)
 	learnAndWrite(t, h, sandbox)
 	callAgain(t, c, sandbox)
