@@ -163,7 +163,7 @@ func (f *files) clock() {
 		}
 		if over && f.hostLimit && f.begun.Load() { // the host has a moment to report the timeout itself
 			heard = f.hostState()
-			if sleep(answerTimeout); f.hostState() != heard {
+			if sleep(reportTimeout); f.hostState() != heard {
 				f.hostLimit, left = false, finishTimeout
 				continue
 			}

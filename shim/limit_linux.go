@@ -9,8 +9,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// answerTimeout is the time limit for the host to report that it ends the call.
-const answerTimeout = 700 * time.Millisecond
+// reportTimeout is the time limit for the host to report that it ends the call.
+const reportTimeout = 700 * time.Millisecond
 
 // finishTimeout is the time limit for the host to answer after that. The host answers within a second. So a call ends
 // at most two seconds after its time limit. Variable for tests.
@@ -43,7 +43,7 @@ func keepOutput(req *wire.Exec, passed []int) (left []int) {
 func (c *call) expire(total time.Duration) {
 	sleep(total)
 	heard := c.frames.Load()
-	if sleep(answerTimeout); c.frames.Load() != heard {
+	if sleep(reportTimeout); c.frames.Load() != heard {
 		sleep(finishTimeout)
 	}
 	if c.files.Load() != nil { // files.clock ends the call

@@ -22,7 +22,7 @@ const (
 	StatusNotFound      Status = "not_found"      // not on the host, or not in the image
 	StatusNotExecutable Status = "not_executable" // on the host, or in the image
 	StatusTerminated    Status = "terminated"     // the shell, while a command ran in it
-	StatusUnsupported   Status = "unsupported"    // by the carrier or the session; HTTP answers with status 400
+	StatusUnsupported   Status = "unsupported"    // the carrier or the session lacks it; HTTP answers with 400
 	StatusFailed        Status = "failed"         // an error of hostexec itself; the shim uses the same word
 )
 

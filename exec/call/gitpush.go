@@ -19,7 +19,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// GitPushConfig are the remotes that the container's git reaches by policy.GitPush.
+// GitPushConfig is what policy.GitPush needs of the session: its remotes, and the directory of their copies.
 type GitPushConfig struct {
 	Dir     string                     // private: has the copies of the remotes
 	MaxPack func() int64               // bytes that a push may send; 0: the default

@@ -51,8 +51,8 @@ type Table struct {
 	output, disk int64 // see Limits
 }
 
-// Open opens the table in directory dir, which it creates if necessary. Jobs with status running
-// ended together with the previous watcher. All jobs stay until Adjust sets the limits.
+// Open opens the table in directory dir, which it creates if necessary. Jobs with status running ended together with
+// the previous watcher. Open removes no job: Adjust, or the output of a new job, applies the limits.
 func Open(dir string) (*Table, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open the directory of jobs: %w", err)

@@ -210,7 +210,7 @@ func (s *Session) stopWaiting(k Kind) {
 	s.waiting[k]--
 }
 
-// Release gives back n of k.
+// Release subtracts n from the amount of k in use.
 func (s *Session) Release(k Kind, n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

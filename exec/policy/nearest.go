@@ -103,7 +103,7 @@ func (r *Rule) callShape() string {
 
 const (
 	maxNearest     = 200 // bytes of a shape that a refusal names; a part of a shape could mislead
-	maxNearestTied = 2   // equally near shapes that a refusal names; of more, none is near
+	maxNearestTied = 2   // equally near shapes that a refusal names; if there are more, it names none
 )
 
 // Nearest returns the shape of the rule that matches the most leading arguments of req, for a request that no rule

@@ -64,7 +64,7 @@ func TestNearestNot(t *testing.T) {
 	}
 }
 
-func TestForms(t *testing.T) {
+func TestCallShapes(t *testing.T) {
 	all := rules(
 		rule("a", Allow, w("run"), insert("--host-only"), w("a")), rule("b", Ask, w("run"), flags("-n")),
 		Rule{ID: "c", Do: Deny, Always: true, ready: true},

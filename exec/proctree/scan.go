@@ -4,8 +4,8 @@ package proctree
 
 import "slices"
 
-// ProcessScan are the keepers, and the sessions with processes, that one scan of the host has found. If there are many
-// sessions, one scan takes less time than one for each. With nil ProcessScan, every process may run.
+// ProcessScan is the result of one scan of the host: the keepers, and the sessions that have processes. One scan for
+// all sessions is faster than one per session. A nil ProcessScan excludes nothing: every process may run.
 type ProcessScan struct {
 	sessions map[string]bool // by SessionMarker
 	keepers  []keeper

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// answerTimeout is the time in which a file system has to show that a program can be executed at once.
-const answerTimeout = 200 * time.Millisecond
+// slowAfter is the time in which a file system has to show that a program can be executed at once.
+const slowAfter = 200 * time.Millisecond
 
 // lookups limits the number of concurrent lookups of programs. Each holds a thread until the file system answers, and
 // the Go runtime ends a process that has too many threads.
@@ -35,7 +35,7 @@ func (s *Start) prompt() bool {
 		<-lookups // before the answer, so that the next lookup of the caller is not refused
 		answer <- ok
 	}()
-	late := time.NewTimer(answerTimeout)
+	late := time.NewTimer(slowAfter)
 	defer late.Stop()
 	select {
 	case ok := <-answer:

@@ -13,7 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/exectest"
 )
 
-// TestPrunePipes: a named pipe in place of a file of a killed proxy does not block, and is removed.
+// TestPrunePipes checks that a named pipe in place of a killed proxy's file does not block, and is removed.
 func TestPrunePipes(t *testing.T) {
 	for _, file := range []func(string) string{contextFile, runtimeFile} {
 		folder := t.TempDir()

@@ -51,7 +51,7 @@ func Serve(ln *net.UnixListener, s Session) error {
 		serveShells(mux, h)
 	}
 	serveQuestions(mux, s.Queue())
-	serveGrants(mux, s.Queue())
+	serveStandingAnswers(mux, s.Queue())
 	srv := &http.Server{Handler: mux, ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10, ConnContext: withPeer}
 	base, endStreams := context.WithCancel(context.Background())
 	defer endStreams()

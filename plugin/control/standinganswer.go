@@ -102,8 +102,8 @@ func listedDenial(d approval.StandingDenial) StandingAnswer {
 	return short
 }
 
-// serveGrants adds the paths for the answers that also hold for later requests to mux.
-func serveGrants(mux *http.ServeMux, q *approval.Queue) {
+// serveStandingAnswers adds the paths of grants, and of denials that hold for later requests, to mux.
+func serveStandingAnswers(mux *http.ServeMux, q *approval.Queue) {
 	serveAnswers(mux, KindGrant, q.Grants, listedGrant, shownGrant, q.Revoke)
 	serveAnswers(mux, KindDenial, q.Denials, listedDenial, shownDenial, q.RevokeDenial)
 }

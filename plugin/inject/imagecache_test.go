@@ -20,7 +20,7 @@ func TestImageCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := LoadImageFiles(home, image); !maps.Equal(got, found) {
-		t.Errorf("Recall = %v, want %v", got, found)
+		t.Errorf("LoadImageFiles = %v, want %v", got, found)
 	}
 	for _, text := range []string{"", "{", "null", "[]", `{"/": 3}`} {
 		if err := os.WriteFile(imageCacheFile(home, image), []byte(text), 0o600); err != nil {
@@ -43,10 +43,10 @@ func TestImageCacheIDs(t *testing.T) {
 	home := t.TempDir()
 	for _, image := range []string{"", "busybox", "sha256:../../x", "sha256:" + strings.Repeat("A", 64), "sha256:" + strings.Repeat("a", 63)} {
 		if err := SaveImageFiles(home, image, map[string]ImageFile{"/": {}}); err != nil {
-			t.Errorf("Remember(%q): %v", image, err)
+			t.Errorf("SaveImageFiles(%q): %v", image, err)
 		}
 		if got := LoadImageFiles(home, image); len(got) != 0 {
-			t.Errorf("Recall(%q) = %v", image, got)
+			t.Errorf("LoadImageFiles(%q) = %v", image, got)
 		}
 	}
 	if entries, err := os.ReadDir(home); err != nil || len(entries) != 0 {

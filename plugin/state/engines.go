@@ -22,7 +22,7 @@ type EngineFacts struct {
 	RemoteFiles bool   `json:"apart,omitempty"` // the engine does not see this host's directories
 }
 
-// Engine returns the stored result for the engine at endpoint. The zero EngineFacts mean that there is none.
+// Engine returns the stored facts about the engine at endpoint, or the zero value if there are none.
 func (s *Store) Engine(endpoint string) EngineFacts {
 	all, _ := s.engines() // on an error, the handshake runs again
 	return all[endpoint]

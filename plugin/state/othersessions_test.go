@@ -42,7 +42,7 @@ func TestChanged(t *testing.T) {
 		}
 		was = now
 		if got, err := s.WritableByOthers(a.ID); err != nil || !slices.Equal(got.Containers, step.want.Containers) || !slices.Equal(got.Sandboxes, step.want.Sandboxes) {
-			t.Errorf("%s: Written = %+v, %v, want %+v", step.name, got, err, step.want)
+			t.Errorf("%s: WritableByOthers = %+v, %v, want %+v", step.name, got, err, step.want)
 		}
 	}
 }

@@ -21,7 +21,7 @@
 //	    attach.lock                  held while a container is being attached
 //	    page.json, page.lock         0600, address and token of the page, and the lock of its process
 //	    page.log, page.log.old       the page's log: Log
-//	    git/                         the mirrors of git remotes, and the remotes that a person has added: GitDir
+//	    git/                         the mirrors of git remotes, and the remotes that a person has added: GitMirrorsDir
 //	    engines.json                 facts about engines: EngineFacts
 //	    sessions/<id>/               0700
 //	        session.json             the record of the session; it contains no environment variables

@@ -29,10 +29,9 @@ import (
 const agentLong = `Run one agent over stdin and stdout, on this host or in a container
 
 The agent section of config.yaml, or of the --config file, names the agent's program and where
-it runs. stdin, stdout and stderr of this command are the agent's, byte for byte. If nobody
-reads stderr, what does not fit into a buffer is dropped. So a client, such as an editor, can
-start this command instead of the agent. The agent finds the commands of
---proxy in its PATH.
+it runs. stdin, stdout and stderr of this command are the agent's, byte for byte. So a client,
+such as an editor, can start this command instead of the agent. If nobody reads stderr, output
+that does not fit into a buffer is dropped. The agent finds the commands of --proxy in its PATH.
 
 By default the agent runs as a process on this host, in the current directory. That is no
 sandbox: the agent can do everything that you can. --mode container runs it in a container with

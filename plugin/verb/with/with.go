@@ -26,7 +26,7 @@ const withLong = `Run a client of the engine, and let its containers call comman
 COMMAND is any client of the engine's API: docker itself, docker compose, tilt, act, or a test
 that uses testcontainers. hostexec sets DOCKER_HOST for it, to the private socket of the API
 proxy. Selected containers that COMMAND creates can call the commands of --proxy, as in docker
-hostexec run. Apart from creations and starts, the API proxy passes requests on unchanged. A
+hostexec run. Except for creations and starts, the API proxy passes requests on unchanged. A
 session stays with its container after COMMAND has ended.
 
 --service selects the containers of a service of docker compose, --label those with a label,
