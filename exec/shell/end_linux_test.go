@@ -86,17 +86,27 @@ func (w both) Write(b []byte) (int, error) {
 
 func base(dir string) string { return dir[strings.LastIndexByte(dir, '/')+1:] }
 
-// marked returns the processes with the marker of a request.
+// marked returns the processes with the marker of a request. A mv by which the shell reports the end of the text is
+// not one of the text's: it may live for a moment after its file has the new name.
 func marked(id string) (found []string) {
 	procs, _ := os.ReadDir("/proc")
 	for _, p := range procs {
 		env, err := os.ReadFile("/proc/" + p.Name() + "/environ")
 		if err == nil && bytes.Contains(env, []byte("HOSTEXEC_REQUEST_ID="+id)) {
 			line, _ := os.ReadFile("/proc/" + p.Name() + "/cmdline")
+			if reportsEnd(string(line)) {
+				continue
+			}
 			found = append(found, p.Name()+" "+strings.ReplaceAll(string(line), "\x00", " "))
 		}
 	}
 	return found
+}
+
+// reportsEnd says whether a command line is the mv of scriptNames.renamed for the status of a text.
+func reportsEnd(cmdline string) bool {
+	args := strings.Split(cmdline, "\x00")
+	return len(args) > 4 && strings.HasSuffix(args[0], "/mv") && args[3] == args[4]+".tmp" && strings.HasSuffix(args[4], ".exit")
 }
 
 // TestUninterruptibleCommand is a shell that a text has made deaf: it cannot be had back, and another is born.
