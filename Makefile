@@ -23,8 +23,10 @@ SHELLSRC := go.mod exec/shell/install.bash $(filter-out %_test.go,$(wildcard cmd
 
 # Only tests named Integration and the measurements may need an engine.
 UNIT     := -skip 'Integration|TestBench|TestSoak'
+# lint has vetted all packages.
+UNVETTED := -vet=off
 # Parallel tests mostly wait: for grace periods, and for the engine.
-E2E      := -count=1 -timeout 35m -parallel 6
+E2E      := -count=1 -timeout 55m -parallel 6 $(UNVETTED)
 # So two halves of them, each beside another test, take two thirds of the time.
 HALVES   := Integration[A-R] Integration[S-Z]
 # Some tests observe a moment that a busy machine can miss. A failed test runs once more, alone; its first failure stays
@@ -100,13 +102,13 @@ test-race: $(SHIMS) $(SHELLS) tools
 
 .PHONY: race
 race:
-	CGO_ENABLED=1 $(ONCEMORE) --packages=./... -- -race $(UNIT)
+	CGO_ENABLED=1 $(ONCEMORE) --packages=./... -- -race $(UNIT) $(UNVETTED)
 
 # Tests that do only a part of their work under the race detector, because it takes ten times as long; and tests of
 # signals with the runtime of shims.
 test-whole: $(OVERLAY)
-	$(GO) test -run 'TestLeak|TestKilled|Property' ./exec/shell ./exec/audit ./exec/policy ./exec/approval
-	$(GO) test -overlay $(OVERLAY) -run 'Signal|Nohup' ./shim
+	$(GO) test $(UNVETTED) -run 'TestLeak|TestKilled|TestManyCalls|Property' ./exec/shell ./exec/audit ./exec/policy ./exec/approval ./plugin/control
+	$(GO) test $(UNVETTED) -overlay $(OVERLAY) -run 'Signal|Nohup' ./shim
 
 # Numbers in frames must also fit an int of 32 bits: on amd64, the tests of frames and of flow control run as 386. Not
 # every amd64 kernel runs such programs. The tests are only compiled then.
@@ -214,6 +216,9 @@ tools:
 	test -z "$$missing" || { test "$$(id -u)" = 0 && apt-get -qq update && apt-get -qq install -y --no-install-recommends $$missing >/dev/null; } || \
 		{ echo "make: the tests need Debian packages: apt-get install$$missing" >&2; exit 1; }
 
+# Large programs that only tests and releases use are compiled without optimisation, in two thirds of the time.
+QUICKLY := -gcflags='all=-N -l'
+
 # The docker compose of the tests, because not every system has version 2. It is built once, from a copy of its module,
 # in a minute or two.
 COMPOSE := v2.40.3
@@ -224,7 +229,7 @@ bin/docker-compose-$(COMPOSE):
 	@module=$$($(GO) mod download -json github.com/docker/compose/v2@$(COMPOSE) | sed -n 's/^.*"Dir": "\(.*\)".*$$/\1/p'); \
 	test -d "$$module" || { echo 'make: the tests need docker compose, but its module cannot be downloaded' >&2; exit 1; }; \
 	mkdir -p bin && copy=$$(mktemp -d) && trap 'rm -rf "$$copy"' EXIT && cp -r "$$module/." "$$copy" && chmod -R u+w "$$copy" && \
-	$(GO) -C "$$copy" build -ldflags '-s -w -X github.com/docker/compose/v2/internal.Version=$(COMPOSE)' -o '$(CURDIR)/$@' ./cmd
+	$(GO) -C "$$copy" build $(QUICKLY) -ldflags '-s -w -X github.com/docker/compose/v2/internal.Version=$(COMPOSE)' -o '$(CURDIR)/$@' ./cmd
 
 # The pictures of the documentation.
 screenshots: $(SHIMS) $(SHELLS) tools
@@ -246,7 +251,7 @@ PROVENANCE := bin/tools/provenance/provenance
 release-tools: $(GORELEASER) $(CYCLONEDX) $(PROVENANCE)
 
 bin/tools/goreleaser-%/goreleaser:
-	GOBIN='$(CURDIR)/$(@D)' $(GO) install -ldflags '-s -w' github.com/goreleaser/goreleaser/v2@$*
+	GOBIN='$(CURDIR)/$(@D)' $(GO) install $(QUICKLY) -ldflags '-s -w' github.com/goreleaser/goreleaser/v2@$*
 
 # An SBOM has a checksum of the program that wrote it: this one has equal bytes on all machines.
 bin/tools/cyclonedx-gomod-%/cyclonedx-gomod:

@@ -29,7 +29,7 @@ func TestJobUnready(t *testing.T) {
 		{[]string{"--wait-for-log", "up", "sh", "-c", "printf 'no luck'"}, 1, "exit code 0"},
 		{[]string{"--wait-for-port", "1", "sh", "-c", "echo no luck >&2; kill -KILL $$"}, 137, "signal KILL"},
 		{[]string{"--wait-for-log", "up", "--wait-timeout", "50ms", "sh", "-c", "echo no luck; exec sleep 1000"}, 124, "not ready within 50ms"},
-		{[]string{"--wait-for-log", "up", "--timeout", "50ms", "sh", "-c", "echo no luck; exec sleep 1000"}, 124, "timeout"},
+		{[]string{"--wait-for-log", "up", "--timeout", "1s", "sh", "-c", "echo no luck; exec sleep 1000"}, 124, "timeout"},
 	} {
 		c := calltest.Hostexec(t, s, append([]string{"-d"}, tt.words...)...)
 		if c.Exit.Code != tt.code || c.Out.Len() > 0 || !strings.Contains(c.Exit.Text, tt.text) || !strings.HasSuffix(c.Err.String(), "no luck\n") && tt.code != 124 {
