@@ -26,9 +26,9 @@ UNIT     := -skip 'Integration|TestBench|TestSoak'
 # lint has vetted all packages.
 UNVETTED := -vet=off
 # Parallel tests mostly wait: for grace periods, and for the engine.
-E2E      := -count=1 -timeout 55m -parallel 6 $(UNVETTED)
-# So two halves of them, each beside another test, take two thirds of the time.
-HALVES   := Integration[A-R] Integration[S-Z]
+E2E      := -count=1 -timeout 50m -parallel 6 $(UNVETTED)
+# So two parts of them run at a time, or one beside the race tests. The longest is the first.
+PARTS    := Integration[S-Z] Integration[A-D] Integration[E-O] Integration[P-R]
 # Some tests observe a moment that a busy machine can miss. A failed test runs once more, alone; its first failure stays
 # in the output. The run fails if a test fails twice, if more than six tests fail, or on a panic or a data race.
 ONCEMORE := $(GO) tool gotestsum --format pkgname --rerun-fails=1 --rerun-fails-max-failures=6 --rerun-fails-abort-on-data-race
@@ -92,7 +92,7 @@ demo: build engine
 # compiled first. Then the long tests run two at a time, the longest first: they wait as much as they compute.
 check: engine tools lint
 	@$(MAKE) --no-print-directory -j2 -O build test-whole test-32 cross compose package
-	@$(MAKE) --no-print-directory -j2 -O $(firstword $(HALVES)) race $(lastword $(HALVES))
+	@$(MAKE) --no-print-directory -j2 -O $(firstword $(PARTS)) race $(wordlist 2,9,$(PARTS))
 
 test: $(SHIMS) $(SHELLS)
 	$(GO) test $(UNIT) ./...
@@ -120,10 +120,10 @@ test-32:
 	$(GO) test ./shim/wire && $(GO) test -run 'Credit|Input|Relay' ./exec/call ./plugin/carrier/relay
 
 test-integration e2e: build engine tools compose package
-	@$(MAKE) --no-print-directory -j2 -O $(HALVES)
+	@$(MAKE) --no-print-directory -j2 -O $(PARTS)
 
-.PHONY: $(HALVES)
-$(HALVES):
+.PHONY: $(PARTS)
+$(PARTS):
 	$(ONCEMORE) --packages=./e2e/... -- -run '$@' $(E2E)
 
 lint:
