@@ -19,7 +19,7 @@ func (u unwritable) Error() string { return u.errno.Error() }
 // output writes output of the command and returns the credit to the host. It returns credit in quarters of
 // the window: smaller amounts cost traffic, larger ones cause stalls.
 func (c *call) output(fd int, p []byte) error {
-	if !isCopied(c.how[fd]) {
+	if !c.how[fd].Copies() {
 		return wire.ErrKind
 	}
 	c.writes.Add(1)

@@ -66,7 +66,7 @@ func (c *call) started(p []byte) error {
 		c.tty = &terminal{}
 		ignoreTTIN()
 	}
-	if isCopied(c.how[0]) {
+	if c.how[0].Copies() {
 		if c.stdin, err = newStdin(c); err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (c *call) started(p []byte) error {
 	if c.tty != nil {
 		c.toFront()
 	}
-	if isCopied(c.how[0]) {
+	if c.how[0].Copies() {
 		// Ends at the end of stdin, on StdinClosed, or with the process: it cannot be waited for, because
 		// a read may block forever.
 		go c.stdin.copy()
@@ -101,8 +101,6 @@ func (c *call) capture() (err error) {
 	}
 	return err
 }
-
-func isCopied(d wire.Disposition) bool { return d == wire.Copied || d == wire.PTY }
 
 func (c *call) credit(p []byte) error {
 	n, err := wire.ParseCredit(p)

@@ -157,7 +157,7 @@ func (g Grant) fileForm() grantJSON {
 		Effects: exactArgs(q.Effects), Grade: quotedBytes(q.Grade), Notes: exactArgs(q.Notes),
 		User: quotedBytes(g.User), Made: g.Made, Until: g.Until, Left: max(g.Left, 0), Always: g.Left == Unlimited && g.Until.IsZero(),
 		Unchanged: g.Unchanged,
-		Called:    exactArgs(q.Called), Copied: converted[quotedBytes](q.Copied), Vary: g.Variable.fileForm(),
+		Called:    exactArgs(q.Called), Copied: converted[quotedBytes](q.Copied), Vary: g.Varying.fileForm(),
 	}
 }
 
@@ -201,7 +201,7 @@ func (k grantJSON) grant() Grant {
 		Effects: texts(k.Effects), Grade: k.grade(), Notes: texts(k.Notes), Called: texts(k.Called),
 		Copied: converted[string](k.Copied),
 	}
-	g := Grant{ID: k.ID, Question: q, User: string(k.User), Made: k.Made, Until: k.Until, Left: k.Left, Unchanged: k.Unchanged, digest: q.Digest(), Variable: k.Vary.variable()}
+	g := Grant{ID: k.ID, Question: q, User: string(k.User), Made: k.Made, Until: k.Until, Left: k.Left, Unchanged: k.Unchanged, digest: q.Digest(), Varying: k.Vary.variable()}
 	if k.Left == 0 {
 		g.Left = Unlimited
 	}

@@ -21,7 +21,7 @@ type Grant struct {
 	Made     time.Time
 	Until    time.Time        // zero: until the session ends
 	Left     int              // remaining calls, or Unlimited
-	Variable *VaryingArgument // the argument that may differ; nil: none
+	Varying  *VaryingArgument // the argument that may differ; nil: none
 
 	Unchanged *inputs.Set // the grant is valid only for these inputs; nil: for any
 
@@ -36,10 +36,10 @@ func (g Grant) By() string { return "grant " + g.ID + g.varying() }
 
 // varying returns the readable rule of a grant whose argument varies, after a colon.
 func (g Grant) varying() string {
-	if g.Variable == nil {
+	if g.Varying == nil {
 		return ""
 	}
-	short, _ := names.TruncateArgs([]string{g.Variable.Line(g.Question.Named())}, names.MaxListed)
+	short, _ := names.TruncateArgs([]string{g.Varying.Rule(g.Question.Named())}, names.MaxListed)
 	return ": " + short[0]
 }
 
@@ -102,7 +102,7 @@ func (t Terms) grant(ask Question, by string, now time.Time) (Grant, error) {
 		if err != nil {
 			return Grant{}, err
 		}
-		g.Variable, t.Vary = v, ""
+		g.Varying, t.Vary = v, ""
 	}
 	switch t {
 	case Terms{Always: true}:
@@ -144,7 +144,7 @@ func (q *Queue) Grant(id, digest string, shown []string, by string, t Terms) err
 		}
 		q.settle(e, callers, Answer{Outcome: Approved, By: by, Grant: summary, Inputs: g.Unchanged.Digest()})
 		delete(q.recentDenials, e.digest)
-		if g.Variable != nil {
+		if g.Varying != nil {
 			q.settleCovered(now)
 		}
 		return nil

@@ -129,18 +129,18 @@ func (v VaryingArgument) String() string {
 	case policy.FormWords:
 		var words []string
 		for _, w := range v.Words {
-			words = append(words, policy.Line([]string{w}))
+			words = append(words, policy.CommandLine([]string{w}))
 		}
 		return "<" + strings.Join(words, "|") + ">"
 	}
 	return "<" + string(v.Form) + ">"
 }
 
-// Line returns the rule that v makes of args, in printable ASCII. A literal argument of that text would be quoted.
-func (v VaryingArgument) Line(args []string) string {
-	line := policy.Line(args[:v.Argument]) + " " + v.String()
+// Rule returns the rule that v makes of args, in printable ASCII. A literal argument of that text would be quoted.
+func (v VaryingArgument) Rule(args []string) string {
+	line := policy.CommandLine(args[:v.Argument]) + " " + v.String()
 	if rest := args[v.Argument+1:]; len(rest) > 0 {
-		line += " " + policy.Line(rest)
+		line += " " + policy.CommandLine(rest)
 	}
 	return line
 }

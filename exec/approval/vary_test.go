@@ -217,7 +217,7 @@ func TestVaryFile(t *testing.T) {
 		t.Fatalf("%d grants are read, want 2", n)
 	}
 	for i, g := range again.Grants() {
-		if was := q.Grants()[i]; !reflect.DeepEqual(g.Variable, was.Variable) || !slices.Equal(g.Question.Called, was.Question.Called) || g.digest != was.digest {
+		if was := q.Grants()[i]; !reflect.DeepEqual(g.Varying, was.Varying) || !slices.Equal(g.Question.Called, was.Question.Called) || g.digest != was.digest {
 			t.Errorf("it is %+v, was %+v", g, was)
 		}
 	}
@@ -280,7 +280,7 @@ func TestVaryProperty(t *testing.T) {
 			continue
 		}
 		grants++
-		g := Grant{Question: q, Variable: v, digest: q.Digest()}
+		g := Grant{Question: q, Varying: v, digest: q.Digest()}
 		for range 20 {
 			other := varying(n, args...)
 			for range 1 + r.IntN(2) {
@@ -305,7 +305,7 @@ func TestVaryProperty(t *testing.T) {
 // checkAdmitted checks, in other words than the code, that other is a call that g states.
 func checkAdmitted(t *testing.T, g Grant, other Question) {
 	t.Helper()
-	n := g.Variable.Argument
+	n := g.Varying.Argument
 	if len(other.Args) != len(g.Question.Args) {
 		t.Fatalf("%q admits %q", g.Question.Args, other.Args)
 	}
@@ -316,7 +316,7 @@ func checkAdmitted(t *testing.T, g Grant, other Question) {
 	}
 	value := other.Args[n]
 	bad := value == "" || strings.HasPrefix(value, "-") || strings.ContainsAny(value, "=\n\u202e\u0430") || strings.HasPrefix(value, " ") || strings.HasSuffix(value, " ")
-	switch g.Variable.Form {
+	switch g.Varying.Form {
 	case policy.FormNumber:
 		bad = bad || strings.Trim(value, "0123456789") != ""
 	case policy.FormPath:
@@ -324,11 +324,11 @@ func checkAdmitted(t *testing.T, g Grant, other Question) {
 			bad = bad || part != "," && slices.Contains(strings.Split(value, "/"), part) || strings.ContainsAny(value, ":~ ")
 		}
 	case policy.FormWords:
-		bad = bad || !slices.Contains(g.Variable.Words, value)
+		bad = bad || !slices.Contains(g.Varying.Words, value)
 	default:
 		bad = true
 	}
 	if bad {
-		t.Fatalf("%q, where %d varies as %s, admits %q", g.Question.Args, n, g.Variable, value)
+		t.Fatalf("%q, where %d varies as %s, admits %q", g.Question.Args, n, g.Varying, value)
 	}
 }

@@ -65,10 +65,10 @@ func FittingForms(forms []policy.Form, value string, below bool) (fit []policy.F
 
 // covers reports whether g approves the call of ask, whose digest is digest.
 func (g *Grant) covers(ask *Question, digest string) bool {
-	if g.Variable == nil {
+	if g.Varying == nil {
 		return g.digest == digest && g.holdsFor(ask.Inputs)
 	}
-	v := g.Variable
+	v := g.Varying
 	return g.sameExcept(ask) && v.accepts(ask.Args[v.Argument]) && (v.Form != policy.FormPath || g.samePlace(ask))
 }
 
@@ -79,7 +79,7 @@ func (g *Grant) holdsFor(files *inputs.Set) bool {
 
 // sameExcept reports whether ask differs from the question of g in nothing but the variable argument.
 func (g *Grant) sameExcept(ask *Question) bool {
-	was, n := &g.Question, g.Variable.Argument
+	was, n := &g.Question, g.Varying.Argument
 	if len(was.Args) != len(ask.Args) || n < 1 || n >= len(ask.Args) {
 		return false
 	}
@@ -117,8 +117,8 @@ func sameCall(called, calledNow []string, before, now string) bool {
 // samePlace reports whether the path of ask was found in the workspace of g. If the approved path has a slash, the
 // path of ask has one, too: without it, it could be the name of a subcommand.
 func (g *Grant) samePlace(ask *Question) bool {
-	n := g.Variable.Argument
-	return ask.Workspace == g.Variable.Workspace && slices.Contains(ask.Paths, n) &&
+	n := g.Varying.Argument
+	return ask.Workspace == g.Varying.Workspace && slices.Contains(ask.Paths, n) &&
 		(strings.Contains(ask.Args[n], "/") || !strings.Contains(g.Question.Args[n], "/"))
 }
 
@@ -129,11 +129,11 @@ func (q *Queue) PathsOf(ask Question) (paths []int) {
 	defer q.mu.Unlock()
 	for i := range q.grants.list {
 		g := &q.grants.list[i]
-		if g.Variable == nil || g.Variable.Form != policy.FormPath || slices.Contains(paths, g.Variable.Argument) {
+		if g.Varying == nil || g.Varying.Form != policy.FormPath || slices.Contains(paths, g.Varying.Argument) {
 			continue
 		}
-		if g.sameExcept(&ask) && g.Variable.accepts(ask.Args[g.Variable.Argument]) {
-			paths = append(paths, g.Variable.Argument)
+		if g.sameExcept(&ask) && g.Varying.accepts(ask.Args[g.Varying.Argument]) {
+			paths = append(paths, g.Varying.Argument)
 		}
 	}
 	return paths
@@ -146,7 +146,7 @@ func (q *Queue) granted(ask *Question, digest string, now time.Time) (Grant, boo
 		return Grant{}, false, nil
 	}
 	denied := q.recentDenials[digest].until.After(now)
-	return q.grants.use(func(g *Grant) bool { return g.covers(ask, digest) && !(denied && g.Variable != nil) }, now)
+	return q.grants.use(func(g *Grant) bool { return g.covers(ask, digest) && !(denied && g.Varying != nil) }, now)
 }
 
 // settleCovered approves the connected callers of other questions that a new grant with a variable covers. The caller

@@ -88,7 +88,7 @@ func (x *exchange) report() func(string) {
 		return nil
 	}
 	return func(text string) {
-		x.peer.send(wire.KindNotice, []byte(Line("%s: %s", quoteWord(x.req.Args[0]), text)))
+		x.peer.send(wire.KindNotice, []byte(MessageLine("%s: %s", quoteWord(x.req.Args[0]), text)))
 	}
 }
 

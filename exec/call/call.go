@@ -68,10 +68,10 @@ type SessionState struct {
 	// run on the host only.
 	InContainer func(place policy.Place, cwd, copies string) (r Runner, at string, err error)
 
-	// Confined returns the sandbox for a command that a verdict puts into one, and the part of environ that the
+	// SandboxFor returns the sandbox for a command that a verdict puts into one, and the part of environ that the
 	// command gets. The caller closes the sandbox. report gets texts while that takes long; it may be nil. Nil: there
 	// are no sandboxes.
-	Confined func(v *policy.Verdict, environ []string, report func(text string)) (s *sandbox.Sandbox, kept []string, err error)
+	SandboxFor func(v *policy.Verdict, environ []string, report func(text string)) (s *sandbox.Sandbox, kept []string, err error)
 
 	// Git has the remotes of policy.GitPush. Nil: that command does not exist.
 	Git *GitPushConfig

@@ -72,7 +72,7 @@ func (e Failure) Text() string {
 	if e.Hint != "" {
 		s += ": " + e.Hint
 	}
-	return Line("%s", s)
+	return MessageLine("%s", s)
 }
 
 // json returns e for programs: one line of JSON that always has all fields.

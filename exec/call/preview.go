@@ -81,7 +81,7 @@ func (x asking) previewCommand() (executor.Command, error) {
 		return executor.Command{}, errPreviewOfShells
 	case v.Place.Contained():
 		return executor.Command{}, errPreviewInContainer
-	case w.state.Confined == nil:
+	case w.state.SandboxFor == nil:
 		return executor.Command{}, sandbox.ErrUnsupported
 	}
 	if err := sandbox.Supported(); err != nil {
@@ -89,7 +89,7 @@ func (x asking) previewCommand() (executor.Command, error) {
 	}
 	v.Sandbox = policy.Sandbox{Read: v.Sandbox.Read, ReadOnly: true, Copies: w.copiesDir()}
 	v.Env.Pass = nil
-	confined, host, err := w.state.Confined(&v, w.state.Environ, nil)
+	confined, host, err := w.state.SandboxFor(&v, w.state.Environ, nil)
 	if err != nil {
 		return executor.Command{}, err
 	}

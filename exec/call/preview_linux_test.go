@@ -28,7 +28,7 @@ func previewed(t *testing.T) (s *call.Server, work, log string) {
 	sc := *s.State()
 	set := sc.Policy.Rules["sh"]
 	set.Rules[0].Preview = []string{"-n"}
-	sc.Confined = func(v *policy.Verdict, environ []string, _ func(string)) (*sandbox.Sandbox, []string, error) {
+	sc.SandboxFor = func(v *policy.Verdict, environ []string, _ func(string)) (*sandbox.Sandbox, []string, error) {
 		if !v.Sandbox.ReadOnly {
 			t.Errorf("the sandbox of a preview may write: %+v", v.Sandbox)
 		}
@@ -217,7 +217,7 @@ func TestNoPreview(t *testing.T) {
 		change func(sc *call.SessionState)
 		want   string
 	}{
-		{"no sandbox", func(sc *call.SessionState) { sc.Confined = nil }, "cannot confine"},
+		{"no sandbox", func(sc *call.SessionState) { sc.SandboxFor = nil }, "cannot confine"},
 		{"in a container", func(sc *call.SessionState) {
 			set := sc.Policy.Rules["sh"]
 			set.Place.Image = "img"

@@ -65,7 +65,7 @@ func (x *exchange) answerNotReady(ctx context.Context, kept *job.Job, r Readines
 			code = 1 // it could not do its work
 		}
 		return x.peer.exit(wire.Exit{Outcome: wire.Exited, Code: byte(code),
-			Text: Line("%s: it ended before it was ready: %s (request %s)", name, describeEnd(info), x.req.ID)})
+			Text: MessageLine("%s: it ended before it was ready: %s (request %s)", name, describeEnd(info), x.req.ID)})
 	}
 	return fail(x.peer, why, "wait for the job: "+names.Printable(why.Error()))
 }

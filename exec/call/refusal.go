@@ -25,8 +25,10 @@ import (
 // This file has the answers to calls whose command does not run. Each is one line of printable ASCII with the
 // reason, the rule, the request, and the next command to type.
 
-// Line formats one line for the shim's stderr.
-func Line(format string, a ...any) string { return "hostexec: " + fmt.Sprintf(format, a...) + "\n" }
+// MessageLine formats one line for the shim's stderr.
+func MessageLine(format string, a ...any) string {
+	return "hostexec: " + fmt.Sprintf(format, a...) + "\n"
+}
 
 // quoteWord returns a word of the container for a message: unchanged if it could be the name of a command,
 // otherwise quoted.
@@ -196,7 +198,7 @@ func unreachable(o ShellRequest) Failure {
 }
 
 func waiting(req *request) string {
-	return Line("%s: waiting for approval (request %s): docker hostexec approve %s on the host", quoteWord(req.Args[0]), req.ID, req.ID)
+	return MessageLine("%s: waiting for approval (request %s): docker hostexec approve %s on the host", quoteWord(req.Args[0]), req.ID, req.ID)
 }
 
 func denied(req *request, w *decidedCall, a approval.Answer) Failure {
@@ -335,7 +337,7 @@ var promptFailed = []int{128, 255}
 func (r *request) explainMissingTerminal(e wire.Exit, v *policy.Verdict) wire.Exit {
 	half := slices.Contains(r.fds[:], wire.FDTTY) && !(r.fds[0] == wire.FDTTY && r.fds[1] == wire.FDTTY)
 	if half && !r.detached && v.Streams.Whole && slices.Contains(promptFailed, int(e.Code)) {
-		e.Text = Line("%s: hint: it had no terminal to ask on, because stdin and stdout are not both a terminal: call it without a pipe", quoteWord(r.Args[0]))
+		e.Text = MessageLine("%s: hint: it had no terminal to ask on, because stdin and stdout are not both a terminal: call it without a pipe", quoteWord(r.Args[0]))
 	}
 	return e
 }
@@ -344,7 +346,7 @@ func (r *request) explainMissingTerminal(e wire.Exit, v *policy.Verdict) wire.Ex
 func (r *request) explainMissingStdin(e wire.Exit) wire.Exit {
 	if r.stdinWithheld {
 		e.Consumed = wire.Withheld
-		e.Text = Line("stdin was not passed on: a command that a rule or list allows gets it only if the rule has stdin: pipe")
+		e.Text = MessageLine("stdin was not passed on: a command that a rule or list allows gets it only if the rule has stdin: pipe")
 	}
 	return e
 }

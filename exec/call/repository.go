@@ -30,16 +30,16 @@ import (
 func (w *decidedCall) decideInRepository(ctx context.Context, req *request) {
 	sc, name := w.state, req.Args[0]
 	gitDir := sc.Policy.Rules[name].GitDir
-	req.GitDir = w.cwd != nil && gitDir == policy.GitMount && sc.Dirs.ReadOnly(w.cwd, req.Cwd, ".git")
+	req.GitDirReadOnly = w.cwd != nil && gitDir == policy.GitMount && sc.Dirs.ReadOnly(w.cwd, req.Cwd, ".git")
 	w.v = sc.Policy.Decide(req.Request)
-	if w.cwd != nil && gitDir == policy.GitMount && !req.GitDir && w.v.Action == policy.Ask {
+	if w.cwd != nil && gitDir == policy.GitMount && !req.GitDirReadOnly && w.v.Action == policy.Ask {
 		safe := req.Request
-		safe.GitDir = true
+		safe.GitDirReadOnly = true
 		if sc.Policy.Decide(safe).Action == policy.Allow {
 			w.askProblem = repositoryProblem(w.cwd, req.Cwd, sc.others)
 		}
 	}
-	trusted := req.GitDir || w.cwd != nil && gitDir == policy.GitHost
+	trusted := req.GitDirReadOnly || w.cwd != nil && gitDir == policy.GitHost
 	if !trusted || w.v.Action == policy.Deny || w.v.Place.Contained() || req.shell != nil {
 		return
 	}
@@ -51,7 +51,7 @@ func (w *decidedCall) decideInRepository(ctx context.Context, req *request) {
 	if err == nil {
 		return
 	}
-	req.GitDir = false
+	req.GitDirReadOnly = false
 	w.v = withoutTrust(sc.Policy, name).Decide(req.Request)
 	found := git.Problem{Reason: names.Plain(err.Error())}
 	w.notes = append(w.notes, found.Reason)

@@ -78,10 +78,10 @@ func (w *decidedCall) confine(req *request, report func(string)) (err error) {
 // the sandbox.
 func (sc *SessionState) confine(v *policy.Verdict, report func(string)) (*sandbox.Sandbox, []string, error) {
 	switch {
-	case sc.Confined == nil:
+	case sc.SandboxFor == nil:
 		return nil, nil, sandbox.ErrUnsupported
 	case sc.NewPrivs || v.NewPrivs:
 		return nil, nil, errSandboxPrivs
 	}
-	return sc.Confined(v, sc.Environ, report)
+	return sc.SandboxFor(v, sc.Environ, report)
 }

@@ -132,7 +132,7 @@ func missingDir(sc *SessionState, req *request, o shell.Options) wire.Exit {
 		return answer
 	}
 	if fi, err := os.Stat(o.Dir); err != nil || !fi.IsDir() {
-		answer.Text = Line("warning: %s is not a directory of the host: the shell starts in HOME", names.Quoted(o.Dir))
+		answer.Text = MessageLine("warning: %s is not a directory of the host: the shell starts in HOME", names.Quoted(o.Dir))
 	}
 	return answer
 }

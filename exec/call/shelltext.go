@@ -175,13 +175,13 @@ func (s *Server) outputMissing(request string, err error) string {
 		return ""
 	}
 	s.Log.Warn("output may be missing", "request", request, "error", err)
-	return Line("warning: output may be missing%s", lost)
+	return MessageLine("warning: output may be missing%s", lost)
 }
 
 // reportBusy tells a caller at a terminal that it waits for its turn.
 func (r *shellRun) reportBusy() {
 	if r.x.req.shell.tty {
-		io.WriteString(r.x.peer.writer(wire.KindStderr), Line("%s", shell.Busy(r.o.Name)))
+		io.WriteString(r.x.peer.writer(wire.KindStderr), MessageLine("%s", shell.Busy(r.o.Name)))
 	}
 }
 

@@ -25,10 +25,10 @@ func (p *peer) streams(req *request) executor.Streams {
 		Stopped:  func() { p.send(wire.KindStopped, nil) },
 		InClosed: func() { p.send(wire.KindStdinClosed, nil) },
 	}
-	if isCopied(how[0]) {
+	if how[0].Copies() {
 		s.In = p.in
 	}
-	if isCopied(how[1]) {
+	if how[1].Copies() {
 		s.Out = p.writer(wire.KindStdout)
 	}
 	if how[2] == wire.Copied && !s.SameOut {
@@ -43,8 +43,6 @@ func (p *peer) streams(req *request) executor.Streams {
 	}
 	return s
 }
-
-func isCopied(d wire.Disposition) bool { return d == wire.Copied || d == wire.PTY }
 
 // dispositions returns how each of the caller's descriptors is connected.
 func dispositions(req *request) (how [3]wire.Disposition) {

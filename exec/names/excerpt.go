@@ -18,7 +18,7 @@ func Excerpt(text string, lines, bytes, more int) string {
 	if text != "" {
 		all := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 		for i, line := range all {
-			if line = Line(line); len(line) > maxLine {
+			if line = PlainLine(line); len(line) > maxLine {
 				line = fmt.Sprintf("%s... (%d characters)", line[:maxLine], len(line)) // it is ASCII
 			}
 			if i == lines || b.Len()+len(line) >= bytes {

@@ -36,9 +36,9 @@ func Plain(s string) string {
 	return s
 }
 
-// Line returns a line of a text for a person: unchanged if it has only printable ASCII and tabs, and otherwise quoted
-// as in Go.
-func Line(s string) string {
+// PlainLine returns a line of a text for a person: unchanged if it has only printable ASCII and tabs, and otherwise
+// quoted as in Go.
+func PlainLine(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return (r < ' ' || r > '~') && r != '\t' }) {
 		return strconv.QuoteToASCII(s)
 	}

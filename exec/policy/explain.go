@@ -125,7 +125,7 @@ func (m *matcher) why() string {
 	if m.furthest == len(m.args) {
 		return fmt.Sprintf("the arguments end where %s is wanted", wanted)
 	}
-	return fmt.Sprintf("argument %d, %s, is not %s", m.furthest+1, Line([]string{shorten(m.args[m.furthest])}), wanted)
+	return fmt.Sprintf("argument %d, %s, is not %s", m.furthest+1, CommandLine([]string{shorten(m.args[m.furthest])}), wanted)
 }
 
 // shorten shortens an argument for explanations. Decisions never use shortened arguments.
@@ -140,7 +140,7 @@ func shorten(s string) string {
 func (e Element) String() string {
 	switch e.Kind {
 	case Word, Any:
-		return Line(e.Words[:1]) + more(e.Words)
+		return CommandLine(e.Words[:1]) + more(e.Words)
 	case Re:
 		return "one that matches " + e.Pattern.String()
 	case Args:
@@ -161,7 +161,7 @@ func (e Element) String() string {
 func more(words []string) string {
 	var b strings.Builder
 	for _, w := range words[1:] {
-		b.WriteString(" or " + Line([]string{w}))
+		b.WriteString(" or " + CommandLine([]string{w}))
 	}
 	return b.String()
 }

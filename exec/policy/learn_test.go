@@ -210,7 +210,7 @@ func TestLearnProperty(t *testing.T) {
 		}
 		for range 2000 {
 			args := g.call()
-			before, after := p.Decide(Request{Args: args, GitDir: true}), q.Decide(Request{Args: args, GitDir: true})
+			before, after := p.Decide(Request{Args: args, GitDirReadOnly: true}), q.Decide(Request{Args: args, GitDirReadOnly: true})
 			if before.Action == after.Action {
 				continue
 			}
@@ -225,7 +225,7 @@ func TestLearnProperty(t *testing.T) {
 			if after.Streams.Whole || after.Streams.TTY || after.Streams.Stdin.Mode != StdinNone {
 				t.Fatalf("seed %d: %q gets input: %+v", seed, args, after.Streams)
 			}
-			if v := q.Decide(Request{Args: args, GitDir: true, MoreThanArgs: true}); v.Action != Ask {
+			if v := q.Decide(Request{Args: args, GitDirReadOnly: true, MoreThanArgs: true}); v.Action != Ask {
 				t.Fatalf("seed %d: %q with variables: %v, want ask", seed, args, v.Action)
 			}
 		}
@@ -245,7 +245,7 @@ func stated(p *Policy, args []string, approved []Candidate) bool {
 				seen[c.Args[i]] = true
 			}
 		}
-		v := p.Decide(Request{Args: args, GitDir: true})
+		v := p.Decide(Request{Args: args, GitDirReadOnly: true})
 		forms, _ := p.VaryForms(v, i)
 		if len(seen) > maxWords && like(args[i], seen, slices.Contains(forms, FormNumber), v.Place.Confined() && slices.Contains(forms, FormPath)) {
 			return true

@@ -30,7 +30,7 @@ const (
 // is false if p does not ask about the call. effects are the declared effects of a command that is not known to be
 // harmless.
 func (p *Policy) Learnable(args, effects []string) (c Candidate, asks bool, why string) {
-	v := p.Decide(Request{Args: args, GitDir: true})
+	v := p.Decide(Request{Args: args, GitDirReadOnly: true})
 	if v.Action != Ask {
 		return c, false, ""
 	}
@@ -84,7 +84,7 @@ func (p *Policy) unlearnable(args []string, v Verdict, effects []string) string 
 
 // plainCall reports whether args can become a rule or a test: a person can read them.
 func plainCall(args []string) bool {
-	return len(args) <= maxLearnedArgs && len(Line(args)) <= maxLearnedBytes && !slices.ContainsFunc(args, func(a string) bool { return !ascii(a) })
+	return len(args) <= maxLearnedArgs && len(CommandLine(args)) <= maxLearnedBytes && !slices.ContainsFunc(args, func(a string) bool { return !ascii(a) })
 }
 
 // unsafeGitPush returns the reason why a request of GitPush must not run without a question.
@@ -163,5 +163,5 @@ func (p *Policy) with(command string, more ...Rule) *Policy {
 }
 
 func (p *Policy) allows(args []string) bool {
-	return p.Decide(Request{Args: args, GitDir: true}).Action == Allow
+	return p.Decide(Request{Args: args, GitDirReadOnly: true}).Action == Allow
 }

@@ -9,9 +9,9 @@ import (
 	"al.essio.dev/pkg/shellescape"
 )
 
-// Line returns args quoted for a POSIX shell, in printable ASCII only. List patterns match this
+// CommandLine returns args quoted for a POSIX shell, in printable ASCII only. List patterns match this
 // line, and people read it. Different args give different lines.
-func Line(args []string) string {
+func CommandLine(args []string) string {
 	var b strings.Builder
 	for i, a := range args {
 		if i > 0 {

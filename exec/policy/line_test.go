@@ -22,7 +22,7 @@ func TestLine(t *testing.T) {
 		{[]string{"é", "\xff"}, `$'\303\251' $'\377'`},
 		{nil, ""},
 	} {
-		if got := Line(tt.args); got != tt.want {
+		if got := CommandLine(tt.args); got != tt.want {
 			t.Errorf("Line(%q) = %s, want %s", tt.args, got, tt.want)
 		}
 	}
@@ -42,7 +42,7 @@ func TestLineIsShell(t *testing.T) {
 		all = append(all, byte(c))
 	}
 	args := []string{"x", "", string(all), "a'b\\c", "$(id) `id` $x ~ * ; | & < >", "\n\n", "-n", "a=b", "!x", "x\x001"[:1] + "9", "\x019"}
-	out, err := exec.Command(bash, "-c", "printf '%s\\0' "+Line(args)).Output()
+	out, err := exec.Command(bash, "-c", "printf '%s\\0' "+CommandLine(args)).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func FuzzLine(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		args := strings.Split(s, "\x00")
-		line := Line(args)
+		line := CommandLine(args)
 		if !ascii(line) {
 			t.Errorf("Line(%q) = %q is not printable ASCII", args, line)
 		}
@@ -116,7 +116,7 @@ func FuzzLineShell(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		bash := exec.Command("bash")
-		bash.Stdin = strings.NewReader(`printf '%s\0' ` + Line(strings.Split(s, "\x00")))
+		bash.Stdin = strings.NewReader(`printf '%s\0' ` + CommandLine(strings.Split(s, "\x00")))
 		out, err := bash.Output()
 		if err != nil || string(out) != s+"\x00" {
 			t.Errorf("%q is %q to a shell, %v", s, out, err)

@@ -5,7 +5,7 @@ package policy
 import "regexp"
 
 // LinePattern is one entry of the lists auto_approve and manual_approve. It is a regular expression
-// that is searched in the whole command line as Line returns it. The zero value matches nothing.
+// that is searched in the whole command line as CommandLine returns it. The zero value matches nothing.
 type LinePattern struct {
 	Source   string
 	Where    string // file:line, for people
@@ -41,7 +41,7 @@ func line(args []string) (string, bool) {
 			return "", false
 		}
 	}
-	return Line(args), true
+	return CommandLine(args), true
 }
 
 // first returns the first pattern of list that matches line.

@@ -58,7 +58,7 @@ func (l *linter) escape(s subject, p ArgPattern, from scanState, option bool) {
 	case example == "":
 		l.add(s.Where, s.title, true, "%s is too large to be looked through for paths outside of the workspace: make it simpler, or write anywhere: true", p)
 	default:
-		l.add(s.Where, s.title, true, "%s matches %s, a path outside of the workspace: use {path: ws} for paths, or write anywhere: true", p, Line([]string{example}))
+		l.add(s.Where, s.title, true, "%s matches %s, a path outside of the workspace: use {path: ws} for paths, or write anywhere: true", p, CommandLine([]string{example}))
 	}
 }
 
@@ -166,7 +166,7 @@ func (l *linter) lists() {
 		auto bool
 	}{{"auto_approve", l.policy.Auto, true}, {"manual_approve", l.policy.Manual, false}} {
 		for _, p := range list.of {
-			title := list.name + " " + Line([]string{p.Source})
+			title := list.name + " " + CommandLine([]string{p.Source})
 			word := firstWord(p.Source)
 			switch {
 			case !anchored(p.Source):
@@ -236,7 +236,7 @@ func (l *linter) shadows(name string, set Ruleset) {
 // decides returns the title of the rule that decides about args, without the rest of the policy.
 func (l *linter) decides(name string, set Ruleset, args []string) string {
 	p := Policy{Rules: map[string]Ruleset{name: set}}
-	return p.Decide(Request{Args: append([]string{name}, args...), GitDir: true}).Rule
+	return p.Decide(Request{Args: append([]string{name}, args...), GitDirReadOnly: true}).Rule
 }
 
 // samples returns arguments that r matches. If exact is set, these are all of them; else they are

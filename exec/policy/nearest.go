@@ -28,7 +28,7 @@ func (p *Policy) CallShapes(name string) CallShapes {
 		f.add(Deny, AnyArguments)
 		return f
 	}
-	d := newDecision(p, Request{Args: []string{name}, GitDir: true})
+	d := newDecision(p, Request{Args: []string{name}, GitDirReadOnly: true})
 	explicit := d.explicit()
 	for i := range d.set.Rules {
 		r := &d.set.Rules[i]
@@ -163,7 +163,7 @@ func (r *Rule) firstWords() (words []string) {
 func (d *decision) overruledByDenial(r *Rule) bool {
 	samples, _ := r.samples()
 	return len(samples) > 0 && !slices.ContainsFunc(samples, func(args []string) bool {
-		return d.Decide(Request{Args: append([]string{d.req.Args[0]}, args...), GitDir: true}).Action != Deny
+		return d.Decide(Request{Args: append([]string{d.req.Args[0]}, args...), GitDirReadOnly: true}).Action != Deny
 	})
 }
 

@@ -39,7 +39,7 @@ func TestNearest(t *testing.T) {
 		{"another command", []Rule{push}, "y push origin main", "", false},
 	} {
 		p := &Policy{Rules: rules(tt.rules...)}
-		got, asked := p.Nearest(Request{Args: strings.Fields(tt.line), GitDir: true})
+		got, asked := p.Nearest(Request{Args: strings.Fields(tt.line), GitDirReadOnly: true})
 		if got != tt.want || asked != tt.asked {
 			t.Errorf("%s: Nearest(%q) = %q, asked %v, want %q, %v", tt.name, tt.line, got, asked, tt.want, tt.asked)
 		}

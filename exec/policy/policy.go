@@ -69,10 +69,10 @@ func ValidName(s string) bool { return name.Matches(s) }
 
 // Request is the content of one call, or of one update of a git-push call. It is parsed once and never changed.
 type Request struct {
-	ID     string   // chosen by the host, 16 hex digits
-	Args   []string // Args[0] is the name of the command
-	Cwd    string   // the caller's directory in the container
-	GitDir bool     // no container can write the .git directory that git uses in Cwd
+	ID             string   // chosen by the host, 16 hex digits
+	Args           []string // Args[0] is the name of the command
+	Cwd            string   // the caller's directory in the container
+	GitDirReadOnly bool     // no container can write the .git directory that git uses in Cwd
 
 	// MoreThanArgs reports that a question would show more of the container than Args, such as variables. No rule
 	// of Ruleset.Approved answers it.

@@ -53,7 +53,9 @@ func patterns(list ...string) (all []LinePattern) {
 	return all
 }
 
-func decide(p *Policy, args ...string) Verdict { return p.Decide(Request{Args: args, GitDir: true}) }
+func decide(p *Policy, args ...string) Verdict {
+	return p.Decide(Request{Args: args, GitDirReadOnly: true})
+}
 
 // TestMatch checks the matcher against hostile argument lists.
 //
@@ -254,7 +256,7 @@ func TestCodeAsks(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			args := strings.Split(tt.args, " ")
 			p := &Policy{Rules: map[string]Ruleset{args[0]: tt.set}}
-			if v := p.Decide(Request{Args: args, GitDir: tt.gitDir}); v.Action != tt.want || v.Grade.Code() != tt.code {
+			if v := p.Decide(Request{Args: args, GitDirReadOnly: tt.gitDir}); v.Action != tt.want || v.Grade.Code() != tt.code {
 				t.Errorf("Decide(%q) = %v, code %v, want %v, %v", tt.args, v.Action, v.Grade.Code(), tt.want, tt.code)
 			}
 		})

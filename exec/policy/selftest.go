@@ -90,7 +90,7 @@ func (p *Policy) names() []string {
 func (p *Policy) failures() (all []Problem) {
 	for _, t := range p.RunTests() {
 		if t.Why != "" {
-			all = append(all, Problem{Where: t.Where, Rule: t.Rule, Text: fmt.Sprintf("its own test fails: %s: %s", Line(t.Args), t.Why), Fatal: true})
+			all = append(all, Problem{Where: t.Where, Rule: t.Rule, Text: fmt.Sprintf("its own test fails: %s: %s", CommandLine(t.Args), t.Why), Fatal: true})
 		}
 	}
 	return all

@@ -23,7 +23,7 @@ func (r *Rule) Shape() string {
 		parts = []string{NoArguments}
 	}
 	if r.Fixed != nil {
-		parts = append(parts, "=> "+Line(r.Fixed))
+		parts = append(parts, "=> "+CommandLine(r.Fixed))
 	}
 	if r.Anywhere {
 		parts = append(parts, "(anywhere)")
@@ -37,11 +37,11 @@ func (r *Rule) Shape() string {
 func (e Element) shape() string {
 	switch e.Kind {
 	case Word:
-		return Line(e.Words)
+		return CommandLine(e.Words)
 	case Any:
 		var words []string
 		for _, w := range e.Words {
-			words = append(words, Line([]string{w}))
+			words = append(words, CommandLine([]string{w}))
 		}
 		return strings.Join(words, "|")
 	case Re:
@@ -51,7 +51,7 @@ func (e Element) shape() string {
 	case Path:
 		return "PATH" + e.times()
 	case Insert:
-		return "+(" + Line(e.Words) + ")"
+		return "+(" + CommandLine(e.Words) + ")"
 	}
 	names := append([]string{}, e.Flags...)
 	for _, o := range e.Opts {

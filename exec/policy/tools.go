@@ -138,7 +138,7 @@ func knownOf(name string, args []string, fixed, gitDir bool) toolKind {
 
 // gitDir reports whether git would read a repository that no container can write.
 func (d *decision) gitDir() bool {
-	return d.set.GitDir == GitHost || d.set.GitDir == GitMount && d.req.GitDir
+	return d.set.GitDir == GitHost || d.set.GitDir == GitMount && d.req.GitDirReadOnly
 }
 
 // grade returns the grade of a command that no rule decides about.

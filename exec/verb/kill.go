@@ -75,7 +75,7 @@ func killFailed(err error) string {
 	if errors.Is(err, job.ErrUnknown) {
 		return noSuchJob(err).Text()
 	}
-	return call.Line("%v", err)
+	return call.MessageLine("%v", err)
 }
 
 // endEach ends everything that refs name at the same time, and yields the results in the order of refs.

@@ -51,7 +51,7 @@ func logs(ctx context.Context, c *call.VerbCall, args []string) error {
 	}
 	e := wire.Exit{Outcome: wire.Exited}
 	if n := j.Info().Dropped; n > 0 {
-		e.Text = call.Line("the last %d bytes of its output were not kept", n)
+		e.Text = call.MessageLine("the last %d bytes of its output were not kept", n)
 	}
 	return c.Exit(e)
 }

@@ -132,7 +132,7 @@ func envFailure(err error) call.Failure {
 	f := call.Failure{Status: call.StatusFailed, Reason: err.Error(), Hint: sessionHint}
 	var bad *shell.EnvNameError
 	if errors.As(err, &bad) {
-		f.Code, f.Line = 2, call.Line("%s", err)
+		f.Code, f.Line = 2, call.MessageLine("%s", err)
 	}
 	return f
 }

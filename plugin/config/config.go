@@ -204,7 +204,7 @@ func (c *Config) digest(d *document) {
 func (c *Config) selfTest() {
 	for _, t := range c.Policy(nil).RunTests() {
 		if t.Why != "" {
-			c.problems = append(c.problems, policy.Problem{Where: t.Where, Rule: t.Rule, Text: "its own test fails: " + policy.Line(t.Args) + ": " + t.Why, Fatal: true})
+			c.problems = append(c.problems, policy.Problem{Where: t.Where, Rule: t.Rule, Text: "its own test fails: " + policy.CommandLine(t.Args) + ": " + t.Why, Fatal: true})
 		}
 	}
 }

@@ -38,7 +38,7 @@ func write(t *testing.T, file, text string) {
 }
 
 func decide(c *Config, args ...string) policy.Verdict {
-	return c.Policy(nil).Decide(policy.Request{Args: args, GitDir: true})
+	return c.Policy(nil).Decide(policy.Request{Args: args, GitDirReadOnly: true})
 }
 
 const globalText = `

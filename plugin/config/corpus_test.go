@@ -187,8 +187,8 @@ func TestPresetsRefuseCorpus(t *testing.T) {
 			args[i] = strings.ReplaceAll(a, "{_}", " ")
 		}
 		n++
-		if v := p.Decide(policy.Request{Args: args, GitDir: true}); v.Action != policy.Deny {
-			t.Errorf("%s: %s by %s, want deny", policy.Line(args), v.Action, v.Rule)
+		if v := p.Decide(policy.Request{Args: args, GitDirReadOnly: true}); v.Action != policy.Deny {
+			t.Errorf("%s: %s by %s, want deny", policy.CommandLine(args), v.Action, v.Rule)
 		}
 	}
 	if n < 96 {
@@ -197,8 +197,8 @@ func TestPresetsRefuseCorpus(t *testing.T) {
 	// Unusual arguments after an allowed command are not allowed either.
 	for _, args := range [][]string{{"git", "status"}, {"docker", "ps"}, {"gh", "pr", "list"}, {"terraform", "version"}, {"git-push", "push", "origin", "agent/x"}} {
 		for _, odd := range []string{"", "-", "--", "-x", "x\n", "x\x00", "\xff", "prod\xfe", "\u202e", "\u3164", "--\n", "x y", "$(id)", "`id`", ";id"} {
-			if v := p.Decide(policy.Request{Args: append(args[:len(args):len(args)], odd), GitDir: true}); v.Action == policy.Allow {
-				t.Errorf("%s: allowed by %s", policy.Line(append(args, odd)), v.Rule)
+			if v := p.Decide(policy.Request{Args: append(args[:len(args):len(args)], odd), GitDirReadOnly: true}); v.Action == policy.Allow {
+				t.Errorf("%s: allowed by %s", policy.CommandLine(append(args, odd)), v.Rule)
 			}
 		}
 	}

@@ -171,7 +171,7 @@ func (d *document) patterns(what string, auto bool, into *[]policy.LinePattern) 
 			}
 			p, err := policy.ParseLinePattern(source)
 			if err != nil {
-				d.warn(n, true, "%s: %s: %v: the pattern is ignored until it is corrected", what, policy.Line([]string{source}), err)
+				d.warn(n, true, "%s: %s: %v: the pattern is ignored until it is corrected", what, policy.CommandLine([]string{source}), err)
 				return
 			}
 			p.Where, p.Anywhere = d.where(n), anywhere

@@ -81,9 +81,9 @@ var ErrNoRule = errors.New("there is no rule")
 func Remove(file, title string) error {
 	name, id, ok := strings.Cut(title, "/")
 	if !ok {
-		return fmt.Errorf("%s: a rule is named COMMAND/ID, as docker hostexec policy ls shows it", policy.Line([]string{title}))
+		return fmt.Errorf("%s: a rule is named COMMAND/ID, as docker hostexec policy ls shows it", policy.CommandLine([]string{title}))
 	}
-	none := fmt.Errorf("%w %s in %s", ErrNoRule, policy.Line([]string{title}), file)
+	none := fmt.Errorf("%w %s in %s", ErrNoRule, policy.CommandLine([]string{title}), file)
 	return edit(file, func(root *yaml.Node) error {
 		commands := lookup(root, "commands")
 		command := lookup(commands, name)

@@ -29,7 +29,7 @@ func checkOwner(path string, fi fs.FileInfo) error {
 		return fmt.Errorf("belongs to uid %d, not to you (uid %d)", st.Uid, uid)
 	}
 	if fi.Mode().Perm()&0o022 != 0 && fi.Mode()&fs.ModeSticky == 0 {
-		return fmt.Errorf("may be written by others: chmod go-w %s", policy.Line([]string{path}))
+		return fmt.Errorf("may be written by others: chmod go-w %s", policy.CommandLine([]string{path}))
 	}
 	return nil
 }

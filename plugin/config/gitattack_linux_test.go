@@ -78,7 +78,7 @@ func TestGitPresetStays(t *testing.T) {
 		rules[r.Title("git")] = true
 	}
 	for _, args := range calls {
-		v := p.Decide(policy.Request{Args: append([]string{"git"}, args...), GitDir: true})
+		v := p.Decide(policy.Request{Args: append([]string{"git"}, args...), GitDirReadOnly: true})
 		if opt := stays[args[0]]; opt != "" && !slices.Contains(v.Args, opt) {
 			t.Errorf("git %q runs %q, without %s", args, v.Args, opt)
 		}

@@ -188,7 +188,7 @@ func moreCalls(t *testing.T) (more [][]string) {
 	p := everyPreset(t)
 	decides := map[string]bool{}
 	for _, args := range presetCalls {
-		decides[p.Decide(policy.Request{Args: append([]string{"git"}, strings.Fields(args)...), GitDir: true}).Rule] = true
+		decides[p.Decide(policy.Request{Args: append([]string{"git"}, strings.Fields(args)...), GitDirReadOnly: true}).Rule] = true
 	}
 	for _, r := range p.Rules["git"].Rules {
 		if !decides[r.Title("git")] {

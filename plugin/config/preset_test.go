@@ -28,7 +28,7 @@ func TestPresets(t *testing.T) {
 			}
 			for _, tested := range c.Policy(nil).RunTests() {
 				if tested.Why != "" {
-					t.Errorf("%s %s: %s", tested.Rule, policy.Line(tested.Args), tested.Why)
+					t.Errorf("%s %s: %s", tested.Rule, policy.CommandLine(tested.Args), tested.Why)
 				}
 			}
 			if p.Title == "" || p.Title[0] == '#' {

@@ -40,7 +40,7 @@ func TestPresetExecutions(t *testing.T) {
 				for _, r := range set.Rules {
 					for _, args := range r.MustMatch {
 						calls++
-						if p.Decide(policy.Request{Args: append([]string{name}, args...), GitDir: readOnly}).Action == policy.Allow {
+						if p.Decide(policy.Request{Args: append([]string{name}, args...), GitDirReadOnly: readOnly}).Action == policy.Allow {
 							allowed++
 						}
 						if runWords(t, s, "/w", append([]string{name}, args...)...); v.fired(t) {

@@ -47,7 +47,7 @@ func TestPresetPaths(t *testing.T) {
 					for range 2000 {
 						args := append([]string{name}, g.args(r)...)
 						tries++
-						v := p.Decide(policy.Request{Args: args, GitDir: true})
+						v := p.Decide(policy.Request{Args: args, GitDirReadOnly: true})
 						if v.Action != policy.Allow {
 							continue
 						}
@@ -56,7 +56,7 @@ func TestPresetPaths(t *testing.T) {
 							continue
 						}
 						if bad := outsidePath(v); bad != "" {
-							t.Fatalf("%s allows %s: %q names a path outside", v.Rule, policy.Line(args), bad)
+							t.Fatalf("%s allows %s: %q names a path outside", v.Rule, policy.CommandLine(args), bad)
 						}
 					}
 				}
@@ -273,14 +273,14 @@ func TestPresetGitHasNoIndex(t *testing.T) {
 		t.Fatal(out)
 	}
 	for _, args := range [][]string{{"a", "b"}, {"a", "d"}, {"--", "a", "b"}, {"--stat", "a", "b"}, {"--", "a", top + "/b"}, {"--", top + "/a", top + "/b"}, {"--cached", "--", "a", "up/b"}, {"a", "--", "b"}} {
-		v := p.Decide(policy.Request{Args: append([]string{"git", "diff"}, args...), GitDir: true})
+		v := p.Decide(policy.Request{Args: append([]string{"git", "diff"}, args...), GitDirReadOnly: true})
 		if v.Action != policy.Allow {
 			t.Errorf("git diff %q: %v, and this test is about what is allowed", args, v.Action)
 			continue
 		}
 		for _, dir := range []string{"repo", "none", "broken"} {
 			if out := run(dir, v.Args[1:]...); strings.Contains(out, "secret") || !strings.Contains(out, "fatal: ") && !strings.Contains(out, "error: ") && out != "" {
-				t.Errorf("%s: %s: %s", dir, policy.Line(v.Args), out)
+				t.Errorf("%s: %s: %s", dir, policy.CommandLine(v.Args), out)
 			}
 		}
 	}

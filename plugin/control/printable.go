@@ -21,11 +21,11 @@ func Unquoted(shown string) (text string, quoted bool) {
 	return text, true
 }
 
-// Line returns the command line for a POSIX shell. The arguments have the form of names.Printable.
-func Line(shown []string) string {
+// CommandLine returns the command line for a POSIX shell. The arguments have the form of names.Printable.
+func CommandLine(shown []string) string {
 	args := make([]string, len(shown))
 	for i, arg := range shown {
 		args[i], _ = Unquoted(arg)
 	}
-	return policy.Line(args)
+	return policy.CommandLine(args)
 }

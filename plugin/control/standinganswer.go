@@ -62,15 +62,15 @@ func shownGrant(g approval.Grant) StandingAnswer {
 		ID: g.ID, Args: q.Args, Named: q.Named, Cwd: q.Cwd, Dir: q.Dir, Path: q.Path, Rule: q.Rule, Session: q.Session, Container: q.Container,
 		Project: q.Project, User: names.Printable(g.User), Made: g.Made, Until: g.Until, Left: max(g.Left, 0),
 		Unchanged: shownInputs(g.Unchanged),
-		Vary:      shownVariable(&g),
+		Vary:      shownVarying(&g),
 	}
 }
 
 func listedGrant(g approval.Grant) StandingAnswer {
 	var s shortener
 	q := &g.Question
-	whole, vary := q.Args, shownVariable(&g)
-	if g.Variable = nil; vary != nil { // its number may be beyond the arguments that are left
+	whole, vary := q.Args, shownVarying(&g)
+	if g.Varying = nil; vary != nil { // its number may be beyond the arguments that are left
 		vary.Rule = s.text(vary.Rule)
 	}
 	named := s.names(q)

@@ -41,24 +41,24 @@ func shownOffers(q *approval.Question) (list []Offer) {
 	return list
 }
 
-// shownVariable returns the variable argument of g, or nil.
-func shownVariable(g *approval.Grant) *VaryingArgument {
-	v := g.Variable
+// shownVarying returns the varying argument of g, or nil.
+func shownVarying(g *approval.Grant) *VaryingArgument {
+	v := g.Varying
 	if v == nil {
 		return nil
 	}
 	return &VaryingArgument{
 		Argument: v.Argument, Form: v.Form, Words: names.PrintableArgs(v.Words), Below: names.Printable(v.Workspace.Path),
-		Rule: v.Line(g.Question.Named()),
+		Rule: v.Rule(g.Question.Named()),
 	}
 }
 
-// Line returns the grant as a readable rule: the command line, with the values of an argument that varies.
-func (g StandingAnswer) Line() string {
+// CommandLine returns the grant as a readable rule: the command line, with the values of an argument that varies.
+func (g StandingAnswer) CommandLine() string {
 	if g.Vary != nil {
 		return g.Vary.Rule
 	}
-	return Line(words(g.Args, g.Named)) + g.Cut.String()
+	return CommandLine(words(g.Args, g.Named)) + g.Cut.String()
 }
 
 // VaryLine returns the readable rule of a grant for q in which the argument of spec varies. It returns "" if q does not
@@ -81,5 +81,5 @@ func (q *Question) VaryLine(spec string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return chosen.Line(asked.Args), nil
+	return chosen.Rule(asked.Args), nil
 }

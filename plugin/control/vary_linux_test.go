@@ -16,16 +16,16 @@ import (
 func TestVaryListed(t *testing.T) {
 	g := approval.Grant{
 		Question: approval.Question{Args: []string{"x", strings.Repeat("y", 5000), "1"}},
-		Variable: &approval.VaryingArgument{Argument: 2, Form: policy.FormNumber},
+		Varying:  &approval.VaryingArgument{Argument: 2, Form: policy.FormNumber},
 	}
-	if whole := shownGrant(g); whole.Line() != "x "+strings.Repeat("y", 5000)+" <number>" || whole.Cut != nil {
+	if whole := shownGrant(g); whole.CommandLine() != "x "+strings.Repeat("y", 5000)+" <number>" || whole.Cut != nil {
 		t.Errorf("whole: %+v", whole)
 	}
-	if short := listedGrant(g); short.Cut == nil || short.Vary.Argument != 2 || len(short.Line()) > 2*maxListedText || !strings.HasPrefix(short.Line(), "x yyy") {
+	if short := listedGrant(g); short.Cut == nil || short.Vary.Argument != 2 || len(short.CommandLine()) > 2*maxListedText || !strings.HasPrefix(short.CommandLine(), "x yyy") {
 		t.Errorf("in a list: %+v", short)
 	}
-	g.Variable = nil
-	if short := listedGrant(g); short.Vary != nil || !strings.HasSuffix(short.Line(), " (3 arguments, 5002 bytes)") {
+	g.Varying = nil
+	if short := listedGrant(g); short.Vary != nil || !strings.HasSuffix(short.CommandLine(), " (3 arguments, 5002 bytes)") {
 		t.Errorf("without a variable: %+v", short)
 	}
 }
@@ -35,17 +35,17 @@ func TestNamed(t *testing.T) {
 	q := approval.Question{Args: []string{"sh", "/scratch/1/run.sh", "1"}, Copied: map[int]string{1: "./run.sh\x1b"}}
 	const line = `sh $'./run.sh\033' 1`
 	for _, s := range []Question{shown(q), listed(q)} {
-		if Line(s.Words()) != line || s.Args[1] != "/scratch/1/run.sh" {
+		if CommandLine(s.Words()) != line || s.Args[1] != "/scratch/1/run.sh" {
 			t.Errorf("a question is shown as %+v", s)
 		}
 	}
 	for _, g := range []StandingAnswer{shownGrant(approval.Grant{Question: q}), listedGrant(approval.Grant{Question: q})} {
-		if g.Line() != line || g.Args[1] != "/scratch/1/run.sh" || g.Cut != nil {
+		if g.CommandLine() != line || g.Args[1] != "/scratch/1/run.sh" || g.Cut != nil {
 			t.Errorf("a grant is shown as %+v", g)
 		}
 	}
-	g := approval.Grant{Question: q, Variable: &approval.VaryingArgument{Argument: 2, Form: policy.FormNumber}}
-	if got := shownGrant(g).Line(); got != strings.TrimSuffix(line, "1")+"<number>" {
+	g := approval.Grant{Question: q, Varying: &approval.VaryingArgument{Argument: 2, Form: policy.FormNumber}}
+	if got := shownGrant(g).CommandLine(); got != strings.TrimSuffix(line, "1")+"<number>" {
 		t.Errorf("a rule is shown as %s", got)
 	}
 	s := shown(q)
@@ -55,7 +55,7 @@ func TestNamed(t *testing.T) {
 	}
 	q.Args[2] = strings.Repeat("x", 2*maxListedQuestion)
 	for _, short := range [][]string{listed(q).Named, listedGrant(approval.Grant{Question: q}).Named} {
-		if len(short) < 2 || !strings.HasPrefix(Line(short), `sh $'./run.sh\033'`) || len(Line(short)) > 2*names.MaxListed {
+		if len(short) < 2 || !strings.HasPrefix(CommandLine(short), `sh $'./run.sh\033'`) || len(CommandLine(short)) > 2*names.MaxListed {
 			t.Errorf("in a list it is %q", short)
 		}
 	}

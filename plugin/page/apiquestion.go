@@ -33,7 +33,7 @@ func newAPIQuestion(q control.Question) APIQuestion {
 
 // commandLine returns the command quoted for a shell, with a mark if it is cut.
 func commandLine(args []string, cut *control.Cut) string {
-	return control.Line(args) + cut.String()
+	return control.CommandLine(args) + cut.String()
 }
 
 func apiQuestions(all []control.Question) []APIQuestion {

@@ -24,7 +24,7 @@ const maxVaryArguments = 16
 func varyChoices(q control.Question) (all []varyChoice) {
 	words := q.Words()
 	for _, o := range q.Vary[:min(len(q.Vary), maxVaryArguments)] {
-		c := varyChoice{Before: oneLine(control.Line(words[:o.Argument])), After: oneLine(control.Line(words[o.Argument+1:]))}
+		c := varyChoice{Before: oneLine(control.CommandLine(words[:o.Argument])), After: oneLine(control.CommandLine(words[o.Argument+1:]))}
 		for _, f := range o.Forms {
 			c.Value = fmt.Sprintf("%d=%s", o.Argument, f)
 			switch f {

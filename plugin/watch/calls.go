@@ -75,7 +75,7 @@ func (c *Calls) Apply(name string, dirs *mount.Table) {
 
 		Recordings:    c.record.Store.Recordings(),
 		InContainer:   c.Containers.inContainer(dirs),
-		Confined:      c.sandboxes(dirs).forCommand,
+		SandboxFor:    c.sandboxes(dirs).forCommand,
 		FindContainer: c.Containers.findExact,
 		Git:           c.gitRemotes(),
 	}

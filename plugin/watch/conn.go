@@ -55,7 +55,7 @@ type Conn struct {
 	commandDirs string
 
 	once     sync.Once
-	gone     chan struct{} // see Gone
+	exited   chan struct{} // see Exited
 	stopping atomic.Bool   // see Stopping
 }
 
@@ -125,19 +125,19 @@ func (l *Conn) EndSession(ctx context.Context) error {
 		return err
 	}
 	select {
-	case <-l.Gone():
+	case <-l.Exited():
 	case <-ctx.Done():
 	}
 	return nil
 }
 
-// Gone returns a channel that is closed when the watcher has exited. After it, call EndSession, Done and Close only.
-func (l *Conn) Gone() <-chan struct{} {
+// Exited returns a channel that is closed when the watcher has exited. After it, call EndSession, Done and Close only.
+func (l *Conn) Exited() <-chan struct{} {
 	l.once.Do(func() {
-		l.gone = make(chan struct{})
+		l.exited = make(chan struct{})
 		// ends when the watcher does, or with the connection.
 		go func() {
-			defer close(l.gone)
+			defer close(l.exited)
 			for {
 				line, err := l.r.ReadString('\n')
 				if err != nil {
@@ -149,10 +149,10 @@ func (l *Conn) Gone() <-chan struct{} {
 			}
 		}()
 	})
-	return l.gone
+	return l.exited
 }
 
-// Stopping reports whether a user stops the session of an agent, and so its container. It is valid after Gone
+// Stopping reports whether a user stops the session of an agent, and so its container. It is valid after Exited
 // was called.
 func (l *Conn) Stopping() bool { return l.stopping.Load() }
 

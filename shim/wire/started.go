@@ -16,6 +16,9 @@ const (
 	PTY
 )
 
+// Copies reports whether the bytes of the descriptor travel as frames.
+func (d Disposition) Copies() bool { return d == Copied || d == PTY }
+
 // Started is the message that the command runs.
 type Started struct {
 	FDs     [3]Disposition

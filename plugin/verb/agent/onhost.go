@@ -65,7 +65,7 @@ func (r *agentRun) onHost(ctx context.Context, flags *pflag.FlagSet) error {
 	}
 	code, err := r.process(ctx, l, program)
 	select {
-	case <-l.Conn.Gone():
+	case <-l.Conn.Exited():
 	case <-time.After(launch.WatcherEndTimeout):
 	}
 	if err != nil {

@@ -243,4 +243,4 @@ func (r *pendingRow) Command() string {
 }
 
 // commandLine returns a request's command quoted for a shell.
-func commandLine(q control.Question) string { return control.Line(q.Words()) }
+func commandLine(q control.Question) string { return control.CommandLine(q.Words()) }

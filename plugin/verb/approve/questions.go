@@ -91,7 +91,7 @@ func (a answering) hintOthers(all, tried, settled []control.Question) {
 		}
 	}
 	if len(line) > n {
-		cli.Say(a.dockerCLI.Err(), "hint: the same request waits elsewhere: %s", policy.Line(line))
+		cli.Say(a.dockerCLI.Err(), "hint: the same request waits elsewhere: %s", policy.CommandLine(line))
 	}
 }
 

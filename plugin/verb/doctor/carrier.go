@@ -46,7 +46,7 @@ func (d *doctor) testCarrier(ctx context.Context, image string) finding {
 	if err == nil {
 		return finding{Status: isOK, Found: "relay: a call of a container of " + image + " has arrived\nsocket: " + first, Means: byRelay}
 	}
-	return finding{Status: isFail, Found: err.Error(), Means: "a container of this image could not call a command of this host", Fix: policy.Line([]string{"docker", "hostexec", "run", "--rm", "--proxy", "true", image, "hostexec", "true"})}
+	return finding{Status: isFail, Found: err.Error(), Means: "a container of this image could not call a command of this host", Fix: policy.CommandLine([]string{"docker", "hostexec", "run", "--rm", "--proxy", "true", image, "hostexec", "true"})}
 }
 
 // The meanings of carriers.

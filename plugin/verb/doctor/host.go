@@ -43,7 +43,7 @@ func (d *doctor) makeScratch() (string, error) {
 
 // makeSpace adds a hint about a full disk to err. A disk can have space, but no inodes.
 func makeSpace(err error, dir string) error {
-	dir = policy.Line([]string{dir})
+	dir = policy.CommandLine([]string{dir})
 	return cli.Hint(err, "df -h "+dir+"; df -i "+dir+", and make space there")
 }
 

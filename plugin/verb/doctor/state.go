@@ -150,7 +150,7 @@ func (d *doctor) recordless(left *leftovers, recs []state.Session, answered bool
 		case !answered:
 			left.add("it is not known whether its container runs", "docker hostexec doctor, when the engine answers", "%s has no record that can be read, and an engine does not answer", dir)
 		default:
-			left.add(usesDisk, policy.Line([]string{"rm", "-r", dir}), "%s is not a session", dir)
+			left.add(usesDisk, policy.CommandLine([]string{"rm", "-r", dir}), "%s is not a session", dir)
 		}
 	}
 }

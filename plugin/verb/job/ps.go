@@ -168,7 +168,7 @@ func (r *psRow) Time() string {
 }
 
 func (r *psRow) Command() string {
-	text := control.Line(r.a.Args)
+	text := control.CommandLine(r.a.Args)
 	if r.trunc {
 		return cli.Ellipsis(text, 60)
 	}

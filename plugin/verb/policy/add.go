@@ -148,7 +148,7 @@ func newVerdict(p *policy.Policy, args []string, r policy.Rule) (policy.Verdict,
 		with := set
 		with.Rules = append(slices.Clone(set.Rules), r)
 		p.Rules[args[0]] = with
-		return p.Decide(policy.Request{Args: args, GitDir: true})
+		return p.Decide(policy.Request{Args: args, GitDirReadOnly: true})
 	}
 	v := with(r)
 	if r.Do != policy.Allow || v.Rule != r.Title(args[0]) || v.Action != policy.Ask {

@@ -90,8 +90,8 @@ func inDirectory(c *config.Config) (*policy.Policy, error) {
 }
 
 func explain(w io.Writer, p *policy.Policy, args []string) error {
-	v, results := p.Explain(policy.Request{Args: args, GitDir: true})
-	fmt.Fprintln(w, names.Escaped(policy.Line(args)+": "+outcome(v)))
+	v, results := p.Explain(policy.Request{Args: args, GitDirReadOnly: true})
+	fmt.Fprintln(w, names.Escaped(policy.CommandLine(args)+": "+outcome(v)))
 	if v.Action != policy.Deny {
 		facts(w, v)
 	}
@@ -130,7 +130,7 @@ func facts(w io.Writer, v policy.Verdict) {
 	if program == "" {
 		program = v.Args[0] // looked up in PATH when a session starts
 	}
-	fmt.Fprintln(w, names.Escaped("  runs "+policy.Line(append([]string{program}, v.Args[1:]...))))
+	fmt.Fprintln(w, names.Escaped("  runs "+policy.CommandLine(append([]string{program}, v.Args[1:]...))))
 	if v.Place.Contained() {
 		fmt.Fprintln(w, names.Escaped(strings.TrimSuffix("  in a fresh container of "+v.Place.Image+", "+v.Place.Limits(), ", ")))
 	}
@@ -141,7 +141,7 @@ func facts(w io.Writer, v policy.Verdict) {
 		fmt.Fprintln(w, "  "+g.Label()+": "+g.SentenceForOne())
 	}
 	if v.Action == policy.Ask && len(v.Preview) > 0 {
-		fmt.Fprintln(w, names.Escaped("  before the question, in a sandbox that can write nothing: "+policy.Line(v.PreviewArgs())))
+		fmt.Fprintln(w, names.Escaped("  before the question, in a sandbox that can write nothing: "+policy.CommandLine(v.PreviewArgs())))
 	}
 	if len(v.Effects) > 0 {
 		fmt.Fprintln(w, "  effects: "+names.Escaped(strings.Join(v.Effects, ", ")))

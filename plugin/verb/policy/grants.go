@@ -63,7 +63,7 @@ func answerRows(ctx context.Context, store *state.Store, whole bool) (rows []*po
 				g = completeAnswer(ctx, store, e, g)
 			}
 			r := newPolicyRow()
-			r.rule, r.action, r.matches, r.where = prefix(e)+g.ID, action.String(), g.Line()+" in "+g.Dir, g.Container+", "+validFor(g)
+			r.rule, r.action, r.matches, r.where = prefix(e)+g.ID, action.String(), g.CommandLine()+" in "+g.Dir, g.Container+", "+validFor(g)
 			rows = append(rows, r)
 		}
 	}

@@ -132,13 +132,13 @@ func (r *redecision) decide(e audit.Entry) {
 	}
 	r.requests++
 	was := map[audit.Kind]string{audit.Request: "ask", audit.AutoApprove: "allow", audit.Deny: "deny"}[e.Kind]
-	v := r.log.policy(r.log.session(e)).Decide(policy.Request{Args: args, GitDir: true})
+	v := r.log.policy(r.log.session(e)).Decide(policy.Request{Args: args, GitDirReadOnly: true})
 	now := v.Action.String()
 	// A request that a rule allows may have been refused for its directory or its operands.
 	if was == now || was == "deny" && v.Rule == e.Rule {
 		return
 	}
-	c := change{was, now, orNone(e.Rule), orNone(v.Rule), names.Escaped(policy.Line(args))}
+	c := change{was, now, orNone(e.Rule), orNone(v.Rule), names.Escaped(policy.CommandLine(args))}
 	if r.changes[c] == 0 && len(r.changes) >= maxChanges {
 		r.hidden++
 		return

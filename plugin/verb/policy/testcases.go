@@ -42,9 +42,9 @@ func newPolicyTestCommand(dockerCLI command.Cli) *cobra.Command {
 				switch {
 				case t.Why != "":
 					failed++
-					fmt.Fprintln(dockerCLI.Out(), names.Escaped(located(t.Where, "FAIL "+t.Rule+": "+policy.Line(t.Args)+": "+t.Why)))
+					fmt.Fprintln(dockerCLI.Out(), names.Escaped(located(t.Where, "FAIL "+t.Rule+": "+policy.CommandLine(t.Args)+": "+t.Why)))
 				case verbose:
-					fmt.Fprintln(dockerCLI.Out(), names.Escaped("ok   "+t.Rule+": "+word+" "+policy.Line(t.Args)))
+					fmt.Fprintln(dockerCLI.Out(), names.Escaped("ok   "+t.Rule+": "+word+" "+policy.CommandLine(t.Args)))
 				}
 			}
 			if failed > 0 {
