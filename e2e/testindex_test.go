@@ -65,7 +65,7 @@ func testIndex(t *testing.T) index {
 
 func newIndex(t *testing.T) index {
 	t.Helper()
-	unit, halves := runBy(t)
+	unit, parts := runBy(t)
 	x, all, byDecl := index{}, map[string]helpers{}, map[*ast.FuncDecl]helper{} // all: by package
 	for _, s := range sources(t) {
 		if all[s.dir] == nil {
@@ -87,7 +87,7 @@ func newIndex(t *testing.T) index {
 			it := &indexedTest{attacks: declared(s.ast, f)}
 			it.asserts, it.skips = all[s.dir].walk(byDecl[f], s.name, map[*ast.FuncDecl]bool{})
 			name := f.Name.Name
-			it.runs = !unit.MatchString(name) || (s.dir == "e2e" || strings.HasPrefix(s.dir, "e2e/")) && halves.MatchString(name)
+			it.runs = !unit.MatchString(name) || (s.dir == "e2e" || strings.HasPrefix(s.dir, "e2e/")) && parts.MatchString(name)
 			x[s.dir+"."+name] = it
 		}
 	}
@@ -173,9 +173,9 @@ func onlyError(call *ast.CallExpr) bool {
 	return len(call.Args) == 1 && sourceText(call.Args[0]) == "err"
 }
 
-// runBy reads from the Makefile which tests the units leave out, and which ones the two halves
+// runBy reads from the Makefile which tests the units leave out, and which ones the parts
 // of the rest are.
-func runBy(t *testing.T) (unit, halves *regexp.Regexp) {
+func runBy(t *testing.T) (unit, parts *regexp.Regexp) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "Makefile"))
 	if err != nil {
@@ -189,11 +189,11 @@ func runBy(t *testing.T) (unit, halves *regexp.Regexp) {
 		return m[1]
 	}
 	check := value(`^check:.*\n((?:\t.*\n)+)`)
-	for _, target := range []string{" race ", "$(firstword $(HALVES))", "$(lastword $(HALVES))"} {
+	for _, target := range []string{" $(firstword $(PARTS))", " race ", "$(filter-out $(firstword $(PARTS)),$(PARTS))"} {
 		if !strings.Contains(check, target) {
 			t.Fatalf("make check does not make %s", target)
 		}
 	}
 	unit = regexp.MustCompile(value(`^UNIT\s*:= -skip '(.+)'$`))
-	return unit, regexp.MustCompile(strings.Join(strings.Fields(value(`^HALVES\s*:= (.+)$`)), "|"))
+	return unit, regexp.MustCompile(strings.Join(strings.Fields(value(`^PARTS\s*:= (.+)$`)), "|"))
 }
