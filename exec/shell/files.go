@@ -118,13 +118,13 @@ func (f *files) numberInName(file string) (int, bool) {
 
 // Spool returns a file for output that is delivered whole at the end. The file counts as output of the shells,
 // and is removed with its descriptor.
-func (p *Table) Spool() (io.ReadWriteSeeker, error) {
-	if _, err := p.ready(); err != nil {
+func (t *Table) Spool() (io.ReadWriteSeeker, error) {
+	if _, err := t.ready(); err != nil {
 		return nil, err
 	}
-	f, err := Spool(p.Dir)
+	f, err := Spool(t.Dir)
 	if err != nil {
 		return nil, err
 	}
-	return &limitedFile{f: f, held: limit.Reservation{From: p.limits()}}, nil
+	return &limitedFile{f: f, held: limit.Reservation{From: t.limits()}}, nil
 }

@@ -125,35 +125,35 @@ func CheckName(name string) error {
 }
 
 // Create makes a shell. Its process is started by the first command.
-func (p *Table) Create(name string, o Options) error {
+func (t *Table) Create(name string, o Options) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
 	if err := CheckEnv(o.Env); err != nil {
 		return err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	switch {
-	case p.closed:
+	case t.closed:
 		return errClosed
-	case p.shells[name] != nil:
+	case t.shells[name] != nil:
 		return ErrExists
-	case len(p.shells) >= maxShells:
+	case len(t.shells) >= maxShells:
 		return errTooMany
 	}
-	if p.shells == nil {
-		p.shells = map[string]*Shell{}
+	if t.shells == nil {
+		t.shells = map[string]*Shell{}
 	}
-	p.shells[name] = &Shell{table: p, name: name, options: o, since: time.Now(), turn: make(chan struct{}, 1)}
+	t.shells[name] = &Shell{table: t, name: name, options: o, since: time.Now(), turn: make(chan struct{}, 1)}
 	return nil
 }
 
 // Find returns the shell called name, or ErrNoShell.
-func (p *Table) Find(name string) (*Shell, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if s := p.shells[name]; s != nil {
+func (t *Table) Find(name string) (*Shell, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := t.shells[name]; s != nil {
 		return s, nil
 	}
 	return nil, ErrNoShell
@@ -161,11 +161,11 @@ func (p *Table) Find(name string) (*Shell, error) {
 
 // Remove ends the shell called name and all that it runs, and reports whether there was one.
 // It returns when nothing of it is left.
-func (p *Table) Remove(name string) bool {
-	p.mu.Lock()
-	s := p.shells[name]
-	delete(p.shells, name)
-	p.mu.Unlock()
+func (t *Table) Remove(name string) bool {
+	t.mu.Lock()
+	s := t.shells[name]
+	delete(t.shells, name)
+	t.mu.Unlock()
 	if s != nil {
 		s.end()
 	}
@@ -183,85 +183,85 @@ type Info struct {
 }
 
 // List returns the shells, by name.
-func (p *Table) List() []Info {
-	p.mu.Lock()
-	all := make([]Info, 0, len(p.shells))
-	for _, s := range p.shells {
+func (t *Table) List() []Info {
+	t.mu.Lock()
+	all := make([]Info, 0, len(t.shells))
+	for _, s := range t.shells {
 		all = append(all, s.info())
 	}
-	p.mu.Unlock()
+	t.mu.Unlock()
 	slices.SortFunc(all, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 
 // Close ends every shell, and returns when nothing of them is left. An Exec or Start that
 // still runs ends with its shell.
-func (p *Table) Close() error {
-	p.mu.Lock()
-	p.closed = true
-	shells := p.shells
-	p.shells = nil
-	p.mu.Unlock()
+func (t *Table) Close() error {
+	t.mu.Lock()
+	t.closed = true
+	shells := t.shells
+	t.shells = nil
+	t.mu.Unlock()
 	for _, s := range shells {
 		s.kill()
 	}
 	for _, s := range shells {
 		s.waitStarted()
 	}
-	p.wg.Wait()
-	p.spool.close()
-	if p.watcher == nil {
+	t.wg.Wait()
+	t.spool.close()
+	if t.watcher == nil {
 		return nil
 	}
-	p.watcher.close()
-	p.spare.empty()
-	return os.RemoveAll(p.Dir)
+	t.watcher.close()
+	t.spare.empty()
+	return os.RemoveAll(t.Dir)
 }
 
 // ready creates the directories and the watch of them.
-func (p *Table) ready() (*dirWatcher, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
+func (t *Table) ready() (*dirWatcher, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
 		return nil, errClosed
 	}
-	if p.watcher == nil {
-		os.RemoveAll(p.Dir) // files that a killed watcher left
-		done := filepath.Join(p.Dir, "done")
+	if t.watcher == nil {
+		os.RemoveAll(t.Dir) // files that a killed watcher left
+		done := filepath.Join(t.Dir, "done")
 		if err := os.MkdirAll(done, 0o700); err != nil {
 			return nil, fmt.Errorf("make the directory of shells: %w", err)
 		}
-		p.watcher = newDirWatcher(done)
+		t.watcher = newDirWatcher(done)
 	}
-	return p.watcher, nil
+	return t.watcher, nil
 }
 
-func (p *Table) limits() *limit.Session {
-	if p.Limits == nil {
-		return &p.own
+func (t *Table) limits() *limit.Session {
+	if t.Limits == nil {
+		return &t.own
 	}
-	return p.Limits
+	return t.Limits
 }
 
-func (p *Table) replyTimeout() time.Duration { return cmp.Or(p.ReplyTimeout, 10*time.Second) }
+func (t *Table) replyTimeout() time.Duration { return cmp.Or(t.ReplyTimeout, 10*time.Second) }
 
 // SetGrace replaces Grace from now on, for example before Close.
-func (p *Table) SetGrace(grace time.Duration) { p.within.Store(&grace) }
+func (t *Table) SetGrace(grace time.Duration) { t.within.Store(&grace) }
 
-func (p *Table) grace() time.Duration {
-	if d := p.within.Load(); d != nil {
+func (t *Table) grace() time.Duration {
+	if d := t.within.Load(); d != nil {
 		return *d
 	}
-	return cmp.Or(p.Grace, proctree.DefaultGrace)
+	return cmp.Or(t.Grace, proctree.DefaultGrace)
 }
 
 // graceFor returns the time between TERM and KILL for processes that end with ctx.
-func (p *Table) graceFor(ctx context.Context) time.Duration {
+func (t *Table) graceFor(ctx context.Context) time.Duration {
 	var graceful executor.Graceful
 	if errors.As(context.Cause(ctx), &graceful) {
 		return graceful.Grace()
 	}
-	return p.grace()
+	return t.grace()
 }
 
 // endError is the cause that ends a shell's process.

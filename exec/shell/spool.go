@@ -140,8 +140,8 @@ func (e *spoolFile) look(over bool) (closed bool) {
 }
 
 // CheckSpace returns the error of a file that could not be written for lack of space, or nil.
-func (p *Table) CheckSpace() error {
-	f, err := Spool(p.Dir)
+func (t *Table) CheckSpace() error {
+	f, err := Spool(t.Dir)
 	if err != nil {
 		return err
 	}

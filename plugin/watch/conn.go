@@ -60,8 +60,8 @@ type Conn struct {
 }
 
 // send sends one message.
-func (l *Conn) send(format string, args ...any) error {
-	if _, err := fmt.Fprintf(l.f, format+"\n", args...); err != nil {
+func (c *Conn) send(format string, args ...any) error {
+	if _, err := fmt.Fprintf(c.f, format+"\n", args...); err != nil {
 		return fmt.Errorf("send to the watcher: %w", err)
 	}
 	return nil
@@ -69,17 +69,17 @@ func (l *Conn) send(format string, args ...any) error {
 
 // Recorded reports that the session's record exists. From then on the watcher removes the objects that run
 // creates at the engine.
-func (l *Conn) Recorded() error {
-	if _, err := l.f.WriteString("recorded\n"); err != nil {
+func (c *Conn) Recorded() error {
+	if _, err := c.f.WriteString("recorded\n"); err != nil {
 		return fmt.Errorf("start watcher: %w", err)
 	}
 	return nil
 }
 
 // Ready returns when the watcher serves. ctx limits the wait. If ctx ends, the connection is closed.
-func (l *Conn) Ready(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, func() { l.f.Close() })
-	err := l.await("ready")
+func (c *Conn) Ready(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() { c.f.Close() })
+	err := c.await("ready")
 	if !stop() {
 		err = context.Cause(ctx)
 	}
@@ -91,95 +91,95 @@ func (l *Conn) Ready(ctx context.Context) error {
 
 // Inspected passes the engine's description of a container that was just created to the watcher, before Bind.
 // The engine does not answer another inspect while files are copied into the container.
-func (l *Conn) Inspected(raw []byte) error {
+func (c *Conn) Inspected(raw []byte) error {
 	var line bytes.Buffer
 	if err := json.Compact(&line, raw); err != nil {
 		return fmt.Errorf("send to the watcher: %w", err)
 	}
-	return l.send("inspected %s", line.Bytes())
+	return c.send("inspected %s", line.Bytes())
 }
 
 // Bind sends the watcher the id of the session's container, before the container starts, and the volume in place of the
 // share, or "". It returns an error if the watcher refuses the container's mounts.
-func (l *Conn) Bind(container, volume string) error {
-	if err := l.send("%s", strings.TrimSpace("container "+container+" "+volume)); err != nil {
+func (c *Conn) Bind(container, volume string) error {
+	if err := c.send("%s", strings.TrimSpace("container "+container+" "+volume)); err != nil {
 		return err
 	}
-	return l.await("bound")
+	return c.await("bound")
 }
 
 // Warnings returns the warnings that Bind has found.
-func (l *Conn) Warnings() []string { return l.warnings }
+func (c *Conn) Warnings() []string { return c.warnings }
 
 // CommandDirs returns the directories of this host in which commands run, as text for people. Bind finds them.
-func (l *Conn) CommandDirs() string { return l.commandDirs }
+func (c *Conn) CommandDirs() string { return c.commandDirs }
 
 // Done ends the connection. The session continues if its container does.
-func (l *Conn) Done() error { return l.end("done") }
+func (c *Conn) Done() error { return c.end("done") }
 
 // EndSession ends the connection and the session, whose container has ended. It returns when the watcher has exited, or
 // ctx is done.
-func (l *Conn) EndSession(ctx context.Context) error {
-	defer l.f.Close()
-	if err := l.send("over"); err != nil {
+func (c *Conn) EndSession(ctx context.Context) error {
+	defer c.f.Close()
+	if err := c.send("over"); err != nil {
 		return err
 	}
 	select {
-	case <-l.Exited():
+	case <-c.Exited():
 	case <-ctx.Done():
 	}
 	return nil
 }
 
 // Exited returns a channel that is closed when the watcher has exited. After it, call EndSession, Done and Close only.
-func (l *Conn) Exited() <-chan struct{} {
-	l.once.Do(func() {
-		l.exited = make(chan struct{})
+func (c *Conn) Exited() <-chan struct{} {
+	c.once.Do(func() {
+		c.exited = make(chan struct{})
 		// ends when the watcher does, or with the connection.
 		go func() {
-			defer close(l.exited)
+			defer close(c.exited)
 			for {
-				line, err := l.r.ReadString('\n')
+				line, err := c.r.ReadString('\n')
 				if err != nil {
 					return
 				}
 				if line == "stopping\n" {
-					l.stopping.Store(true)
+					c.stopping.Store(true)
 				}
 			}
 		}()
 	})
-	return l.exited
+	return c.exited
 }
 
 // Stopping reports whether a user stops the session of an agent, and so its container. It is valid after Exited
 // was called.
-func (l *Conn) Stopping() bool { return l.stopping.Load() }
+func (c *Conn) Stopping() bool { return c.stopping.Load() }
 
 // Close ends the connection and the session: there is no container.
-func (l *Conn) Close() error { return l.end("abort") }
+func (c *Conn) Close() error { return c.end("abort") }
 
 // Drain asks a session without a container to end when its calls have. It does not wait.
-func (l *Conn) Drain() error { return l.send("drain") }
+func (c *Conn) Drain() error { return c.send("drain") }
 
 // WaitEnd returns when the watcher has exited. It discards the watcher's messages.
-func (l *Conn) WaitEnd() { io.Copy(io.Discard, l.r) }
+func (c *Conn) WaitEnd() { io.Copy(io.Discard, c.r) }
 
-func (l *Conn) end(word string) error { return errors.Join(l.send("%s", word), l.f.Close()) }
+func (c *Conn) end(word string) error { return errors.Join(c.send("%s", word), c.f.Close()) }
 
 // errEnded means that the watcher has exited too early.
 var errEnded = errors.New("the watcher ended: docker hostexec logs may show why")
 
 // await reads lines until want comes.
-func (l *Conn) await(want string) error {
-	_, err := l.awaitValue(want)
+func (c *Conn) await(want string) error {
+	_, err := c.awaitValue(want)
 	return err
 }
 
 // awaitValue is await for a message with a value, which it returns.
-func (l *Conn) awaitValue(want string) (string, error) {
+func (c *Conn) awaitValue(want string) (string, error) {
 	for {
-		s, err := l.r.ReadString('\n')
+		s, err := c.r.ReadString('\n')
 		if err != nil {
 			return "", errEnded
 		}
@@ -189,9 +189,9 @@ func (l *Conn) awaitValue(want string) (string, error) {
 		case want:
 			return rest, nil
 		case "warn":
-			l.warnings = append(l.warnings, text)
+			c.warnings = append(c.warnings, text)
 		case "where":
-			l.commandDirs = text
+			c.commandDirs = text
 		case "error":
 			return "", errors.New(text)
 		}
@@ -217,23 +217,23 @@ func newLauncherConn(f *os.File) *LauncherConn {
 	return l
 }
 
-func (l *LauncherConn) read() {
-	defer close(l.Lines)
-	in := bufio.NewScanner(l.f)
+func (c *LauncherConn) read() {
+	defer close(c.Lines)
+	in := bufio.NewScanner(c.f)
 	in.Buffer(nil, maxLine)
 	for in.Scan() {
 		select {
-		case l.Lines <- in.Text():
-		case <-l.closed:
+		case c.Lines <- in.Text():
+		case <-c.closed:
 			return
 		}
 	}
 }
 
 // recorded waits for the session's record. It returns false if there will be none.
-func (l *LauncherConn) recorded(ctx context.Context) bool {
+func (c *LauncherConn) recorded(ctx context.Context) bool {
 	select {
-	case line := <-l.Lines:
+	case line := <-c.Lines:
 		return line == "recorded"
 	case <-ctx.Done():
 		return false
@@ -241,34 +241,34 @@ func (l *LauncherConn) recorded(ctx context.Context) bool {
 }
 
 // Stopping reports that the container is being stopped, because a user stops the session.
-func (l *LauncherConn) Stopping() { fmt.Fprintln(l.f, "stopping") }
+func (c *LauncherConn) Stopping() { fmt.Fprintln(c.f, "stopping") }
 
 // Ready reports that calls are accepted.
-func (l *LauncherConn) Ready() { fmt.Fprintln(l.f, "ready") }
+func (c *LauncherConn) Ready() { fmt.Fprintln(c.f, "ready") }
 
 // Bound reports that the container may start, with warnings about its mounts, and the directories in which
 // commands run.
-func (l *LauncherConn) Bound(warnings []string, commandDirs string) {
-	l.Warn(warnings)
-	fmt.Fprintln(l.f, "where", strconv.Quote(commandDirs))
-	fmt.Fprintln(l.f, "bound")
+func (c *LauncherConn) Bound(warnings []string, commandDirs string) {
+	c.Warn(warnings)
+	fmt.Fprintln(c.f, "where", strconv.Quote(commandDirs))
+	fmt.Fprintln(c.f, "bound")
 }
 
 // Warn sends warnings about the session.
-func (l *LauncherConn) Warn(warnings []string) {
+func (c *LauncherConn) Warn(warnings []string) {
 	for _, w := range warnings {
-		fmt.Fprintln(l.f, "warn", strconv.Quote(w))
+		fmt.Fprintln(c.f, "warn", strconv.Quote(w))
 	}
 }
 
 // Fail sends the reason why the session cannot be served.
-func (l *LauncherConn) Fail(err error) { fmt.Fprintln(l.f, "error", strconv.Quote(err.Error())) }
+func (c *LauncherConn) Fail(err error) { fmt.Fprintln(c.f, "error", strconv.Quote(err.Error())) }
 
 // CloseEarly ends the connection before the watcher exits, so that run does not wait for the exit.
-func (l *LauncherConn) CloseEarly() { l.f.Close() }
+func (c *LauncherConn) CloseEarly() { c.f.Close() }
 
-func (l *LauncherConn) close() {
-	l.f.Close()
-	close(l.closed)
-	l.reader.Wait()
+func (c *LauncherConn) close() {
+	c.f.Close()
+	close(c.closed)
+	c.reader.Wait()
 }

@@ -20,16 +20,16 @@ type Process struct {
 
 // Run runs p, and returns its exit code, or 128+n if signal n ended it. When ctx is done, p gets TERM, and KILL after
 // AgentGrace.
-func (l *Conn) Run(ctx context.Context, p Process) (code int, err error) {
+func (c *Conn) Run(ctx context.Context, p Process) (code int, err error) {
 	b, err := json.Marshal(encodeProcess(p))
 	if err != nil {
 		return 0, err
 	}
-	if err := l.send("process %s", b); err != nil {
+	if err := c.send("process %s", b); err != nil {
 		return 0, err
 	}
-	defer context.AfterFunc(ctx, func() { _ = l.send("stop") })() // fails if the watcher has exited
-	text, err := l.awaitValue("exited")
+	defer context.AfterFunc(ctx, func() { _ = c.send("stop") })() // fails if the watcher has exited
+	text, err := c.awaitValue("exited")
 	if err != nil {
 		return 0, err
 	}
@@ -72,4 +72,4 @@ func (e encodedProcess) decode() Process {
 }
 
 // Exited reports that the process of Conn.Run has ended with code.
-func (l *LauncherConn) Exited(code int) { fmt.Fprintln(l.f, "exited", strconv.Itoa(code)) }
+func (c *LauncherConn) Exited(code int) { fmt.Fprintln(c.f, "exited", strconv.Itoa(code)) }

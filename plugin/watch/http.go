@@ -32,19 +32,19 @@ const FirstPort = 9998
 const triedPorts = 200
 
 // HTTP lets the watcher listen at the gateway. It returns the address with the port.
-func (l *Conn) HTTP(at Gateway) (string, error) {
+func (c *Conn) HTTP(at Gateway) (string, error) {
 	b, err := json.Marshal(at)
 	if err != nil {
 		return "", err
 	}
-	if err := l.send("http %s", b); err != nil {
+	if err := c.send("http %s", b); err != nil {
 		return "", err
 	}
-	return l.awaitValue("listening")
+	return c.awaitValue("listening")
 }
 
 // Listening reports the address of calls over HTTP.
-func (l *LauncherConn) Listening(address string) { fmt.Fprintln(l.f, "listening", address) }
+func (c *LauncherConn) Listening(address string) { fmt.Fprintln(c.f, "listening", address) }
 
 // openOtherListeners opens the listeners for callers without a shim: the socket for tools of this host, and HTTP if it
 // was asked for.
