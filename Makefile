@@ -23,7 +23,7 @@ SHELLSRC := go.mod exec/shell/install.bash $(filter-out %_test.go,$(wildcard cmd
 
 # Only tests named Integration and the measurements may need an engine.
 UNIT     := -skip 'Integration|TestBench|TestSoak'
-# lint has vetted all packages.
+# make lint vets all packages.
 UNVETTED := -vet=off
 # Parallel tests mostly wait: for grace periods, and for the engine.
 E2E      := -count=1 -timeout 50m -parallel 6 $(UNVETTED)

@@ -57,7 +57,7 @@ type Question struct {
 	// Copied has the caller's words for the arguments that are copies of files. Notes show the content of the copies.
 	Copied map[int]string
 
-	// The digest does not have these. A grant with a variable argument needs them.
+	// The digest does not have these. A grant with a varying argument needs them.
 	Called    []string  // the caller's own arguments, if Args has others; then Notes[0] shows them
 	Workspace Workspace // the directory tree of the host that has Dir
 	Paths     []int     // arguments that were found to be paths below Workspace

@@ -46,7 +46,7 @@ type grantJSON struct {
 
 	Called []quotedBytes       `json:"called,omitempty"`
 	Copied map[int]quotedBytes `json:"copied,omitempty"`
-	Vary   *variableJSON       `json:"vary,omitempty"`
+	Vary   *varyingJSON        `json:"vary,omitempty"`
 }
 
 // quotedBytes is a string of arbitrary bytes, quoted as in Go, because JSON strings hold only valid
@@ -201,7 +201,7 @@ func (k grantJSON) grant() Grant {
 		Effects: texts(k.Effects), Grade: k.grade(), Notes: texts(k.Notes), Called: texts(k.Called),
 		Copied: converted[string](k.Copied),
 	}
-	g := Grant{ID: k.ID, Question: q, User: string(k.User), Made: k.Made, Until: k.Until, Left: k.Left, Unchanged: k.Unchanged, digest: q.Digest(), Varying: k.Vary.variable()}
+	g := Grant{ID: k.ID, Question: q, User: string(k.User), Made: k.Made, Until: k.Until, Left: k.Left, Unchanged: k.Unchanged, digest: q.Digest(), Varying: k.Vary.varying()}
 	if k.Left == 0 {
 		g.Left = Unlimited
 	}

@@ -41,7 +41,7 @@ func (e *VaryError) Error() string { return e.Reason }
 
 func varyError(format string, args ...any) error { return &VaryError{fmt.Sprintf(format, args...)} }
 
-// Limits of a variable argument.
+// Limits of a varying argument.
 const (
 	maxWords = 32
 	maxWord  = 128
@@ -77,7 +77,7 @@ func (v VaryingArgument) checkWords() error {
 	return nil
 }
 
-// plain reports whether s can be the value of a variable argument. Such a value is printable ASCII without spaces at
+// plain reports whether s can be the value of a varying argument. Such a value is printable ASCII without spaces at
 // its ends, and neither an option nor an assignment.
 func plain(s string) bool {
 	for _, b := range []byte(s) {
@@ -106,7 +106,7 @@ func (v VaryingArgument) accepts(value string) bool {
 
 var plainPath = names.Form{First: "A-Za-z0-9./_", Chars: "A-Za-z0-9./_+,@-", Min: 1, Max: 1024}
 
-// PlainPath reports whether s can be the value of a variable path. It must not contain a character that makes a name
+// PlainPath reports whether s can be the value of a varying path. It must not contain a character that makes a name
 // special for some program, as in host:file, @file, *.c and ~. It must not lead to a .git.
 func PlainPath(s string) bool {
 	return plainPath.Matches(s) && !slices.ContainsFunc(strings.Split(s, "/"), func(name string) bool { return name == ".." || isGitDir(name) })

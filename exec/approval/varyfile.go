@@ -8,8 +8,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// variableJSON is a VaryingArgument in the JSON file.
-type variableJSON struct {
+// varyingJSON is a VaryingArgument in the JSON file.
+type varyingJSON struct {
 	Argument int           `json:"argument"`
 	Form     policy.Form   `json:"form"`
 	Words    []quotedBytes `json:"words,omitempty"`
@@ -17,32 +17,32 @@ type variableJSON struct {
 	Dir      quotedBytes   `json:"dir,omitempty"`   // on the host
 }
 
-func (v *VaryingArgument) fileForm() *variableJSON {
+func (v *VaryingArgument) fileForm() *varyingJSON {
 	if v == nil {
 		return nil
 	}
-	return &variableJSON{
+	return &varyingJSON{
 		Argument: v.Argument, Form: v.Form, Words: exactArgs(v.Words),
 		Below: quotedBytes(v.Workspace.Path), Dir: quotedBytes(v.Workspace.Dir),
 	}
 }
 
-func (f *variableJSON) variable() *VaryingArgument {
+func (f *varyingJSON) varying() *VaryingArgument {
 	if f == nil {
 		return nil
 	}
 	return &VaryingArgument{Argument: f.Argument, Form: f.Form, Words: texts(f.Words), Workspace: Workspace{string(f.Below), string(f.Dir)}}
 }
 
-// checkVary refuses a variable that no grant could have.
+// checkVary refuses a varying argument that no grant could have.
 func (k grantJSON) checkVary() error {
-	v := k.Vary.variable()
+	v := k.Vary.varying()
 	if v == nil {
 		return nil
 	}
 	words, path := v.Form == policy.FormWords, v.Form == policy.FormPath
 	switch {
-	case v.Argument < 1 || v.Argument >= len(k.Args) || v.Argument > policy.MaxVariable:
+	case v.Argument < 1 || v.Argument >= len(k.Args) || v.Argument > policy.MaxVarying:
 		return errors.New("the argument that varies is none of its arguments")
 	case words != (len(v.Words) > 0), path != (v.Workspace.Path != ""), path != (v.Workspace.Dir != ""), words && v.checkWords() != nil:
 		return errors.New("it does not say how the argument varies")

@@ -77,7 +77,7 @@ func (g *Grant) holdsFor(files *inputs.Set) bool {
 	return g.Unchanged == nil || files.Digest() != "" && g.Unchanged.Digest() == files.Digest()
 }
 
-// sameExcept reports whether ask differs from the question of g in nothing but the variable argument.
+// sameExcept reports whether ask differs from the question of g in nothing but the varying argument.
 func (g *Grant) sameExcept(ask *Question) bool {
 	was, n := &g.Question, g.Varying.Argument
 	if len(was.Args) != len(ask.Args) || n < 1 || n >= len(ask.Args) {
@@ -149,8 +149,8 @@ func (q *Queue) granted(ask *Question, digest string, now time.Time) (Grant, boo
 	return q.grants.use(func(g *Grant) bool { return g.covers(ask, digest) && !(denied && g.Varying != nil) }, now)
 }
 
-// settleCovered approves the connected callers of other questions that a new grant with a variable covers. The caller
-// holds mu.
+// settleCovered approves the connected callers of other questions that a new grant with a varying argument covers. The
+// caller holds mu.
 func (q *Queue) settleCovered(now time.Time) {
 	for _, e := range slices.Clone(q.questions) {
 		for _, w := range slices.Clone(e.waiters) {

@@ -11,11 +11,11 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// A grant with a variable argument covers a path only if it is found below the workspace. As for rules, there must be
+// A grant with a varying argument covers a path only if it is found below the workspace. As for rules, there must be
 // no link on the way. The check precedes the command. As with rules whose paths are not copied, the container may
 // replace the file before the command opens it.
 
-// fixWorkspace sets the facts about q that a grant with a variable argument compares.
+// fixWorkspace sets the facts about q that a grant with a varying argument compares.
 func (w *decidedCall) fixWorkspace(q *approval.Question, req *request) {
 	if !slices.Equal(w.v.Args, req.Args) {
 		q.Called = req.Args
@@ -56,7 +56,7 @@ func (w *decidedCall) below(q *approval.Question, arg string) bool {
 
 // offers sets which arguments of q may vary, for a person who answers.
 func (w *decidedCall) offers(q *approval.Question) {
-	for n := 1; n < len(q.Args) && n <= policy.MaxVariable; n++ {
+	for n := 1; n < len(q.Args) && n <= policy.MaxVarying; n++ {
 		o := approval.Offer{Argument: n}
 		forms, err := w.state.Policy.VaryForms(w.v, n)
 		switch {

@@ -23,7 +23,7 @@ func TestLine(t *testing.T) {
 		{nil, ""},
 	} {
 		if got := CommandLine(tt.args); got != tt.want {
-			t.Errorf("Line(%q) = %s, want %s", tt.args, got, tt.want)
+			t.Errorf("CommandLine(%q) = %s, want %s", tt.args, got, tt.want)
 		}
 	}
 }
@@ -51,7 +51,7 @@ func TestLineIsShell(t *testing.T) {
 	}
 }
 
-// unquote parses a line that Line wrote.
+// unquote parses a line that CommandLine wrote.
 func unquote(s string) (args []string, ok bool) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -100,10 +100,10 @@ func FuzzLine(f *testing.F) {
 		args := strings.Split(s, "\x00")
 		line := CommandLine(args)
 		if !ascii(line) {
-			t.Errorf("Line(%q) = %q is not printable ASCII", args, line)
+			t.Errorf("CommandLine(%q) = %q is not printable ASCII", args, line)
 		}
 		if got, ok := unquote(line); !ok || !slices.Equal(got, args) {
-			t.Errorf("Line(%q) = %s reads back as %q", args, line, got)
+			t.Errorf("CommandLine(%q) = %s reads back as %q", args, line, got)
 		}
 	})
 }

@@ -18,11 +18,11 @@ const (
 	FormWords  Form = "words"  // a word of a list
 )
 
-// MaxVariable is the greatest number of an argument that may vary.
-const MaxVariable = 64
+// MaxVarying is the greatest number of an argument that may vary.
+const MaxVarying = 64
 
 var (
-	errVaryNumber  = fmt.Errorf("arguments are numbered from 1 to %d; the program has no number, because it cannot vary", MaxVariable)
+	errVaryNumber  = fmt.Errorf("arguments are numbered from 1 to %d; the program has no number, because it cannot vary", MaxVarying)
 	errVaryCode    = errors.New("it may run code of the container on the host, so nothing of it can vary; with where: sandbox it could")
 	errVaryOption  = errors.New("it is an option, or may set one")
 	errVaryCommand = errors.New("its arguments are a program, or choose what runs")
@@ -36,7 +36,7 @@ var (
 func (p *Policy) VaryForms(v Verdict, n int) ([]Form, error) {
 	name := v.Args[0]
 	switch {
-	case n < 1 || n >= len(v.Args) || n > MaxVariable:
+	case n < 1 || n >= len(v.Args) || n > MaxVarying:
 		return nil, errVaryNumber
 	case name == GitPush || name == Shell || v.TargetContainer() != "":
 		return nil, errVaryCommand

@@ -4,6 +4,7 @@ package config
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -11,15 +12,16 @@ import (
 // TestDocs parses the examples of the manual.
 func TestDocs(t *testing.T) {
 	var blocks []string
-	for _, name := range []string{"policy.md", "approvals.md"} {
+	for _, name := range []string{"policy.md", "approvals.md", "agent.md", "audit.md", "git.md", "limits.md", "with.md"} {
 		text, err := os.ReadFile("../../docs/" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		blocks = append(blocks, strings.Split(string(text), "```yaml\n")[1:]...)
 	}
-	if len(blocks) != 3 {
-		t.Errorf("%d examples, want 3", len(blocks))
+	blocks = slices.DeleteFunc(blocks, func(b string) bool { return strings.Contains(b, "# in compose.yaml") })
+	if len(blocks) != 9 {
+		t.Errorf("%d examples, want 9", len(blocks))
 	}
 	for _, block := range blocks {
 		block, _, _ = strings.Cut(block, "```")
@@ -27,7 +29,7 @@ func TestDocs(t *testing.T) {
 		if strings.HasPrefix(block, "project:") {
 			of = project
 		}
-		d := parse("policy.md", []byte(block), of)
+		d := parse("an example", []byte(block), of)
 		for _, p := range append(d.problems, d.warnings...) {
 			t.Error(p)
 		}

@@ -26,7 +26,7 @@ func TestVaryListed(t *testing.T) {
 	}
 	g.Varying = nil
 	if short := listedGrant(g); short.Vary != nil || !strings.HasSuffix(short.CommandLine(), " (3 arguments, 5002 bytes)") {
-		t.Errorf("without a variable: %+v", short)
+		t.Errorf("without a varying argument: %+v", short)
 	}
 }
 

@@ -71,5 +71,5 @@ func (e encodedProcess) decode() Process {
 	return p
 }
 
-// Exited reports that the process of Conn.Run has ended with code.
-func (c *LauncherConn) Exited(code int) { fmt.Fprintln(c.f, "exited", strconv.Itoa(code)) }
+// ReportExit reports that the process of Conn.Run has ended with code.
+func (c *LauncherConn) ReportExit(code int) { fmt.Fprintln(c.f, "exited", strconv.Itoa(code)) }

@@ -49,7 +49,7 @@ func (m *Mode) Follow(ctx context.Context, conn *watch.LauncherConn) error {
 		conn.Fail(err)
 		return err
 	}
-	conn.Exited(st.Code)
+	conn.ReportExit(st.Code)
 	if why := m.s.Life.Agent.Stopped(); why != nil {
 		return why
 	}
