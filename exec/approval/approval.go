@@ -6,9 +6,9 @@
 //	     <-Answer-      --Pending, Changed-->
 //
 // A waiter is a caller that waits for a question. The code that removes a waiter from the queue also answers it. So
-// exactly one of approval, denial, timeout and cancellation wins. An answer applies to the question with the digest
-// that was shown. It applies only to the callers that were shown, or that a grant covers. The package runs no command
-// and sends no notification.
+// exactly one of approval, denial, timeout and cancellation wins. A person's answer repeats Question.Shown: it applies
+// only to the question that was shown. An approval applies to the callers that were shown, or that a grant covers. A
+// denial applies to all callers of the question. The package runs no command and sends no notification.
 package approval
 
 import (
@@ -42,9 +42,9 @@ type Question struct {
 	Grade     policy.Grade // probability that the command runs code that the container can write
 	Notes     []string     // further facts for the decision: stdin, copies
 	Asked     time.Time
-	Deadline  time.Time // of the waiter that waits longest
+	Deadline  time.Time // the latest one of the requests in Waiting
 	Waiting   []string  // the requests that wait for this answer, oldest first
-	Gone      int       // number of waiting requests whose callers have left and may return until Deadline
+	Gone      int       // number of waiting requests whose callers have left; each stays for a minute at most
 	Branch    string    // git branch of the project, if any
 	Agent     string    // the agent in the container, if known
 	Earlier   Earlier   // set by Pending; not part of the digest
@@ -57,7 +57,7 @@ type Question struct {
 	// Copied has the caller's words for the arguments that are copies of files. Notes show the content of the copies.
 	Copied map[int]string
 
-	// The digest does not have these. A grant with a varying argument needs them.
+	// A grant with a varying argument needs these.
 	Called    []string  // the caller's own arguments, if Args has others; then Notes[0] shows them
 	Workspace Workspace // the directory tree of the host that has Dir
 	Paths     []int     // arguments that were found to be paths below Workspace
@@ -99,8 +99,8 @@ func (q *Question) Named() []string {
 	return named
 }
 
-// Digest identifies everything that an answer applies to: the command, where it runs, the rule and
-// the session. Equal questions of different callers have equal digests.
+// Digest identifies everything that an answer applies to. It covers Session, Container, Cwd, Dir, Path, Rule, Grade,
+// Effects, Notes and the result of Named, and no other field. Equal questions of different callers have equal digests.
 func (q *Question) Digest() string {
 	return digestOf([]string{q.Session, q.Container, q.Cwd, q.Dir, q.Path, q.Rule, string(q.Grade)}, q.Effects, q.Notes, q.Named())
 }

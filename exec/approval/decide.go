@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Approve approves the callers of a question that were shown, given by their request IDs. id is the
-// ID of any request that waits for the question.
+// Approve approves the callers of a question that were shown, given by their request IDs. id is the ID of any request
+// that waits for the question. digest is the result of Question.Shown.
 func (q *Queue) Approve(id, digest string, shown []string, by string) error {
 	return q.decide(id, digest, func(e *question) error {
 		if !q.settle(e, shown, Answer{Outcome: Approved, By: by}) {

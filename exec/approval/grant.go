@@ -11,9 +11,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// Grant is an approval that is valid beyond the callers that waited. It applies only to the same arguments, byte for
-// byte, except for the one that varies, in the same directory, by the same rule, for the same session. The zero value
-// is not valid.
+// Grant is an approval that is valid beyond the callers that waited. It applies only to equal arguments in the same
+// directory, by the same rule, for the same session. One argument may vary. The zero value is not valid.
 type Grant struct {
 	ID       string // 16 hex digits
 	Question Question

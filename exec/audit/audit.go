@@ -47,12 +47,12 @@ type SessionInfo struct {
 	Agent     string
 }
 
-// Record is one event of one request. All fields but Approved are written to the log.
+// Record is one event of one request. The comment of a field names the kinds whose records have the field.
 type Record struct {
 	Kind     Kind
 	Request  string
 	Args     []string // of the command
-	Dir      string   // REQUEST, START: the working directory on the host
+	Dir      string   // REQUEST, START: the working directory on the host; of a shell in a container: CONTAINER:DIR
 	Path     string   // REQUEST, START: the program
 	Rule     string   // the rule that decided
 	Pattern  string   // AUTO_APPROVE: the pattern of the rule that matched; if empty, the rule itself

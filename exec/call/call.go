@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package call serves one call of a shim: it reads the request, decides it, records the decision, runs the command and
-// answers.
+// Package call serves the calls of a session. For each, it reads the request, decides it, records the decision, runs
+// the command and answers.
 //
 //	shim --frames--> peer --Streams--> executor
 //	     <--frames--      <--Status---
 //
-// Its invariant: a call succeeds only by an explicit Exit frame with the end of its command. If the stream breaks, the
-// whole process tree of the call ends. The package knows neither the carrier of the call nor Docker. Calls of hostexec
-// itself are answered by Verbs.
+// Its invariant: a call succeeds only by an explicit Exit frame. It comes when the command has ended, when a job is
+// ready, or when a verb has answered. If the stream breaks, the whole process tree of the call ends; a ready job stays.
+// The package is independent of Docker. It knows of a carrier only whether it streams: see
+// VerbCall.NonStreamingCarrier. Calls of hostexec itself are answered by Verbs.
 package call
 
 import (
@@ -171,8 +172,9 @@ var (
 )
 
 // Serve answers one call and closes conn. It returns when the command has ended. If the caller hangs up first, it
-// returns when everything that the command started has ended. The call ends with period, which is derived from session.
-// A job that the call starts also ends with period or, if it is kept, with session. Wait returns after all jobs.
+// returns when everything that the command started has ended. The call ends with period: the part of session from a
+// start of the container until the watcher stops waiting for its restart. A job of the call also ends with period or,
+// if it is kept, with session. Wait returns after all jobs.
 func (s *Server) Serve(session, period context.Context, conn net.Conn) error {
 	ctx, cancel := context.WithCancelCause(period)
 	defer cancel(nil)

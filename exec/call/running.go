@@ -14,7 +14,7 @@ import (
 type Running struct {
 	Request string
 	Args    []string
-	Dir     string // on the host
+	Dir     string // on the host; of a shell in a container: CONTAINER:DIR
 	PID     int    // on the host; 0 before the start, and if no single process on the host is the command
 	Since   time.Time
 	ByHost  bool // the person at the host runs it: the container does not see it

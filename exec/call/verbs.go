@@ -19,7 +19,7 @@ const Name = "hostexec"
 
 // Verbs answers the calls of hostexec itself, such as hostexec ps.
 type Verbs interface {
-	// Names returns the verbs. They have a limit of their own, except texts of session.
+	// Names returns the verbs, for a hint about a typing error.
 	Names() []string
 	// Serve answers c: it returns after one of Print, PrintFailure, Exit, Fail, Run, or a method of
 	// Shells that answers.
@@ -75,8 +75,8 @@ func (c *VerbCall) NonStreamingCarrier() string {
 	return ""
 }
 
-// Enter counts the call among the verbs in flight. It reports false if there are too many. Then the
-// caller has its answer.
+// Enter counts the call among the verbs in flight (limit.Verbs). A text for a shell counts among the calls, too. Enter
+// reports false if there are too many. Then the caller has its answer.
 func (c *VerbCall) Enter(ctx context.Context) (entered bool, err error) {
 	return c.x.enter(ctx, limit.Verbs)
 }

@@ -12,7 +12,7 @@ import (
 // Terminal is the value of a command's descriptor for the terminal that its Backend creates.
 const Terminal = -2
 
-// Backend is another place than this process, such as a container, that runs commands. Descriptors,
+// Backend runs commands elsewhere than as child processes of this process, for example in a container. Descriptors,
 // signals and status work as on the host.
 type Backend interface {
 	// Start starts c with files as its descriptors 0, 1 and 2. For the value Terminal, the backend

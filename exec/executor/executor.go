@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package executor runs commands on the host.
+// Package executor runs commands on the host, or in a place that a Backend provides, such as a call container.
 //
 //	Streams.In --pipe or pty--> command --pipe or pty--> Streams.Out, Streams.Err
 //	descriptors of the caller's -------^
 //
 // Run returns as soon as the command has ended and its output has been delivered. Processes that the command leaves
-// behind do not delay Run. They die with the command only in a sandbox and in a call container. When the context ends,
-// Run ends the whole process tree. The package does not decide which commands may run, and does not know the caller.
+// behind do not delay Run. In a call container they die with the command. In a sandbox they do, too, unless the command
+// has LeaveProcesses. Elsewhere they survive it. When the context ends, Run ends the whole process tree. The package
+// does not decide which commands may run, and does not know the caller.
 package executor
 
 import (

@@ -44,8 +44,7 @@ type Problem struct {
 
 func (p *Problem) Error() string { return p.Reason }
 
-// Check checks the repository of one git command. Unless Host is set, the caller guarantees that
-// the container can neither write nor replace the entry .git of Dir.
+// Check checks the repository of one git command.
 type Check struct {
 	Dir    *dir.Dir
 	Cwd    string // the path of Dir in the container
@@ -58,8 +57,9 @@ type Check struct {
 	Run func(ctx context.Context, d *dir.Dir, args []string, out io.Writer) error
 }
 
-// Do returns nil if the command runs no program that the repository names. This includes
-// repositories into which git descends. Every error is a *Problem.
+// Do returns nil if the command runs no program that the repository names. This includes repositories into which git
+// descends. Every error is a *Problem. Unless Host is set, the caller guarantees that the container can neither write
+// nor replace the entry .git of Dir. Remotes needs no such guarantee.
 func (c *Check) Do(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()

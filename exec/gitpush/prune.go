@@ -19,12 +19,12 @@ const (
 	removedSuffix = ".removed"
 )
 
-// Unused is the age of a mirror's last use after which Prune removes it.
+// Unused is how long a mirror may be unused: callers of Prune subtract it from the present time.
 const Unused = 30 * 24 * time.Hour
 
-// Prune removes the mirrors of dir that nothing has used since before, and returns their paths. The next use of such a
-// remote creates its mirror again. Locks stay: another process may wait for one. Prune also removes the quarantines of
-// watchers that were killed.
+// Prune removes the mirrors of dir whose last use was earlier than the time before, and returns their paths. The next
+// use of such a remote creates its mirror again. Locks stay: another process may wait for one. Prune also removes the
+// quarantines of watchers that were killed.
 func Prune(dir string, before time.Time) (removed []string, err error) {
 	errs := []error{removeQuarantines(dir)}
 	left, err := filepath.Glob(filepath.Join(dir, "*"+removedSuffix)) // of a process that was killed

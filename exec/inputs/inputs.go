@@ -8,8 +8,8 @@
 //
 // Its invariant: a Set has all files of its kind, such as the makefiles of a make command, or there is no Set. Files
 // are opened below the held directory of the call, through no link. A file that does not exist, but would be read if it
-// did, is in the Set as absent. The package does not include further files to which these lead: Unbound describes
-// those.
+// did, is in the Set as absent. Makefiles that a makefile includes are in the Set, and files that a compose file names.
+// Set.Unbound describes what else the command uses, such as sources and tests: no approval depends on it.
 package inputs
 
 import (

@@ -29,7 +29,7 @@ const (
 	Argv                  // bytes of requests in memory
 	Spool                 // bytes of output and input stored on the host's disk
 	Requests              // files in the request directories
-	Verbs                 // built-in verbs, which start no processes
+	Verbs                 // calls of hostexec ls, ps, logs, wait, kill and session
 	kinds
 )
 

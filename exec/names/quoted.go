@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Quoted returns s for use in a message: unchanged if it is one word of printable ASCII without double quotes and
-// backslashes, and otherwise in double quotes, as in Go.
+// Quoted returns s for use in a message. It is unchanged if it is one word of printable ASCII without double quotes and
+// backslashes. Otherwise it is in double quotes, as in Go.
 func Quoted(s string) string {
 	if s == "" || strings.Contains(s, " ") {
 		return strconv.QuoteToASCII(s)

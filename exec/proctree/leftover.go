@@ -9,7 +9,7 @@ type Leftover struct {
 	ID    string    // of the request
 	PID   int       // of the oldest process
 	Args  []string  // its
-	Since time.Time // when it was started, give or take a second
+	Since time.Time // when it was started, to a hundredth of a second
 	Count int       // of processes
 }
 

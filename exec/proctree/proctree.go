@@ -6,9 +6,10 @@
 //	                                        -> monitor (a call with a terminal) -> Child -> ...
 //	                                        -> supervisor (a shell) -> Child -> ... and its orphans
 //
-// Its invariant: a process is signalled only before it is reaped, and only by a pid or pidfd that cannot refer to
-// another process. So a whole tree ends, and nothing else. A tree may grow by threads that fork, by new sessions
-// (setsid(2)) and by double forks. The package does not decide when a tree ends, and copies no data.
+// Its invariant: a child is signalled only before it is reaped. Any other process is signalled by a pidfd, after a
+// comparison of its start time. Where a pidfd cannot send signals, only the start time identifies the process. So a
+// whole tree ends, and nothing else. A tree may grow by threads that fork, by new sessions (setsid(2)) and by double
+// forks. The package does not decide when a tree ends, and copies no data.
 package proctree
 
 import (
@@ -16,8 +17,8 @@ import (
 	"time"
 )
 
-// HelperName is the argv[0] with which this program is one of the three processes of Helper. Every program that imports
-// executor calls Helper if it has this argv[0]: hostexec-shell in main, docker-hostexec in package keeper.
+// HelperName is the argv[0] of the helper processes that Helper describes. A program that imports executor calls Helper
+// if it has this argv[0]: hostexec-shell in main, docker-hostexec in package keeper.
 const HelperName = "hostexec-helper"
 
 // KeeperName is the argv[0] of a session's keeper, the ancestor of all other processes of the session.
@@ -44,9 +45,9 @@ type Keeper struct {
 }
 
 // Keep starts args[0], an absolute path, as the watcher. Its stdout and stderr are /dev/null, and extra are its
-// descriptors from 3 on. Keep passes TERM, INT and HUP on to it. When the watcher dies, Keep ends every process
-// that descends from it. If the watcher exits with 0, it has ended its own commands, and processes with
-// leaveMarker stay. Keep returns the watcher's exit code. The process must have no other children.
+// descriptors from 3 on. Keep passes TERM, INT and HUP on to it. When the watcher dies, Keep ends every process that
+// descends from it. If the watcher exits with 0, it has ended its own commands. Then processes that were started with
+// Start.Leave stay. Keep returns the watcher's exit code. The process must have no other children.
 //
 // The watcher's stdin is a pipe without data. It ends when the keeper dies, so that the watcher can end its own
 // commands then.

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Subtree is a process that outlives its descendants, such as a shell, which outlives its commands. It stores the
-// descendants that existed when the Subtree was created; later ones are new.
+// Subtree is a process, such as a shell, with its descendants. A descendant is new if it is below a child or an orphan
+// that did not exist when the Subtree was created.
 type Subtree struct {
 	id string // the marker that the process was started with
 	subtree

@@ -12,8 +12,8 @@ import (
 )
 
 // Exec runs c in the shell itself, one command at a time, so that its changes stay. It returns the status of c in bash.
-// When ctx ends, all processes that c started end, and the error is the cause of ctx. The shell keeps its state if bash
-// gives c up, and is ended otherwise. If the shell itself has ended, the error is a TerminatedError.
+// When ctx ends, all processes that c started end, and the error is the cause of ctx. If bash then stops c, the shell
+// keeps its state; otherwise bash is ended. If bash has ended by itself, the error is a TerminatedError.
 func (s *Shell) Exec(ctx context.Context, b StartConfig, c Command, o Output) (int, error) {
 	if err := s.takeTurn(ctx, o); err != nil {
 		return 0, err

@@ -89,7 +89,8 @@ type Options struct {
 // maxShells is how many a session may have.
 const maxShells = 256
 
-// The errors of a shell.
+// ErrExists means that the session has a shell with this name. ErrNoShell means that no shell has it, or that the shell
+// was removed. ErrName means that no shell can have this name.
 var (
 	ErrExists  = errors.New("there is a shell of that name")
 	ErrNoShell = errors.New("the shell is not ready")

@@ -11,8 +11,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
-// Start runs c in a copy of the shell and does not block the shell: the changes of c are lost. Otherwise it is
-// Exec; when ctx ends, the copy and its descendants end.
+// Start runs c in a copy of the shell, so that changes by c are lost. Other commands can use the shell meanwhile. Like
+// Exec, Start returns when c has ended. When ctx ends, the copy and its descendants end.
 func (s *Shell) Start(ctx context.Context, b StartConfig, c Command, o Output) (int, error) {
 	if err := s.takeTurn(ctx, o); err != nil {
 		return 0, err

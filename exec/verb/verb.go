@@ -6,7 +6,7 @@
 //	call.Server --VerbCall--> verb --Print, Run, Fail--> caller
 //
 // The shim sends its arguments to the host. A verb parses them and calls the methods of call.VerbCall. It makes no
-// decisions and starts no processes itself.
+// decisions and starts no processes itself. The verb session is about shells, of which a session can have many.
 package verb
 
 import (

@@ -8,8 +8,8 @@
 //	client <--stderr-- unchanged, while it is read -- agent
 //
 // stdin and stdout pass unchanged and without a limit; this package never parses them. In a container, stderr that
-// nobody reads is dropped. An agent ends with its client, and a failure undoes all earlier steps. The session decides
-// which commands the agent may call, as for any container.
+// nobody reads is dropped. An agent ends with its client. If an agent does not start, everything that was created for
+// it is removed. The session decides which commands the agent may call, as for any container.
 package agent
 
 import (

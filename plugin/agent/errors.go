@@ -27,7 +27,7 @@ const (
 type Error struct {
 	Type    Type
 	Message string // for users; fixed, because programs compare some
-	Hint    string // the next command to type, unless Message names it
+	Hint    string // the next step for the user, unless Message names it
 	Cause   error  // or nil
 }
 

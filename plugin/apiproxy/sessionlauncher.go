@@ -22,8 +22,9 @@ import (
 )
 
 // SessionLauncher implements Sessions: it gives selected containers the sessions that docker hostexec run would give
-// them. Only the flags and the host's configuration determine which commands a container may call. It has more methods
-// than other types because the creation, the start and the comparison of containers use the same flags.
+// them. Only the flags and the host's configuration can allow commands. A label of the container can only remove some
+// of them. It has more methods than other types because the creation, the start and the comparison of containers use
+// the same flags.
 type SessionLauncher struct {
 	cli        command.Cli // of the real engine
 	opts       launch.Options

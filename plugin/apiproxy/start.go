@@ -23,9 +23,9 @@ import (
 	watchcontainer "github.com/docker-hostexec/hostexec/plugin/watch/container"
 )
 
-// Start implements Sessions. If the container has a session, Start ensures that a watcher serves the session before the
-// container starts, unless a person has ended the session. Sessions of services, and watchers that do not answer, are
-// left alone. Start checks the mounts again, because the targets of their paths may have changed.
+// Start implements Sessions. If the container has a session, Start ensures that a watcher serves it before the
+// container starts. It does so unless a person has ended the session, or its watcher does not answer. It leaves
+// sessions of dev containers alone. Start checks the mounts again, because the targets of their paths may have changed.
 func (l *SessionLauncher) Start(ctx context.Context, ref string) error {
 	recs, err := l.store.List()
 	if err != nil {

@@ -12,8 +12,7 @@
 // Callers over socket and relay are shims, which speak the frames of shim/wire. For other callers a carrier makes the
 // call itself (Call), hands it to the server (Queue), and passes on the answers (Receiver).
 //
-// The listener knows which container calls, because each session has its own listeners. No data of a connection changes
-// that.
+// A listener belongs to one session, so it knows which session a call is for. No data of a connection changes that.
 package carrier
 
 import (

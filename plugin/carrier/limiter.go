@@ -12,8 +12,9 @@ import (
 // MaxUnauthenticated is the maximum number of connections that are not authenticated.
 const MaxUnauthenticated = 128
 
-// ConnLimiter is a listener for connections of unauthenticated clients. If too many are not authenticated, it closes the
-// oldest one from the address with the most. So a client with ten thousand connections displaces only its own.
+// ConnLimiter is a listener that limits connections that are not authenticated yet. If there are more than
+// MaxUnauthenticated, it finds the address with the most of them, and closes the oldest one from there. So a client
+// with ten thousand connections displaces only its own.
 type ConnLimiter struct {
 	net.Listener
 	// Network is where connections are accepted from, except from its own address. The zero value means every network.

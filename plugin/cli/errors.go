@@ -44,10 +44,10 @@ type hintError struct {
 
 func (h *hintError) Unwrap() error { return h.error }
 
-// Hint returns the next command to type.
+// Hint returns the next step for the user.
 func (h *hintError) Hint() string { return h.hint }
 
-// Hint returns err with the next command to type.
+// Hint returns err with the next step for the user: a command to type, or advice in words.
 func Hint(err error, next string) error { return &hintError{error: err, hint: next} }
 
 // HintOf returns the hint of err, or "".

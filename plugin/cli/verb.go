@@ -3,9 +3,9 @@
 // Package cli has the common code of all verbs of docker hostexec: errors and exit codes, output formats,
 // filters, signals, docker's own flags, and completion.
 //
-// Messages go to stderr after "hostexec: ", in lower case and with the next command to type; stdout has the answers.
-// Only Report turns errors into exit codes. The package does not depend on sessions and configuration: callers pass the
-// functions for shell completion of their names.
+// Messages go to stderr after "hostexec: ", in lower case and with the next step; stdout has the answers. Only Report
+// turns errors into exit codes. The package does not depend on sessions and configuration: callers pass the functions
+// for shell completion of their names.
 package cli
 
 import (

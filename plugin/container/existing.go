@@ -18,9 +18,9 @@ import (
 	"github.com/docker/docker/pkg/stdcopy"
 )
 
-// RunningContainer is a running container in which the engine starts processes. They run as the container's user,
-// with its environment. It refers to the container by id, so another container that gets the same name
-// later is not meant.
+// RunningContainer is a running container in which Start starts processes: as the container's user, or as root. Root
+// gets other values of the variables that could choose its programs. RunningContainer has the container's id. So
+// another container that gets the name later is not meant.
 type RunningContainer struct {
 	api      existingEngine
 	id, name string

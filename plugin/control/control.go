@@ -47,7 +47,7 @@ type Status struct {
 	API     int    `json:"api"`
 	Version string `json:"version"` // of the watcher
 	State   string `json:"state"`   // running, waiting or keeping
-	Carrier string `json:"carrier"` // how calls arrive: socket, relay or files; "undecided" until it is known
+	Carrier string `json:"carrier"` // how calls of shims arrive: a word of package carrier, such as socket or undecided
 
 	CarrierWhy string `json:"carrier_why"` // why this carrier was chosen
 

@@ -333,5 +333,6 @@ func (l *Launch) EndAgent() error {
 	return watch.EndLost(l.Dir)
 }
 
-// WatcherEndTimeout is the time limit for a watcher to end its session. After it, the keeper ends remaining processes.
+// WatcherEndTimeout is the time for which the launcher waits for a watcher to exit. The watcher may take longer. When
+// it exits, its keeper ends remaining processes.
 const WatcherEndTimeout = 2 * time.Second

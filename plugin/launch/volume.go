@@ -93,7 +93,8 @@ func removeVolume(api client.APIClient, name string) {
 	_ = api.VolumeRemove(ctx, name, false) // prune removes volumes that are left
 }
 
-// RemoveDeadVolumes removes the volumes of dead sessions that no container uses.
+// RemoveDeadVolumes removes volumes that no container uses. dead reports that a session has no watcher: only the
+// volumes of such sessions are removed.
 func RemoveDeadVolumes(ctx context.Context, api client.APIClient, dead func(session string) bool) error {
 	list, err := api.VolumeList(ctx, volume.ListOptions{Filters: filters.NewArgs(filters.Arg("label", state.Label))})
 	if err != nil {

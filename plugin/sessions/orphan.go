@@ -39,8 +39,8 @@ func created(s Session, now time.Time) bool {
 	return s.Container != "" || now.Sub(s.Created) > time.Minute
 }
 
-// PruneAgents removes the containers of orphaned sessions and records that they are gone. If an engine does
-// not answer, its sessions stay.
+// PruneAgents removes the containers of orphaned sessions, and sets the State of these sessions in all to StateGone. If
+// an engine does not answer, its sessions stay.
 func PruneAgents(ctx context.Context, dockerCLI command.Cli, store *state.Store, all []Session) error {
 	var errs []error
 	for i, s := range all {

@@ -32,20 +32,20 @@ const (
 // LabelDevcontainer is the label of a dev container. Its value is the dev container tool's id.
 const LabelDevcontainer = "io.hostexec.devcontainer"
 
-// DevContainerID returns the session id for a service of a project on the engine at endpoint. The id is deterministic,
-// so that a dev container that is built again mounts the share of the same session.
+// DevContainerID returns the session id for a dev container, called service, of a project on the engine at endpoint.
+// The id is deterministic, so that a dev container that is built again mounts the share of the same session.
 func (s *Store) DevContainerID(endpoint, project, service string) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{s.Home, endpoint, project, service}, "\x00")))
 	return hex.EncodeToString(sum[:6])
 }
 
-// DevContainerShare returns the path of a symbolic link to the share of a service's session, for use in
+// DevContainerShare returns the path of a symbolic link to the share of a dev container's session, for use in
 // devcontainer.json.
 func (s *Store) DevContainerShare(project, service string) string {
 	return filepath.Join(s.Home, "services", project, service)
 }
 
-// ServicesLock returns the path of the lock that is held while sessions of services are created.
+// ServicesLock returns the path of the lock that is held while the session of a dev container is created.
 func (s *Store) ServicesLock() string { return filepath.Join(s.Home, "services.lock") }
 
 // LeaseFile returns the path of a lock. A process that starts the session holds it shared, and a watcher that ends

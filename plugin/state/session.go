@@ -52,8 +52,8 @@ type Place struct {
 	Pids       int64  `json:"pids,omitempty"`
 }
 
-// Session is the record of a session: the user's options and the container. It never contains environment
-// variables of the container or the host. It has a field for each value in the JSON file.
+// Session is the record of a session: the user's options and the container. It may have names of environment variables,
+// but never their values. It has a field for each value in the JSON file.
 type Session struct {
 	ID            string        `json:"id"` // 12 hex digits
 	Version       string        `json:"version"`
@@ -83,7 +83,7 @@ type Session struct {
 	Agent         *Agent        `json:"agent,omitempty"`       // the session's agent; nil: none
 	StartedLater  bool          `json:"later,omitempty"`       // a client of the API proxy created the container, and may start it much later
 	Proxy         *Proxy        `json:"proxy,omitempty"`       // source of the requests of a session without a container
-	Service       *DevContainer `json:"service,omitempty"`     // the service whose containers the session is for
+	Service       *DevContainer `json:"service,omitempty"`     // the dev container that the session is for; nil: none
 	Warnings      []string      `json:"warnings,omitempty"`    // risks of the session, in printable ASCII
 	Killed        string        `json:"killed,omitempty"`      // why hostexec has killed the container, in printable ASCII
 	Damaged       bool          `json:"damaged,omitempty"`     // no record can be read, so this comes from the container's labels; never stored
@@ -212,9 +212,9 @@ func chmod(path string, mode fs.FileMode) error {
 	return root.Chmod(filepath.Base(path), mode)
 }
 
-// List returns all sessions, oldest first. It skips directories without a readable record, because they are
-// being created or removed. If such a session has a watcher, it returns the id and the creation time; the
-// watcher writes the record again on request.
+// List returns all sessions, oldest first. It skips directories without a readable record and without a watcher: they
+// are being created or removed, or the record is damaged. With a watcher, it returns the id and the time since which
+// the watcher serves. The watcher writes the record again on request.
 func (s *Store) List() ([]Session, error) {
 	ids, err := s.IDs()
 	var all []Session

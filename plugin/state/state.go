@@ -24,7 +24,7 @@
 //	    git/                         the mirrors of git remotes, and the remotes that a person has added: GitMirrorsDir
 //	    engines.json                 facts about engines: EngineFacts
 //	    sessions/<id>/               0700
-//	        session.json             the record of the session; it contains no environment variables
+//	        session.json             the record of the session; it contains no values of variables
 //	        session.spare.json       a copy, in case session.json is damaged
 //	        session.damaged          the damaged file that was session.json
 //	        lock                     held by the session's watcher

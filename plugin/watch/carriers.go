@@ -31,9 +31,9 @@ type Carriers struct {
 	http   *http.Listener // nil: HTTP was not asked for
 }
 
-// Choice is the carrier of the shims' calls, and the reason why it was chosen. Unless a user chose it, the choice is
-// proven. A connection that arrives at the session's socket shows that sockets work across the mount. A relay that is
-// ready but could not reach the socket shows that they do not.
+// Choice is a word of package carrier, and the reason for it. The word may say that no carrier is chosen yet. With auto
+// and a shared directory, a test chooses: a connection at the session's socket proves that sockets work across the
+// mount. A relay that is ready but could not reach the socket shows that they do not.
 type Choice struct{ Carrier, Why string }
 
 // Choice returns the carrier that is in use. Its pointer changes with each decision.

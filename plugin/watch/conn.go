@@ -198,8 +198,8 @@ func (c *Conn) awaitValue(want string) (string, error) {
 	}
 }
 
-// LauncherConn is the watcher's end of a Conn. At the other end is the process that starts the session: run, attach, an
-// agent, or proxy.
+// LauncherConn is the watcher's end of a Conn. The launcher has the other end: a verb that starts or resumes a session,
+// such as run, agent, proxy, with or resume.
 type LauncherConn struct {
 	f      *os.File
 	Lines  chan string // closed when the launcher has ended the connection, or has exited

@@ -42,8 +42,8 @@ func newQuestions(record *Record, options config.Notify, others *OtherSessions, 
 	return q
 }
 
-// NewNotifier looks up the programs of options, before the container runs. It leaves out programs that the container of
-// another session can write.
+// NewNotifier looks up the programs of options, before the container runs. It skips directories of PATH that containers
+// of other sessions, or callers of a proxy, can write. It does not check absolute paths.
 func NewNotifier(rec state.Session, options config.Notify, others *OtherSessions, log *slog.Logger) notify.Notifier {
 	n := notify.Notifier{Session: rec.ID}
 	getenv := os.Getenv

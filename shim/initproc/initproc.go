@@ -6,9 +6,11 @@
 //	init <- Exec (program, argv, umask; + descriptors for 0, 1, 2)  Signal*    <- host
 //	init -> Started (+ the master of a terminal) | Exit   Stopped*   Exit      -> host
 //
-// No process outlives the connection to the host. When the connection ends for any reason, all processes
-// in the container get SIGTERM, and after a grace SIGKILL. When the command ends, the container ends with
-// all other processes.
+// In Exec, Args has the program and then its argv, and Env has only the umask in octal. In Exit, Signal is a number,
+// and Code is an exit code, a signal's number, or the errno of a command that did not start.
+//
+// No process outlives the connection to the host. When the connection ends for any reason, all processes in the
+// container get SIGTERM, and after a grace SIGKILL. When the command ends, the container ends with all other processes.
 //
 // The package makes no decisions and copies no data. The command's descriptors are those that the host has
 // sent, and the master of a terminal goes to the host. It is part of the shim's program, under another

@@ -23,7 +23,7 @@ const (
 // Winsize is the size of a terminal in characters and in pixels.
 type Winsize struct{ Rows, Cols, X, Y uint16 }
 
-// Exec is the request: run Args in Cwd.
+// Exec is the request: run Args in Cwd. In a call container, it has other values: see package initproc.
 type Exec struct {
 	FDs     [3]FD    // the kinds of 0, 1 and 2
 	Passed  byte     // bit i: descriptor i is passed; they come in order

@@ -34,7 +34,7 @@ const (
 	TimedOut
 )
 
-// Exit is the last frame of a call.
+// Exit is the last frame of a call. In a call container, it has other values: see package initproc.
 type Exit struct {
 	Outcome  Outcome
 	Code     byte   // exit code of the shim

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wire defines the protocol between a shim and its host: frames and their contents.
+// Package wire defines the protocol between a shim and its host: frames and their contents. A relay carries the frames
+// of many calls over one stream, in chunks.
 //
 //	shim  Exec  Stdin* StdinEOF  Winsize*  Signal*  Credit*              -> host
 //	shim <-  Notice*  Capture  Started  Fallback  Stdout* Stderr*  Credit* StdinClosed  Stopped*  Exit  host
@@ -13,8 +14,8 @@
 // descriptors, credit and the order of frames.
 package wire
 
-// Version is the first byte of every Exec. A host with another version reports that and stops. A shim and
-// a host of one release always match, because the host injects the shim.
+// Version is the first byte of every Exec. A host with another version reports that and stops. The host injects the
+// shim, so usually both are of one release. After an update of the host, a container can have an older shim.
 const Version = 1
 
 const (

@@ -5,8 +5,9 @@
 //
 //	<id>.req   ->  a call, as frames over a pipe  ->  <id>.stdout, .stderr, then .exit
 //
-// Everything in such a directory is untrusted. A file is read once, if it is a regular file with one name, up to a
-// size limit. Answers are written only to files that this process has made.
+// Everything in such a directory is untrusted. A file is read once, if it is a regular file with one name, up to a size
+// limit. Answers are written only to files that this process has made; only AnswerLost completes the files of a killed
+// watcher.
 package files
 
 import (

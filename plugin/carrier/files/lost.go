@@ -13,8 +13,9 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// AnswerLost answers the calls of commands in requests that a watcher had begun when it was killed.
-// If others serve the same directory, a call that does not name its command is not answered.
+// AnswerLost answers the calls that a killed watcher had begun. requests is the directory of the calls. Only calls of
+// commands are answered. others reports whether other processes serve the same directory: then a call that does not
+// name its command is not answered.
 func AnswerLost(requests *dir.UntrustedDir, commands []string, others bool) {
 	p := &servedDir{RequestDir: RequestDir{Dir: requests, Commands: commands}, inFlight: map[string]*call{}}
 	var ids []string

@@ -18,8 +18,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// Listen creates the socket in share. Every user id of the container that mounts share can connect to it. No
-// other process can, because share's parent is private. Close removes it.
+// Listen creates the socket in share. Every user id of a container that mounts share can connect to it. On this host,
+// only processes of this user and of root can, because share's parent is private. Close removes the socket.
 func Listen(share string) (net.Listener, error) {
 	ln, err := Bind(share, Name, 0o666)
 	if err != nil {
@@ -28,8 +28,8 @@ func Listen(share string) (net.Listener, error) {
 	return &listener{ln: ln, path: filepath.Join(share, Name)}, nil
 }
 
-// Bind listens on the unix socket name in dir, which it reaches through /proc, because sun_path has only 108 bytes
-// (unix(7)). It replaces the socket of a watcher that died: the caller holds the session's lock.
+// Bind listens on the unix socket name in dir. It reaches dir through /proc, because sun_path has only 108 bytes
+// (unix(7)). It replaces a file of that name. The caller ensures that no process listens there.
 func Bind(dir, name string, mode fs.FileMode) (*net.UnixListener, error) {
 	path := filepath.Join(dir, name)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
