@@ -47,27 +47,28 @@ type SessionInfo struct {
 	Agent     string
 }
 
-// Record is one event of one request. The comment of a field names the kinds whose records have the field.
+// Record is one event of one request. Where only some kinds of records have a field, its comment names them. All fields
+// but Approved are written to the log.
 type Record struct {
 	Kind     Kind
 	Request  string
-	Args     []string // of the command
-	Dir      string   // REQUEST, START: the working directory on the host; of a shell in a container: CONTAINER:DIR
-	Path     string   // REQUEST, START: the program
-	Rule     string   // the rule that decided
-	Pattern  string   // AUTO_APPROVE: the pattern of the rule that matched; if empty, the rule itself
-	Reason   string   // DENY, REFUSALS: the reason
-	By       string   // APPROVE, DENY: the user who decided, or the grant or denial of a person; empty: the policy decided
-	Grant    string   // APPROVE: the grant that the person made, and how long it holds; empty: it held once
-	Inputs   string   // APPROVE: the digest of the files, if it holds only while they are unchanged
-	More     bool     // APPROVE: the question was about more than the arguments
-	Preview  string   // REQUEST: the arguments that are added for a preview, quoted for a shell; empty: none runs
-	Approved bool     // START: a person has allowed it; not written to the log, see SyncApproved
-	Exit     int      // COMPLETE
-	Signal   string   // COMPLETE: the signal that killed the command, if any
-	Duration time.Duration
-	Count    int       // REFUSALS: how many; Request and Args belong to the last one
-	Since    time.Time // REFUSALS: the time of the first one
+	Args     []string      // of the command
+	Dir      string        // REQUEST, START: the working directory on the host; of a shell in a container: CONTAINER:DIR
+	Path     string        // REQUEST, START: the program
+	Rule     string        // all kinds but COMPLETE and REFUSALS: the rule that decided
+	Pattern  string        // AUTO_APPROVE: the pattern of the rule that matched; if empty, the rule itself
+	Reason   string        // DENY, REFUSALS: the reason
+	By       string        // APPROVE, DENY: the user who decided, or the grant or denial of a person; empty: the policy decided
+	Grant    string        // APPROVE: the grant that the person made, and how long it holds; empty: it held once
+	Inputs   string        // APPROVE: the digest of the files, if it holds only while they are unchanged
+	More     bool          // APPROVE: the question was about more than the arguments
+	Preview  string        // REQUEST: the arguments that are added for a preview, quoted for a shell; empty: none runs
+	Approved bool          // START: a person has allowed it; not written to the log, see SyncApproved
+	Exit     int           // COMPLETE
+	Signal   string        // COMPLETE: the signal that killed the command, if any
+	Duration time.Duration // COMPLETE
+	Count    int           // REFUSALS: how many; Request and Args belong to the last one
+	Since    time.Time     // REFUSALS: the time of the first one
 }
 
 // SyncMode selects the records for which Write waits until they are on disk. Without sync, a record

@@ -38,7 +38,7 @@ func (e AnswerKind) NotFound() error {
 type StandingAnswer struct {
 	ID        string           `json:"id"`
 	Args      []string         `json:"args"`            // quoted as in Go if not printable
-	Named     []string         `json:"named,omitempty"` // Args as the caller wrote them: without paths of copies; absent: no argument is a copied file
+	Named     []string         `json:"named,omitempty"` // Args as the caller wrote them; absent: no argument is a copied file
 	Cwd       string           `json:"cwd"`             // in the container
 	Dir       string           `json:"dir"`             // on the host
 	Path      string           `json:"path"`            // the program
