@@ -5,8 +5,11 @@ package call
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
+	"strconv"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -103,3 +106,23 @@ func (e Failure) frame(asJSON bool) wire.Exit {
 	}
 	return wire.Exit{Outcome: way.outcome, Code: way.code, Text: text}
 }
+
+// MessageLine formats one line for the shim's stderr.
+func MessageLine(format string, a ...any) string {
+	return "hostexec: " + fmt.Sprintf(format, a...) + "\n"
+}
+
+// quoteWord returns a word of the container for a message: unchanged if it could be the name of a command,
+// otherwise quoted.
+func quoteWord(s string) string {
+	if policy.ValidName(s) {
+		return s
+	}
+	if len(s) > 80 {
+		return strconv.QuoteToASCII(s[:80]) + "..."
+	}
+	return strconv.QuoteToASCII(s)
+}
+
+// Truncate returns the beginning of s, for a message.
+func Truncate(s string) string { return s[:min(len(s), 80)] }

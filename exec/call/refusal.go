@@ -25,26 +25,6 @@ import (
 // This file has the answers to calls whose command does not run. Each is one line of printable ASCII with the
 // reason, the rule, the request, and the next command to type.
 
-// MessageLine formats one line for the shim's stderr.
-func MessageLine(format string, a ...any) string {
-	return "hostexec: " + fmt.Sprintf(format, a...) + "\n"
-}
-
-// quoteWord returns a word of the container for a message: unchanged if it could be the name of a command,
-// otherwise quoted.
-func quoteWord(s string) string {
-	if policy.ValidName(s) {
-		return s
-	}
-	if len(s) > 80 {
-		return strconv.QuoteToASCII(s[:80]) + "..."
-	}
-	return strconv.QuoteToASCII(s)
-}
-
-// Truncate returns the beginning of s, for a message.
-func Truncate(s string) string { return s[:min(len(s), 80)] }
-
 // refusal answers a request that v denies.
 func refusal(sc *SessionState, req *request, v *policy.Verdict, verbs []string) Failure {
 	e := Failure{Status: StatusNotProxied, Name: quoteWord(req.Args[0]), Reason: names.Plain(v.Reason), Rule: v.Rule, Request: req.ID}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,9 +65,10 @@ func testTimeout(t *testing.T, r *fixture) {
 		if held != nil {
 			t.Errorf("%s: the end of it took too long", tt.name)
 		}
-		if left := marked(c.ID); len(left) > 0 {
+		if left := slices.DeleteFunc(marked(c.ID), isEndReport); len(left) > 0 {
 			t.Errorf("%s: left %v", tt.name, left)
 		}
+		eventually(t, tt.name+": the shell's own mv has ended", func() bool { return len(marked(c.ID)) == 0 })
 		got := r.do(t.Context(), s, Command{Text: `echo $still $((first == $$)) ${PWD##*/}; kill -0 $before`})
 		if want := "here 1 " + base(r.work) + "\n"; got.out != want || got.err != "" || got.failed != nil {
 			t.Fatalf("after %s the shell says %+v", tt.name, got)
@@ -86,27 +88,24 @@ func (w both) Write(b []byte) (int, error) {
 
 func base(dir string) string { return dir[strings.LastIndexByte(dir, '/')+1:] }
 
-// marked returns the processes with the marker of a request. A mv by which the shell reports the end of the text is
-// not one of the text's: it may live for a moment after its file has the new name.
+// marked returns the processes with the marker of a request: their PIDs and arguments.
 func marked(id string) (found []string) {
 	procs, _ := os.ReadDir("/proc")
 	for _, p := range procs {
 		env, err := os.ReadFile("/proc/" + p.Name() + "/environ")
 		if err == nil && bytes.Contains(env, []byte("HOSTEXEC_REQUEST_ID="+id)) {
 			line, _ := os.ReadFile("/proc/" + p.Name() + "/cmdline")
-			if reportsEnd(string(line)) {
-				continue
-			}
 			found = append(found, p.Name()+" "+strings.ReplaceAll(string(line), "\x00", " "))
 		}
 	}
 	return found
 }
 
-// reportsEnd says whether a command line is the mv of scriptNames.renamed for the status of a text.
-func reportsEnd(cmdline string) bool {
-	args := strings.Split(cmdline, "\x00")
-	return len(args) > 4 && strings.HasSuffix(args[0], "/mv") && args[3] == args[4]+".tmp" && strings.HasSuffix(args[4], ".exit")
+// isEndReport reports whether process, as marked describes it, is the mv by which a shell reports the end of a text
+// (scriptNames.renamed). It is no process of the text, and may live for a moment after its file has the new name.
+func isEndReport(process string) bool {
+	args := strings.Fields(process)
+	return len(args) == 6 && strings.HasSuffix(args[1], "/mv") && args[4] == args[5]+".tmp" && strings.HasSuffix(args[5], ".exit")
 }
 
 // TestUninterruptibleCommand is a shell that a text has made deaf: it cannot be had back, and another is born.
