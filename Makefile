@@ -27,7 +27,7 @@ UNIT     := -skip 'Integration|TestBench|TestSoak'
 UNVETTED := -vet=off
 # Parallel tests mostly wait: for grace periods, and for the engine.
 E2E      := -count=1 -timeout 50m -parallel 6 $(UNVETTED)
-# So two parts of them run at a time, or one beside the race tests. The longest is the first.
+# Because they wait, two parts of them run at a time, or one beside the race tests. The first part takes longest.
 PARTS    := Integration[S-Z] Integration[A-D] Integration[E-O] Integration[P-R]
 # Some tests observe a moment that a busy machine can miss. A failed test runs once more, alone; its first failure stays
 # in the output. The run fails if a test fails twice, if more than six tests fail, or on a panic or a data race.

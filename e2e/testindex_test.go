@@ -173,8 +173,7 @@ func onlyError(call *ast.CallExpr) bool {
 	return len(call.Args) == 1 && sourceText(call.Args[0]) == "err"
 }
 
-// runBy reads from the Makefile which tests the units leave out, and which ones the parts
-// of the rest are.
+// runBy reads two patterns from the Makefile: unit matches the tests that UNIT skips, and parts those that PARTS run.
 func runBy(t *testing.T) (unit, parts *regexp.Regexp) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "Makefile"))

@@ -47,8 +47,8 @@ type SessionInfo struct {
 	Agent     string
 }
 
-// Record is one event of one request. Where only some kinds of records have a field, its comment names them. All fields
-// but Approved are written to the log.
+// Record is one event of one request. Where the log has a field only for some kinds of records, its comment names them.
+// Approved is never written to the log.
 type Record struct {
 	Kind     Kind
 	Request  string

@@ -9,8 +9,8 @@ import (
 	"al.essio.dev/pkg/shellescape"
 )
 
-// CommandLine returns args quoted for a POSIX shell, in printable ASCII only. List patterns match this
-// line, and people read it. Different args give different lines.
+// CommandLine returns args quoted for a POSIX shell, in printable ASCII only. List patterns match this line, and people
+// read it. Different args give different lines.
 func CommandLine(args []string) string {
 	var b strings.Builder
 	for i, a := range args {

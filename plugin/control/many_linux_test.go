@@ -95,9 +95,9 @@ func start(t *testing.T, s Session) *Client {
 	return c
 }
 
-// TestManyCalls lists the largest number and size of calls, jobs and leftover processes that a container
-// can cause, or a tenth of that under the race detector. Each entry must be listed, must be readable completely, and
-// can be ended.
+// TestManyCalls lists the largest number and size of calls, jobs and leftover processes that a container can cause.
+// Under the race detector, the largest numbers are a tenth. It must be possible to list, to read completely and to end
+// each entry.
 //
 // Attack 213.
 func TestManyCalls(t *testing.T) {

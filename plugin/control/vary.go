@@ -61,9 +61,9 @@ func (g StandingAnswer) CommandLine() string {
 	return CommandLine(words(g.Args, g.Named)) + g.Cut.String()
 }
 
-// VaryLine returns the readable rule of a grant for q in which the argument of spec varies. It returns "" if q does not
+// VaryRule returns the readable rule of a grant for q in which the argument of spec varies. It returns "" if q does not
 // offer that argument: the watcher says why.
-func (q *Question) VaryLine(spec string) (string, error) {
+func (q *Question) VaryRule(spec string) (string, error) {
 	v, err := approval.ParseVary(spec)
 	if err != nil {
 		return "", err

@@ -107,7 +107,7 @@ func (p *Page) decide(w http.ResponseWriter, r *http.Request, shown []*member, o
 	}
 	c := settledCard(shown, done, outcome)
 	c.Held = describeTerms(t)
-	if rule, err := done[0].now.VaryLine(t.Vary); err == nil && rule != "" {
+	if rule, err := done[0].now.VaryRule(t.Vary); err == nil && rule != "" {
 		c.Held += ": " + rule
 	}
 	p.state.recordAnswer(c, done)

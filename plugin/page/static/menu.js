@@ -41,7 +41,7 @@
   }
 
   // A grant that holds while files are unchanged, or that lets an argument vary, is for more than one call, so "once" is
-  // hidden. A grant cannot be both. The menu shows a grant with a variable argument as a rule before it is made.
+  // hidden. A grant cannot be both. The menu shows a grant with a varying argument as a rule before it is made.
   document.addEventListener('input', event => {
     const menu = event.target.closest('.terms .menu');
     if (!menu) return;

@@ -25,8 +25,8 @@ const policyLsLong = `List the rules, patterns and proxied commands of the confi
 The configuration is that of the current directory. Its key proxies lists the proxied commands.
 
 A grant is an approval that also holds for later calls: the same call, or with --vary one that
-differs in one argument, runs without a question. A denial with --always holds until the container is
-removed. Grants and denials of all sessions are listed.
+differs in one argument, runs without a question. A denial with --always holds until the
+container is removed. Grants and denials of all sessions are listed.
 
 RULE is the name in policy explain, the audit log and refusals. ACTION approved means: the rule
 allows calls that would otherwise ask. MATCHES shows the arguments:
