@@ -32,53 +32,53 @@ type decidedCall struct {
 	turn       func()              // ends its turn among git commands, or nil
 }
 
-// close releases the resources of w: the directory, copies, and its turn among git commands.
-func (w *decidedCall) close() {
-	if w.cwd != nil {
-		w.cwd.Close()
+// close releases the resources of dc: the directory, copies, and its turn among git commands.
+func (dc *decidedCall) close() {
+	if dc.cwd != nil {
+		dc.cwd.Close()
 	}
-	w.sandbox.Close()
-	w.copies.remove()
-	w.endTurn()
+	dc.sandbox.Close()
+	dc.copies.remove()
+	dc.endTurn()
 }
 
 // admit decides the request, and asks a person if the policy requires that. If the request may not run, admit
 // answers the caller and returns nil. It uses its own goroutine: deciding needs a deep stack, and the command
 // may run for days on this one.
-func (x *exchange) admit(ctx context.Context) (w *decidedCall, err error) {
+func (x *exchange) admit(ctx context.Context) (dc *decidedCall, err error) {
 	done := make(chan struct{})
 	// ends with the decision, or with ctx.
 	go func() {
 		defer close(done)
-		w, err = x.decideAndAsk(ctx)
+		dc, err = x.decideAndAsk(ctx)
 	}()
 	<-done
-	return w, err
+	return dc, err
 }
 
-func (x *exchange) decideAndAsk(ctx context.Context) (w *decidedCall, err error) {
+func (x *exchange) decideAndAsk(ctx context.Context) (dc *decidedCall, err error) {
 	for {
-		w, err = x.decide(ctx)
+		dc, err = x.decide(ctx)
 		if errors.Is(err, errRedecide) {
 			continue
 		}
-		if w == nil || w.v.Action == policy.Allow {
+		if dc == nil || dc.v.Action == policy.Allow {
 			break
 		}
 		var ok bool
-		if ok, err = (asking{x, w}).ask(ctx); ok {
+		if ok, err = (asking{x, dc}).ask(ctx); ok {
 			break
 		}
-		w.close()
+		dc.close()
 		if !errors.Is(err, errRedecide) {
 			return nil, err
 		}
 	}
 	x.req.env = nil // it may be large, and the command long
-	if w != nil {
-		w.notes = nil
+	if dc != nil {
+		dc.notes = nil
 	}
-	return w, err
+	return dc, err
 }
 
 // report returns a function that shows the caller texts while a call is prepared, if it has a terminal for errors.
@@ -99,58 +99,58 @@ func (x *exchange) decide(ctx context.Context) (*decidedCall, error) {
 		return x.decideGit(ctx)
 	}
 	sc := x.server.now()
-	w := &decidedCall{server: x.server, state: sc}
+	dc := &decidedCall{server: x.server, state: sc}
 	var lost error
-	w.cwd, lost = x.req.open(sc.Dirs)
+	dc.cwd, lost = x.req.open(sc.Dirs)
 	x.req.MoreThanArgs = x.req.detached || x.req.keep || x.req.shell != nil || len(passedValues(x.req.env, sc.PassEnv, policy.Env{})) > 0
 	// From here on only the held directory counts: the container may already have replaced the one
 	// of that name.
-	w.decideInRepository(ctx, x.req)
+	dc.decideInRepository(ctx, x.req)
 	if x.req.Args[0] == policy.Shell && x.req.shell == nil {
-		w.v = policy.Verdict{Reason: "not a command: hostexec session runs shells"}
+		dc.v = policy.Verdict{Reason: "not a command: hostexec session runs shells"}
 	}
 	deny := func(reason string, e Failure) (*decidedCall, error) {
-		w.close()
-		return nil, errors.Join(x.deny(ctx, w, reason), x.peer.end(e))
+		dc.close()
+		return nil, errors.Join(x.deny(ctx, dc, reason), x.peer.end(e))
 	}
-	if w.v.Action == policy.Deny {
-		return deny(w.v.Reason, refusal(sc, x.req, &w.v, x.server.verbNames()))
+	if dc.v.Action == policy.Deny {
+		return deny(dc.v.Reason, refusal(sc, x.req, &dc.v, x.server.verbNames()))
 	}
-	if x.req.keep && w.v.Action == policy.Allow && !w.v.Keep {
-		return deny(errKeepDenied.Error(), keepDenied(x.req, &w.v))
+	if x.req.keep && dc.v.Action == policy.Allow && !dc.v.Keep {
+		return deny(errKeepDenied.Error(), keepDenied(x.req, &dc.v))
 	}
 	if lost != nil {
 		return deny(lost.Error(), workdirMismatch(sc, x.req, lost))
 	}
-	if err := x.prepare(ctx, w); errors.Is(err, errRedecide) {
-		w.close()
+	if err := x.prepare(ctx, dc); errors.Is(err, errRedecide) {
+		dc.close()
 		return nil, err
 	} else if err != nil {
-		return deny(err.Error(), cannotRun(x.req, &w.v, err))
+		return deny(err.Error(), cannotRun(x.req, &dc.v, err))
 	}
-	return w, nil
+	return dc, nil
 }
 
-// prepare finds the program, the operands, the input and the runner of w, and adds notes for a person.
-func (x *exchange) prepare(ctx context.Context, w *decidedCall) error {
-	if err := w.state.findProgram(&w.v); err != nil {
+// prepare finds the program, the operands, the input and the runner of dc, and adds notes for a person.
+func (x *exchange) prepare(ctx context.Context, dc *decidedCall) error {
+	if err := dc.state.findProgram(&dc.v); err != nil {
 		return err
 	}
-	if err := w.operands(x.req); err != nil {
+	if err := dc.operands(x.req); err != nil {
 		return err
 	}
-	if err := x.capture(ctx, w); err != nil {
+	if err := x.capture(ctx, dc); err != nil {
 		return err
 	}
 	if x.req.shell != nil {
-		w.notes = append(w.notes, "in the shell "+x.req.shell.name+", where earlier commands may have changed what this one means")
+		dc.notes = append(dc.notes, "in the shell "+x.req.shell.name+", where earlier commands may have changed what this one means")
 	}
-	w.notes = append(w.notes, passedValues(x.req.env, w.state.PassEnv, w.v.Env)...)
-	if err := w.findRunner(x.req, x.report()); err != nil {
+	dc.notes = append(dc.notes, passedValues(x.req.env, dc.state.PassEnv, dc.v.Env)...)
+	if err := dc.findRunner(x.req, x.report()); err != nil {
 		return err
 	}
-	if w.v.Action == policy.Ask && x.req.shell == nil && !w.v.Place.Contained() && isGit(filepath.Base(w.v.Command.Path)) {
-		w.notes = append(w.notes, w.remotes(ctx, x.req)...)
+	if dc.v.Action == policy.Ask && x.req.shell == nil && !dc.v.Place.Contained() && isGit(filepath.Base(dc.v.Command.Path)) {
+		dc.notes = append(dc.notes, dc.remotes(ctx, x.req)...)
 	}
 	return nil
 }

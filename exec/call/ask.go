@@ -38,31 +38,31 @@ func size(args []string) (n int) {
 // errRedecide means that the policy changed while a person was asked.
 var errRedecide = fmt.Errorf("the policy has changed: %w", approval.ErrWithdrawn)
 
-// asking is a call whose verdict is to ask a person about w.
+// asking is a call whose verdict is to ask a person about dc.
 type asking struct {
 	*exchange
-	w *decidedCall
+	dc *decidedCall
 }
 
 // ask asks a person, and reports whether the request was approved. Otherwise it answers the caller, unless
 // the error is errRedecide: then the request has to be decided again.
 func (x asking) ask(ctx context.Context) (bool, error) {
-	ask := x.w.question(x.req)
+	ask := x.dc.question(x.req)
 	if n := size(ask.Args) + size(ask.Notes); n > maxShown {
 		a := approval.Answer{Outcome: approval.Refused, Reason: fmt.Sprintf("it has %d bytes of text, more than a person reads", n)}
-		return false, errors.Join(x.deny(ctx, x.w, a.Reason), x.end(denied(x.req, x.w, a)))
+		return false, errors.Join(x.deny(ctx, x.dc, a.Reason), x.end(denied(x.req, x.dc, a)))
 	}
-	x.w.findPaths(&ask, x.server.Queue.PathsOf(ask))
+	x.dc.findPaths(&ask, x.server.Queue.PathsOf(ask))
 	if d, ok := x.server.Queue.DeniedAlways(ask); ok {
-		return false, errors.Join(x.denyBy(ctx, x.w, d.Answer()), x.end(denied(x.req, x.w, d.Answer())))
+		return false, errors.Join(x.denyBy(ctx, x.dc, d.Answer()), x.end(denied(x.req, x.dc, d.Answer())))
 	}
 	if grant, ok := x.granted(&ask); ok {
 		return x.approved(approval.Answer{By: grant.By(), Inputs: grant.Unchanged.Digest()})
 	}
 	if !x.server.refused.limitQuestions(ctx) {
-		err := x.deny(ctx, x.w, "the call ended before a person was asked")
+		err := x.deny(ctx, x.dc, "the call ended before a person was asked")
 		if errors.Is(context.Cause(ctx), errCallerDeadline) {
-			return false, errors.Join(err, x.end(callerDeadlineExceeded(x.req, x.w.v.Rule)))
+			return false, errors.Join(err, x.end(callerDeadlineExceeded(x.req, x.dc.v.Rule)))
 		}
 		return false, errors.Join(err, fmt.Errorf("request %s: %w", x.req.ID, context.Cause(ctx)))
 	}
@@ -77,15 +77,15 @@ func (x asking) askPerson(ctx context.Context, ask approval.Question) (bool, err
 	defer stop()
 	p := x.preparePreview(patience, &ask)
 	defer p.close()
-	r := audit.Record{Kind: audit.Request, Path: x.w.v.Program(), Dir: x.w.cwd.Path(), Preview: p.recorded()}
-	if err := x.w.note(x.req, r); err != nil {
+	r := audit.Record{Kind: audit.Request, Path: x.dc.v.Program(), Dir: x.dc.cwd.Path(), Preview: p.recorded()}
+	if err := x.dc.note(x.req, r); err != nil {
 		return false, x.fail(err)
 	}
-	x.w.offers(&ask)
+	x.dc.offers(&ask)
 	p.run(patience)
 	a := x.wait(patience, ask, p.close)
 	switch {
-	case a.Outcome == approval.Approved && a.Inputs != "" && x.w.findInputs(x.req, &ask) != a.Inputs:
+	case a.Outcome == approval.Approved && a.Inputs != "" && x.dc.findInputs(x.req, &ask) != a.Inputs:
 		x.noteLasting(a)
 		return false, errRedecide // they changed meanwhile: the question shows how
 	case a.Outcome == approval.Approved:
@@ -97,27 +97,27 @@ func (x asking) askPerson(ctx context.Context, ask approval.Question) (bool, err
 	case a.Outcome == approval.TimedOut:
 		return x.unanswered()
 	case a.By == "": // no person has seen it
-		return false, errors.Join(x.deny(ctx, x.w, a.Reason), x.end(denied(x.req, x.w, a)))
+		return false, errors.Join(x.deny(ctx, x.dc, a.Reason), x.end(denied(x.req, x.dc, a)))
 	}
-	return false, errors.Join(x.noteAnswer(a), x.end(denied(x.req, x.w, a)))
+	return false, errors.Join(x.noteAnswer(a), x.end(denied(x.req, x.dc, a)))
 }
 
 // cancelled ends a call whose question was withdrawn: by the caller's deadline, because the caller left the queue,
 // or because the call ended.
 func (x asking) cancelled(ctx, patience context.Context) (bool, error) {
 	if errors.Is(context.Cause(ctx), errCallerDeadline) {
-		return false, errors.Join(x.w.note(x.req, audit.Record{Kind: audit.Timeout}), x.end(callerDeadlineExceeded(x.req, x.w.v.Rule)))
+		return false, errors.Join(x.dc.note(x.req, audit.Record{Kind: audit.Timeout}), x.end(callerDeadlineExceeded(x.req, x.dc.v.Rule)))
 	}
 	if errors.Is(context.Cause(patience), errCallerLeft) {
 		return x.unanswered()
 	}
-	err := x.w.note(x.req, audit.Record{Kind: audit.Cancel})
+	err := x.dc.note(x.req, audit.Record{Kind: audit.Cancel})
 	return false, errors.Join(err, fmt.Errorf("request %s: %w", x.req.ID, context.Cause(ctx)))
 }
 
 // unanswered ends a request that nobody answered in time.
 func (x asking) unanswered() (bool, error) {
-	return false, errors.Join(x.w.note(x.req, audit.Record{Kind: audit.Timeout}), x.end(unanswered(x.req, x.w)))
+	return false, errors.Join(x.dc.note(x.req, audit.Record{Kind: audit.Timeout}), x.end(unanswered(x.req, x.dc)))
 }
 
 // approved records who approved the request, the grant that was made with it, and the digest of the files on which that
@@ -132,10 +132,10 @@ func (x asking) approved(a approval.Answer) (bool, error) {
 // noteAnswer records an approval or a denial.
 func (x asking) noteAnswer(a approval.Answer) error {
 	if a.Outcome == approval.Denied {
-		return x.w.note(x.req, audit.Record{Kind: audit.Deny, Reason: a.Reason, By: a.By})
+		return x.dc.note(x.req, audit.Record{Kind: audit.Deny, Reason: a.Reason, By: a.By})
 	}
-	more := x.req.MoreThanArgs || x.w.v.MoreThanArgs()
-	return x.w.note(x.req, audit.Record{Kind: audit.Approve, By: a.By, Grant: a.Grant, Inputs: a.Inputs, More: more})
+	more := x.req.MoreThanArgs || x.dc.v.MoreThanArgs()
+	return x.dc.note(x.req, audit.Record{Kind: audit.Approve, By: a.By, Grant: a.Grant, Inputs: a.Inputs, More: more})
 }
 
 // noteLasting records an answer that holds for later calls, but does not settle this one. That is the case if the
@@ -157,27 +157,27 @@ func (x asking) withoutRequest() asking {
 	for i, arg := range req.Args {
 		req.Args[i] = strings.Clone(arg)
 	}
-	v := x.w.v
+	v := x.dc.v
 	v.Args, v.Reason = nil, ""
-	return asking{&exchange{server: x.server, req: req}, &decidedCall{server: x.server, state: x.w.state, v: v}}
+	return asking{&exchange{server: x.server, req: req}, &decidedCall{server: x.server, state: x.dc.state, v: v}}
 }
 
 // fail answers a request that cannot be recorded.
 func (x *exchange) fail(err error) error { return errors.Join(err, x.end(Failed(unwritten(err)))) }
 
-// question returns the question about w for a person.
-func (w *decidedCall) question(req *request) approval.Question {
+// question returns the question about dc for a person.
+func (dc *decidedCall) question(req *request) approval.Question {
 	q := approval.Question{
-		ID: req.ID, Args: w.v.Args, Cwd: req.Cwd, Dir: w.cwd.Path(), Path: w.v.Program(), Rule: w.v.Rule,
-		Session: w.state.Session, Container: w.state.Container, Project: w.state.Project, Branch: w.state.Branch, Agent: w.state.Agent,
-		Effects: w.v.Effects, Grade: w.v.Grade, Notes: w.notes, Setup: w.setup(req),
+		ID: req.ID, Args: dc.v.Args, Cwd: req.Cwd, Dir: dc.cwd.Path(), Path: dc.v.Program(), Rule: dc.v.Rule,
+		Session: dc.state.Session, Container: dc.state.Container, Project: dc.state.Project, Branch: dc.state.Branch, Agent: dc.state.Agent,
+		Effects: dc.v.Effects, Grade: dc.v.Grade, Notes: dc.notes, Setup: dc.setup(req),
 	}
-	q.Copied = w.copiedNames()
-	w.fixWorkspace(&q, req)
-	if w.v.AskReason != "" {
-		q.Notes = append([]string{"asked, although " + w.v.Rule + " allows it: " + w.v.AskReason}, q.Notes...)
+	q.Copied = dc.copiedNames()
+	dc.fixWorkspace(&q, req)
+	if dc.v.AskReason != "" {
+		q.Notes = append([]string{"asked, although " + dc.v.Rule + " allows it: " + dc.v.AskReason}, q.Notes...)
 	}
-	if !slices.Equal(w.v.Args, req.Args) {
+	if !slices.Equal(dc.v.Args, req.Args) {
 		q.Notes = append([]string{"called as " + names.Printable(shellescape.QuoteCommand(req.Args))}, q.Notes...)
 	}
 	switch {
@@ -244,14 +244,14 @@ func (x asking) whileDecided(parent context.Context) (ctx context.Context, stop 
 	}
 }
 
-// verdictChanged reports whether the policy would now decide the request differently than it decided w.
+// verdictChanged reports whether the policy would now decide the request differently than it decided dc.
 func (x asking) verdictChanged() bool {
 	sc := x.server.state.Load()
-	if sc.Policy == x.w.state.Policy {
+	if sc.Policy == x.dc.state.Policy {
 		return false
 	}
 	v := sc.Policy.Decide(x.req.Request)
-	v.Command.Path = cmp.Or(v.Command.Path, x.w.v.Command.Path) // from earlier look-ups
-	return v.Action != policy.Ask || v.Rule != x.w.v.Rule || v.Command != x.w.v.Command || v.Place != x.w.v.Place || !slices.Equal(v.Effects, x.w.v.Effects) ||
-		!slices.Equal(v.Inputs, x.w.v.Inputs) || !slices.Equal(v.Preview, x.w.v.Preview)
+	v.Command.Path = cmp.Or(v.Command.Path, x.dc.v.Command.Path) // from earlier look-ups
+	return v.Action != policy.Ask || v.Rule != x.dc.v.Rule || v.Command != x.dc.v.Command || v.Place != x.dc.v.Place || !slices.Equal(v.Effects, x.dc.v.Effects) ||
+		!slices.Equal(v.Inputs, x.dc.v.Inputs) || !slices.Equal(v.Preview, x.dc.v.Preview)
 }

@@ -231,11 +231,11 @@ type exchange struct {
 // command decides the request, and runs it.
 func (x *exchange) command(ctx context.Context) error {
 	x.req.chooseStdin(x.server.State().Agent != "")
-	return x.decided(ctx, func(within context.Context, w *decidedCall) error { return x.runAndAnswer(ctx, within, w) })
+	return x.decided(ctx, func(within context.Context, dc *decidedCall) error { return x.runAndAnswer(ctx, within, dc) })
 }
 
 // decided decides the request, and calls serve if it may run. The context within ends at the caller's deadline.
-func (x *exchange) decided(ctx context.Context, serve func(within context.Context, w *decidedCall) error) error {
+func (x *exchange) decided(ctx context.Context, serve func(within context.Context, dc *decidedCall) error) error {
 	if err := x.req.setDeadline(); err != nil {
 		return x.peer.end(UsageError(err.Error()))
 	}
@@ -244,35 +244,35 @@ func (x *exchange) decided(ctx context.Context, serve func(within context.Contex
 	if in, err := x.enter(within, limit.Calls); !in {
 		return err
 	}
-	w, err := x.admit(within)
-	if w == nil {
+	dc, err := x.admit(within)
+	if dc == nil {
 		return err
 	}
-	return serve(within, w)
+	return serve(within, dc)
 }
 
-// runAndAnswer runs the command of w and answers the caller with its end.
-func (x *exchange) runAndAnswer(ctx, within context.Context, w *decidedCall) error {
-	defer w.close()
+// runAndAnswer runs the command of dc and answers the caller with its end.
+func (x *exchange) runAndAnswer(ctx, within context.Context, dc *decidedCall) error {
+	defer dc.close()
 	start := time.Now()
-	if err := w.noteStart(x.req); err != nil {
+	if err := dc.noteStart(x.req); err != nil {
 		return fail(x.peer, err, unwritten(err))
 	}
 	x.server.calls.Add(1)
-	w.reportVerdict(x.peer.conn)
-	x.req.restrictStreams(&w.v)
-	answered := x.answerInTime(within, w.v.Rule)
-	st, ran, err := x.run(within, x.peer.streams(x.req), w)
+	dc.reportVerdict(x.peer.conn)
+	x.req.restrictStreams(&dc.v)
+	answered := x.answerInTime(within, dc.v.Rule)
+	st, ran, err := x.run(within, x.peer.streams(x.req), dc)
 	early := answered()
 	if errors.Is(err, errKilled) {
 		err = nil // it ran, and st is its status
 	}
-	end := ending(x.peer.json, x.req, &w.v, st, err)
+	end := ending(x.peer.json, x.req, &dc.v, st, err)
 	code := int(end.Code)
 	if ran && context.Cause(ctx) != nil && !early { // the caller left before the answer
 		code = st.Code
 	}
-	x.noteComplete(w, code, st.Signal, start)
+	x.noteComplete(dc, code, st.Signal, start)
 	if early {
 		return nil
 	}
@@ -283,31 +283,31 @@ func (x *exchange) runAndAnswer(ctx, within context.Context, w *decidedCall) err
 }
 
 // noteComplete records the end of a command that began at start.
-func (x *exchange) noteComplete(w *decidedCall, code int, signal string, start time.Time) {
-	if err := w.note(x.req, audit.Record{Kind: audit.Complete, Args: w.named(), Exit: code, Signal: signal, Duration: time.Since(start)}); err != nil {
+func (x *exchange) noteComplete(dc *decidedCall, code int, signal string, start time.Time) {
+	if err := dc.note(x.req, audit.Record{Kind: audit.Complete, Args: dc.named(), Exit: code, Signal: signal, Duration: time.Since(start)}); err != nil {
 		x.server.Log.Error("write the audit log", "request", x.req.ID, "error", err)
 	}
 }
 
 // note records an event of req. The arguments are the caller's, unless r has others.
-func (w *decidedCall) note(req *request, r audit.Record) error {
-	r.Request, r.Rule = req.ID, w.v.Rule
+func (dc *decidedCall) note(req *request, r audit.Record) error {
+	r.Request, r.Rule = req.ID, dc.v.Rule
 	if r.Args == nil {
 		r.Args = req.Args
 	}
-	return w.state.Audit.Write(r)
+	return dc.state.Audit.Write(r)
 }
 
-// noteStart records that w is about to run, and the reason if no person was asked. A command whose start cannot
+// noteStart records that dc is about to run, and the reason if no person was asked. A command whose start cannot
 // be recorded does not run.
-func (w *decidedCall) noteStart(req *request) error {
-	asked := w.v.Action == policy.Ask
+func (dc *decidedCall) noteStart(req *request) error {
+	asked := dc.v.Action == policy.Ask
 	if !asked {
-		if err := w.note(req, audit.Record{Kind: audit.AutoApprove, Pattern: w.v.Pattern}); err != nil {
+		if err := dc.note(req, audit.Record{Kind: audit.AutoApprove, Pattern: dc.v.Pattern}); err != nil {
 			return err
 		}
 	}
-	return w.note(req, audit.Record{Kind: audit.Start, Args: w.v.Args, Path: w.v.Program(), Dir: w.directory(req), Approved: asked})
+	return dc.note(req, audit.Record{Kind: audit.Start, Args: dc.v.Args, Path: dc.v.Program(), Dir: dc.directory(req), Approved: asked})
 }
 
 // verdictReceiver is a connection that wants to know why its command runs.
@@ -316,10 +316,10 @@ type verdictReceiver interface {
 	Decided(asked bool, pattern string)
 }
 
-// reportVerdict reports the reason why w runs to conn, if conn implements Decided.
-func (w *decidedCall) reportVerdict(conn net.Conn) {
+// reportVerdict reports the reason why dc runs to conn, if conn implements Decided.
+func (dc *decidedCall) reportVerdict(conn net.Conn) {
 	if c, ok := conn.(verdictReceiver); ok {
-		c.Decided(w.v.Action == policy.Ask, cmp.Or(w.v.Pattern, w.v.Rule))
+		c.Decided(dc.v.Action == policy.Ask, cmp.Or(dc.v.Pattern, dc.v.Rule))
 	}
 }
 

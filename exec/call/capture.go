@@ -22,25 +22,25 @@ const maxExcerpt = 2 << 10
 
 // capture reads the caller's whole stdin before the command runs, if the verdict demands it. The command
 // then reads exactly these bytes.
-func (x *exchange) capture(ctx context.Context, w *decidedCall) error {
-	if w.v.Streams.Whole || w.v.Streams.Stdin.Mode != policy.StdinCapture {
+func (x *exchange) capture(ctx context.Context, dc *decidedCall) error {
+	if dc.v.Streams.Whole || dc.v.Streams.Stdin.Mode != policy.StdinCapture {
 		return nil
 	}
 	if x.req.captured == nil {
-		b, err := x.peer.captured(ctx, x.req, w.v.Streams.Stdin.Limit)
+		b, err := x.peer.captured(ctx, x.req, dc.v.Streams.Stdin.Limit)
 		if err != nil {
 			return err
 		}
 		x.req.captured = b
-		if x.server.now().Policy != w.state.Policy { // the caller decides how late its stdin ends
+		if x.server.now().Policy != dc.state.Policy { // the caller decides how late its stdin ends
 			return errRedecide
 		}
 	}
-	if n, most := len(x.req.captured), w.v.Streams.Stdin.Limit; int64(n) > most {
+	if n, most := len(x.req.captured), dc.v.Streams.Stdin.Limit; int64(n) > most {
 		return tooMuchInput(most)
 	}
 	sum := sha256.Sum256(x.req.captured)
-	w.notes = append(w.notes, fmt.Sprintf("stdin is %d bytes, sha256 %s: %s",
+	dc.notes = append(dc.notes, fmt.Sprintf("stdin is %d bytes, sha256 %s: %s",
 		len(x.req.captured), hex.EncodeToString(sum[:]), excerpt(x.req.captured)))
 	return nil
 }

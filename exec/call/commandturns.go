@@ -91,8 +91,8 @@ func overlap(p *policy.Policy, name string, v *policy.Verdict) git.Overlap {
 }
 
 // endTurn lets other git commands run.
-func (w *decidedCall) endTurn() {
-	if w.turn != nil {
-		w.turn()
+func (dc *decidedCall) endTurn() {
+	if dc.turn != nil {
+		dc.turn()
 	}
 }

@@ -28,18 +28,18 @@ func (x *exchange) detach(lifetime, ctx context.Context, ready Readiness) error 
 	x.req.detached = true
 	x.req.drop(0)
 	x.req.close() // the shim writes to its own
-	return x.decided(ctx, func(_ context.Context, w *decidedCall) error { return x.startJob(lifetime, ctx, w, ready) })
+	return x.decided(ctx, func(_ context.Context, dc *decidedCall) error { return x.startJob(lifetime, ctx, dc, ready) })
 }
 
-// startJob starts w as a job, and answers the caller when the job is ready.
-func (x *exchange) startJob(lifetime, ctx context.Context, w *decidedCall, ready Readiness) error {
-	kept, err := x.server.Jobs.Begin(x.req.ID, w.named(), w.cwd.Path(), x.req.keep)
+// startJob starts dc as a job, and answers the caller when the job is ready.
+func (x *exchange) startJob(lifetime, ctx context.Context, dc *decidedCall, ready Readiness) error {
+	kept, err := x.server.Jobs.Begin(x.req.ID, dc.named(), dc.cwd.Path(), x.req.keep)
 	if err != nil {
-		w.close()
+		dc.close()
 		return fail(x.peer, err, jobRefused(err))
 	}
-	if err := w.noteStart(x.req); err != nil {
-		w.close()
+	if err := dc.noteStart(x.req); err != nil {
+		dc.close()
 		return errors.Join(fail(x.peer, err, unwritten(err)), kept.Discard())
 	}
 	x.server.calls.Add(1)
@@ -55,11 +55,11 @@ func (x *exchange) startJob(lifetime, ctx context.Context, w *decidedCall, ready
 	x.server.ongoing.Go(func() {
 		defer end(nil)
 		defer held.release()
-		x.background(alive, w, kept, func(st executor.Status, err error) {
+		x.background(alive, dc, kept, func(st executor.Status, err error) {
 			if errors.Is(err, errKilled) {
 				err = nil // st says so
 			}
-			lost <- ending(asJSON, x.req, &w.v, st, err)
+			lost <- ending(asJSON, x.req, &dc.v, st, err)
 		})
 	})
 	select {
@@ -76,16 +76,16 @@ func (x *exchange) startJob(lifetime, ctx context.Context, w *decidedCall, ready
 	return x.print(wire.Exit{Outcome: wire.Exited}, fmt.Appendf(nil, "%s %d\n", x.req.ID, kept.Info().PID))
 }
 
-// background runs w as the job kept until it has ended, and records how it ended. If the command could not
+// background runs dc as the job kept until it has ended, and records how it ended. If the command could not
 // be started, it calls lost, and removes the job.
-func (x *exchange) background(ctx context.Context, w *decidedCall, kept *job.Job, lost func(executor.Status, error)) {
-	defer w.close()
+func (x *exchange) background(ctx context.Context, dc *decidedCall, kept *job.Job, lost func(executor.Status, error)) {
+	defer dc.close()
 	within, cancel := x.req.within(ctx, nil)
 	defer cancel()
 	begin := time.Now()
-	st, ran, err := x.run(within, kept.Streams(), w)
-	how, reason := jobResult(ctx, x.req, w, &st, err)
-	x.noteComplete(w, st.Code, st.Signal, begin)
+	st, ran, err := x.run(within, kept.Streams(), dc)
+	how, reason := jobResult(ctx, x.req, dc, &st, err)
+	x.noteComplete(dc, st.Code, st.Signal, begin)
 	if !ran {
 		lost(st, err)
 		err = kept.Discard()
@@ -98,7 +98,7 @@ func (x *exchange) background(ctx context.Context, w *decidedCall, kept *job.Job
 }
 
 // jobResult returns the final status of a job, and sets in st the code that wait exits with.
-func jobResult(ctx context.Context, req *request, w *decidedCall, st *executor.Status, err error) (how job.Status, reason string) {
+func jobResult(ctx context.Context, req *request, dc *decidedCall, st *executor.Status, err error) (how job.Status, reason string) {
 	var limited *limit.Error
 	switch {
 	case err == nil && st.Code == 0:
@@ -109,22 +109,22 @@ func jobResult(ctx context.Context, req *request, w *decidedCall, st *executor.S
 		return job.Killed, ""
 	case errors.As(err, &limited):
 		st.Code = wire.CodeFailed
-		return job.Error, endedByLimit(req, &w.v, limited).Reason
+		return job.Error, endedByLimit(req, &dc.v, limited).Reason
 	case errors.Is(err, errCallerDeadline):
 		st.Code = wire.CodeTimeout
-		return job.Failed, callerDeadlineExceeded(req, w.v.Rule).Reason
+		return job.Failed, callerDeadlineExceeded(req, dc.v.Rule).Reason
 	case errors.Is(err, errTooLong):
 		st.Code = wire.CodeTimeout
-		return job.Failed, tooLong(req, &w.v).Reason
+		return job.Failed, tooLong(req, &dc.v).Reason
 	case errors.Is(err, errHungUp):
 		return job.Killed, "its caller left before it was ready"
 	case ctx.Err() != nil:
 		return job.Killed, "the session ended"
 	case errors.Is(err, errOutputLimit):
 		st.Code = wire.CodeFailed
-		return job.Error, outputLimitExceeded(req, &w.v).Reason
+		return job.Error, outputLimitExceeded(req, &dc.v).Reason
 	}
-	e := notRun(req, &w.v, err)
+	e := notRun(req, &dc.v, err)
 	st.Code = int(exitKinds[e.Status].code)
 	return job.Error, e.Reason
 }

@@ -83,10 +83,10 @@ func (x *exchange) end(f Failure) error {
 // decideGit has a request of policy.GitPush decided. It returns nil and answers the caller if that is denied.
 func (x *exchange) decideGit(ctx context.Context) (*decidedCall, error) {
 	sc, g := x.server.now(), x.req.git
-	w := &decidedCall{server: x.server, state: sc}
+	dc := &decidedCall{server: x.server, state: sc}
 	deny := func(reason string, f Failure) (*decidedCall, error) {
-		w.close()
-		return nil, errors.Join(x.deny(ctx, w, reason), x.end(f))
+		dc.close()
+		return nil, errors.Join(x.deny(ctx, dc, reason), x.end(f))
 	}
 	if g == nil {
 		const reason = "not a command: git calls it for URLs that begin with hostexec::"
@@ -101,35 +101,35 @@ func (x *exchange) decideGit(ctx context.Context) (*decidedCall, error) {
 			return deny(f.Reason, *f)
 		}
 	}
-	if w.v = sc.Policy.Decide(x.req.Request); w.v.Action == policy.Deny {
-		return deny(w.v.Reason, gitRefusal(x.req, &w.v))
+	if dc.v = sc.Policy.Decide(x.req.Request); dc.v.Action == policy.Deny {
+		return deny(dc.v.Reason, gitRefusal(x.req, &dc.v))
 	}
-	if err := w.prepareGit(x.req); err != nil {
-		return deny(err.Error(), cannotRun(x.req, &w.v, err))
+	if err := dc.prepareGit(x.req); err != nil {
+		return deny(err.Error(), cannotRun(x.req, &dc.v, err))
 	}
-	w.runner = &gitRunner{x, w}
-	return w, nil
+	dc.runner = &gitRunner{x, dc}
+	return dc, nil
 }
 
-// prepareGit prepares w to run, and sets the notes for a person.
-func (w *decidedCall) prepareGit(req *request) (err error) {
-	w.v.Place, w.v.Streams, w.v.Record = policy.Place{}, policy.Streams{Whole: true}, false
-	if err := w.state.findProgram(&w.v); err != nil {
+// prepareGit prepares dc to run, and sets the notes for a person.
+func (dc *decidedCall) prepareGit(req *request) (err error) {
+	dc.v.Place, dc.v.Streams, dc.v.Record = policy.Place{}, policy.Streams{Whole: true}, false
+	if err := dc.state.findProgram(&dc.v); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(w.state.Git.Dir, 0o700); err != nil {
+	if err := os.MkdirAll(dc.state.Git.Dir, 0o700); err != nil {
 		return err
 	}
-	if w.cwd, err = dir.Open(w.state.Git.Dir); err != nil {
+	if dc.cwd, err = dir.Open(dc.state.Git.Dir); err != nil {
 		return err
 	}
-	w.env = environ(w.state.hostEnviron, nil, nil, w.v.Env, w.cwd.Path())
-	w.v.Args = req.Args
+	dc.env = environ(dc.state.hostEnviron, nil, nil, dc.v.Env, dc.cwd.Path())
+	dc.v.Args = req.Args
 	switch {
 	case req.git.update != nil:
-		w.notes = req.git.update.Notes
+		dc.notes = req.git.update.Notes
 	case req.git.proposal:
-		w.notes = []string{
+		dc.notes = []string{
 			"the container proposes this remote: hostexec keeps its name and URL for this project",
 			"your git then reads it with your credentials; each push is a question of its own",
 		}
@@ -182,11 +182,11 @@ func (x *exchange) findRemote(ctx context.Context, sc *SessionState) (*Failure, 
 // proposeRemote asks a person whether r becomes a remote of the project.
 func (x *exchange) proposeRemote(ctx context.Context, sc *SessionState, r gitpush.Remote) error {
 	inner := x.inner(&gitCall{remote: r, proposal: true}, policy.GitPush, "remote", r.Name, r.URL)
-	w, err := inner.decideAndAsk(ctx)
-	if w == nil {
+	dc, err := inner.decideAndAsk(ctx)
+	if dc == nil {
 		return errors.Join(err, errors.New("the remote was not added: "+inner.failure.Reason))
 	}
-	defer w.close()
+	defer dc.close()
 	if err := sc.Git.Add(r); err != nil {
 		x.server.Log.Error("keep a remote", "request", inner.req.ID, "error", err)
 		return errors.New("the remote cannot be kept")
@@ -197,20 +197,20 @@ func (x *exchange) proposeRemote(ctx context.Context, sc *SessionState, r gitpus
 // authorizeUpdate implements gitpush.Authorize.
 func (x *exchange) authorizeUpdate(ctx context.Context, u gitpush.Update) (ended func(code int), err error) {
 	inner := x.inner(&gitCall{remote: u.Remote, update: &u}, policy.GitPush, string(u.Kind), u.Remote.Name, u.Name)
-	w, err := inner.decideAndAsk(ctx)
-	if w == nil {
+	dc, err := inner.decideAndAsk(ctx)
+	if dc == nil {
 		return nil, errors.Join(err, errors.New(inner.failure.Reason))
 	}
-	w.v.Args = u.Args
+	dc.v.Args = u.Args
 	start := time.Now()
-	if err := w.noteStart(inner.req); err != nil {
-		w.close()
+	if err := dc.noteStart(inner.req); err != nil {
+		dc.close()
 		return nil, errors.Join(err, inner.end(Failed(unwritten(err))))
 	}
 	x.server.calls.Add(1)
 	return func(code int) {
-		w.close()
-		if err := w.note(inner.req, audit.Record{Kind: audit.Complete, Args: w.v.Args, Exit: code, Duration: time.Since(start)}); err != nil {
+		dc.close()
+		if err := dc.note(inner.req, audit.Record{Kind: audit.Complete, Args: dc.v.Args, Exit: code, Duration: time.Since(start)}); err != nil {
 			x.server.Log.Error("write the audit log", "request", inner.req.ID, "error", err)
 		}
 	}, nil
@@ -218,8 +218,8 @@ func (x *exchange) authorizeUpdate(ctx context.Context, u gitpush.Update) (ended
 
 // gitRunner serves the call of the remote helper.
 type gitRunner struct {
-	x *exchange
-	w *decidedCall
+	x  *exchange
+	dc *decidedCall
 }
 
 // Run implements Runner. The command is not a program: several programs serve it.
@@ -240,7 +240,7 @@ func (g *gitRunner) Run(ctx context.Context, c executor.Command, s executor.Stre
 	}
 	helper := gitpush.Call{
 		Runner: g.x.server.Runner, ID: c.ID, Git: c.Path, Env: c.Env, Remote: g.x.req.git.remote,
-		Dir: g.w.state.Git.Dir, MaxPack: g.w.state.Git.MaxPack(), Authorize: g.x.authorizeUpdate,
+		Dir: g.dc.state.Git.Dir, MaxPack: g.dc.state.Git.MaxPack(), Authorize: g.x.authorizeUpdate,
 	}
 	code, err := helper.Serve(within, s.In, s.Out, s.Err)
 	if e, ok := Interrupted(within); ok {

@@ -19,7 +19,7 @@ func (x asking) granted(ask *approval.Question) (approval.Grant, bool) {
 	if ok {
 		return grant, true
 	}
-	if x.w.findInputs(x.req, ask) == "" {
+	if x.dc.findInputs(x.req, ask) == "" {
 		return grant, false
 	}
 	if grant, ok = x.useGrant(*ask); ok {
@@ -40,10 +40,10 @@ func (x asking) useGrant(ask approval.Question) (approval.Grant, bool) {
 	return grant, ok
 }
 
-// findInputs reads the files on which an approval of w can depend, into ask, and returns their digest. It is empty if
+// findInputs reads the files on which an approval of dc can depend, into ask, and returns their digest. It is empty if
 // there are none.
-func (w *decidedCall) findInputs(req *request, ask *approval.Question) string {
-	set, err := w.inputs(req)
+func (dc *decidedCall) findInputs(req *request, ask *approval.Question) string {
+	set, err := dc.inputs(req)
 	if err != nil {
 		ask.Inputs, ask.NoInputs = nil, names.Plain(err.Error())
 		return ""
@@ -52,27 +52,27 @@ func (w *decidedCall) findInputs(req *request, ask *approval.Question) string {
 	return set.Digest()
 }
 
-// inputs returns the files on which an approval of w can depend, or why it cannot.
-func (w *decidedCall) inputs(req *request) (*inputs.Set, error) {
+// inputs returns the files on which an approval of dc can depend, or why it cannot.
+func (dc *decidedCall) inputs(req *request) (*inputs.Set, error) {
 	switch {
 	case req.shell != nil:
 		return nil, errors.New("earlier commands of the shell may have changed what this one means")
-	case req.git != nil || req.Args[0] == policy.GitPush || w.cwd == nil:
+	case req.git != nil || req.Args[0] == policy.GitPush || dc.cwd == nil:
 		return nil, errors.New("it reads no files of its directory")
 	}
 	c := inputs.Command{
-		Name: cmp.Or(w.v.Command.Path, w.v.Command.Name), Args: w.v.Args, Env: w.env, Dir: w.cwd,
-		RunsDirCode: w.state.Policy.RunsDirCode(w.v.Args[0], w.v.Command.Path), Confined: w.v.Place.Confined(), Globs: w.v.Inputs, Copies: w.copied,
+		Name: cmp.Or(dc.v.Command.Path, dc.v.Command.Name), Args: dc.v.Args, Env: dc.env, Dir: dc.cwd,
+		RunsDirCode: dc.state.Policy.RunsDirCode(dc.v.Args[0], dc.v.Command.Path), Confined: dc.v.Place.Confined(), Globs: dc.v.Inputs, Copies: dc.copied,
 	}
-	if w.state.Dirs != nil {
-		_, c.Root, _ = w.state.Dirs.BindMount(req.Cwd)
+	if dc.state.Dirs != nil {
+		_, c.Root, _ = dc.state.Dirs.BindMount(req.Cwd)
 	}
 	set, err := c.Find()
 	if err != nil {
 		return nil, err
 	}
 	call := approval.Question{
-		Args: req.Args, Cwd: req.Cwd, Dir: w.cwd.Path(), Path: w.v.Program(), Rule: w.v.Rule, Session: w.state.Session, Container: w.state.Container,
+		Args: req.Args, Cwd: req.Cwd, Dir: dc.cwd.Path(), Path: dc.v.Program(), Rule: dc.v.Rule, Session: dc.state.Session, Container: dc.state.Container,
 	}
 	set.Call = call.Digest()
 	return set, nil

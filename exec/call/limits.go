@@ -93,8 +93,8 @@ func (x *exchange) enter(ctx context.Context, k limit.Kind) (entered bool, err e
 
 // refuseOver refuses the call because of a limit, and answers the caller.
 func (x *exchange) refuseOver(ctx context.Context, over *limit.Error) error {
-	w := refusedByLimit(x.server.state.Load(), over)
-	return errors.Join(x.deny(ctx, w, over.Error()), x.peer.end(overLimit(x.req, &policy.Verdict{}, over)))
+	dc := refusedByLimit(x.server.state.Load(), over)
+	return errors.Join(x.deny(ctx, dc, over.Error()), x.peer.end(overLimit(x.req, &policy.Verdict{}, over)))
 }
 
 // refusedByLimit returns the call for the record of a refusal that no rule has decided.

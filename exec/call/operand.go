@@ -20,27 +20,27 @@ import (
 // operands checks the arguments that must be files or directories of the mounts. It replaces a file by the path of a
 // copy that the container cannot reach: the copy is shown, and runs. For a directory, or if the rule requires no copy,
 // the argument may name another file on the host. Then operands replaces it by the path of the checked file.
-func (w *decidedCall) operands(req *request) error {
-	if len(w.v.Paths) == 0 {
+func (dc *decidedCall) operands(req *request) error {
+	if len(dc.v.Paths) == 0 {
 		return nil
 	}
-	w.v.Args = slices.Clone(w.v.Args)
-	copied, given := map[int]string{}, slices.Clone(w.v.Args)
-	for _, check := range w.v.Paths {
-		arg := w.v.Args[check.Index]
+	dc.v.Args = slices.Clone(dc.v.Args)
+	copied, given := map[int]string{}, slices.Clone(dc.v.Args)
+	for _, check := range dc.v.Paths {
+		arg := dc.v.Args[check.Index]
 		shown := strconv.QuoteToASCII(arg)
-		f, err := w.state.operand(req.Cwd, arg, check.Type)
+		f, err := dc.state.operand(req.Cwd, arg, check.Type)
 		if err != nil {
 			return fmt.Errorf("argument %s: %v", shown, err) // not wrapped: a missing file is not a missing program
 		}
-		if !w.v.Place.Contained() { // a container has the file at the path that the caller uses
-			w.v.Args[check.Index] = onHost(w.cwd.Path(), arg, f.Path())
+		if !dc.v.Place.Contained() { // a container has the file at the path that the caller uses
+			dc.v.Args[check.Index] = onHost(dc.cwd.Path(), arg, f.Path())
 		}
 		switch {
-		case f.Regular() && check.Snapshot.Copies(w.v.Place.Contained()):
+		case f.Regular() && check.Snapshot.Copies(dc.v.Place.Contained()):
 			var sum string
-			if copied[check.Index], sum, err = w.snapshot(req.ID, check.Index, f); err == nil {
-				w.notes = append(w.notes, fmt.Sprintf("argument %d is a copy of %s, sha256 %s", check.Index, shown, sum))
+			if copied[check.Index], sum, err = dc.snapshot(req.ID, check.Index, f); err == nil {
+				dc.notes = append(dc.notes, fmt.Sprintf("argument %d is a copy of %s, sha256 %s", check.Index, shown, sum))
 			}
 		case f.IsDir() && check.Snapshot == policy.SnapshotAll:
 			err = errors.New("it is a directory, and snapshot: true copies files only")
@@ -51,12 +51,12 @@ func (w *decidedCall) operands(req *request) error {
 		}
 	}
 	if len(copied) > 0 {
-		w.copies.settle()
-		w.copied = map[int]inputs.Copy{}
+		dc.copies.settle()
+		dc.copied = map[int]inputs.Copy{}
 	}
 	for i, name := range copied {
-		w.v.Args[i] = filepath.Join(w.copies.dir, name)
-		w.copied[i] = inputs.Copy{Name: given[i], Path: w.v.Args[i]}
+		dc.v.Args[i] = filepath.Join(dc.copies.dir, name)
+		dc.copied[i] = inputs.Copy{Name: given[i], Path: dc.v.Args[i]}
 	}
 	return nil
 }

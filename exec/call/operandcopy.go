@@ -34,21 +34,21 @@ type copies struct {
 	session *atomic.Int64
 }
 
-// copiesDir returns the directory with the copies of the operands of w, or "".
-func (w *decidedCall) copiesDir() string {
-	if w.copies == nil {
+// copiesDir returns the directory with the copies of the operands of dc, or "".
+func (dc *decidedCall) copiesDir() string {
+	if dc.copies == nil {
 		return ""
 	}
-	return w.copies.dir
+	return dc.copies.dir
 }
 
 // copiedNames returns the caller's words for the arguments that are copies, by index, or nil if there are none.
-func (w *decidedCall) copiedNames() map[int]string {
-	if len(w.copied) == 0 {
+func (dc *decidedCall) copiedNames() map[int]string {
+	if len(dc.copied) == 0 {
 		return nil
 	}
 	all := map[int]string{}
-	for n, c := range w.copied {
+	for n, c := range dc.copied {
 		all[n] = c.Name
 	}
 	return all
@@ -56,8 +56,8 @@ func (w *decidedCall) copiedNames() map[int]string {
 
 // named returns the arguments as lists show them, with the caller's words in place of copies. Only START records have
 // the paths of the copies.
-func (w *decidedCall) named() []string {
-	q := approval.Question{Args: w.v.Args, Copied: w.copiedNames()}
+func (dc *decidedCall) named() []string {
+	q := approval.Question{Args: dc.v.Args, Copied: dc.copiedNames()}
 	return q.Named()
 }
 
@@ -104,12 +104,12 @@ const maxSame = 16
 
 // snapshot copies f, and returns the path of the copy below the directory of copies, and its SHA-256. The
 // copy keeps the file's name, which programs use.
-func (w *decidedCall) snapshot(request string, index int, f *dir.File) (name, sum string, err error) {
-	if w.copies == nil {
-		w.copies = &copies{dir: filepath.Join(w.state.Scratch, request), sums: sha256.New(), session: &w.server.copied}
+func (dc *decidedCall) snapshot(request string, index int, f *dir.File) (name, sum string, err error) {
+	if dc.copies == nil {
+		dc.copies = &copies{dir: filepath.Join(dc.state.Scratch, request), sums: sha256.New(), session: &dc.server.copied}
 	}
 	name = filepath.Join(strconv.Itoa(index), f.Name())
-	if err := os.MkdirAll(filepath.Join(w.copies.dir, filepath.Dir(name)), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(dc.copies.dir, filepath.Dir(name)), 0o700); err != nil {
 		return "", "", err
 	}
 	src, err := f.Open()
@@ -121,11 +121,11 @@ func (w *decidedCall) snapshot(request string, index int, f *dir.File) (name, su
 	if err != nil {
 		return "", "", err
 	}
-	if err := w.copies.reserve(fi.Size()); err != nil {
+	if err := dc.copies.reserve(fi.Size()); err != nil {
 		return "", "", err
 	}
-	sum, err = copyTo(filepath.Join(w.copies.dir, name), src, fi.Size())
-	fmt.Fprintf(w.copies.sums, "%q %s\n", name, sum)
+	sum, err = copyTo(filepath.Join(dc.copies.dir, name), src, fi.Size())
+	fmt.Fprintf(dc.copies.sums, "%q %s\n", name, sum)
 	return name, sum, err
 }
 

@@ -49,10 +49,10 @@ type previewRun struct {
 
 // preparePreview prepares the preview that the rule of ask wants, if ask would be a new question. The caller closes it.
 func (x asking) preparePreview(ctx context.Context, ask *approval.Question) (p previewRun) {
-	if len(x.w.v.Preview) == 0 {
+	if len(x.dc.v.Preview) == 0 {
 		return p
 	}
-	p = previewRun{asking: x, shown: &approval.Preview{Added: x.w.v.Preview}}
+	p = previewRun{asking: x, shown: &approval.Preview{Added: x.dc.v.Preview}}
 	ask.Preview = p.shown
 	err := errPreviewDuplicate
 	if x.server.Queue.Opens(*ask) {
@@ -75,26 +75,26 @@ func (x asking) preparePreview(ctx context.Context, ask *approval.Question) (p p
 // previewCommand returns the command of a preview, in a sandbox that can write nothing. It gets no variables of the
 // host that the rule passes to the command itself.
 func (x asking) previewCommand() (executor.Command, error) {
-	w, v := x.w, x.w.v
+	dc, v := x.dc, x.dc.v
 	switch {
 	case x.req.shell != nil:
 		return executor.Command{}, errPreviewOfShells
 	case v.Place.Contained():
 		return executor.Command{}, errPreviewInContainer
-	case w.state.SandboxFor == nil:
+	case dc.state.SandboxFor == nil:
 		return executor.Command{}, sandbox.ErrUnsupported
 	}
 	if err := sandbox.Supported(); err != nil {
 		return executor.Command{}, err
 	}
-	v.Sandbox = policy.Sandbox{Read: v.Sandbox.Read, ReadOnly: true, Copies: w.copiesDir()}
+	v.Sandbox = policy.Sandbox{Read: v.Sandbox.Read, ReadOnly: true, Copies: dc.copiesDir()}
 	v.Env.Pass = nil
-	confined, host, err := w.state.SandboxFor(&v, w.state.Environ, nil)
+	confined, host, err := dc.state.SandboxFor(&v, dc.state.Environ, nil)
 	if err != nil {
 		return executor.Command{}, err
 	}
-	env := environ(host, x.req.env, w.state.PassEnv, v.Env, w.cwd.Path())
-	return executor.Command{ID: newID(), Path: v.Command.Path, Args: v.PreviewArgs(), Env: env, Dir: w.cwd.FD(), Sandbox: confined}, nil
+	env := environ(host, x.req.env, dc.state.PassEnv, v.Env, dc.cwd.Path())
+	return executor.Command{ID: newID(), Path: v.Command.Path, Args: v.PreviewArgs(), Env: env, Dir: dc.cwd.FD(), Sandbox: confined}, nil
 }
 
 // recorded returns the added arguments if the preview runs, for the log.

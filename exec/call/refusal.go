@@ -181,21 +181,21 @@ func waiting(req *request) string {
 	return MessageLine("%s: waiting for approval (request %s): docker hostexec approve %s on the host", quoteWord(req.Args[0]), req.ID, req.ID)
 }
 
-func denied(req *request, w *decidedCall, a approval.Answer) Failure {
-	e := Failure{Status: StatusDenied, Name: quoteWord(req.Args[0]), Reason: "Command denied: " + names.Printable(a.Reason), Rule: w.v.Rule, Request: req.ID}
+func denied(req *request, dc *decidedCall, a approval.Answer) Failure {
+	e := Failure{Status: StatusDenied, Name: quoteWord(req.Args[0]), Reason: "Command denied: " + names.Printable(a.Reason), Rule: dc.v.Rule, Request: req.ID}
 	if a.Always {
 		e.Reason += "; the same is denied until the session ends"
 	}
 	if a.Outcome == approval.Refused {
-		e.Status, e.Reason, e.Hint = StatusRefused, a.Reason, w.cause()
+		e.Status, e.Reason, e.Hint = StatusRefused, a.Reason, dc.cause()
 	}
 	return e
 }
 
-func unanswered(req *request, w *decidedCall) Failure {
-	e := Failure{Status: StatusTimeout, Name: quoteWord(req.Args[0]), Reason: "Command timed out waiting for approval", Rule: w.v.Rule, Request: req.ID,
+func unanswered(req *request, dc *decidedCall) Failure {
+	e := Failure{Status: StatusTimeout, Name: quoteWord(req.Args[0]), Reason: "Command timed out waiting for approval", Rule: dc.v.Rule, Request: req.ID,
 		Hint: "docker hostexec pending --watch on the host shows such requests"}
-	if why := w.cause(); why != "" {
+	if why := dc.cause(); why != "" {
 		e.Hint = why
 	}
 	return e
@@ -203,14 +203,14 @@ func unanswered(req *request, w *decidedCall) Failure {
 
 // cause returns the reason why a person is asked although a rule allows the request, and the change that would
 // avoid the question, or nothing.
-func (w *decidedCall) cause() string {
+func (dc *decidedCall) cause() string {
 	switch {
-	case w.askProblem == nil:
+	case dc.askProblem == nil:
 		return ""
-	case w.askProblem.Fix == "":
-		return "it asks because " + w.askProblem.Reason
+	case dc.askProblem.Fix == "":
+		return "it asks because " + dc.askProblem.Reason
 	}
-	return "it asks because " + w.askProblem.Reason + ": " + w.askProblem.Fix
+	return "it asks because " + dc.askProblem.Reason + ": " + dc.askProblem.Fix
 }
 
 // overLimit answers a request that would take its session beyond a limit, or has.

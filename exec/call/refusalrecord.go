@@ -44,14 +44,14 @@ func (s *Server) AdjustRefusals(rate int64) {
 }
 
 // deny records that the request was refused, or counts it.
-func (x *exchange) deny(ctx context.Context, w *decidedCall, reason string) error {
-	return x.denyBy(ctx, w, approval.Answer{Reason: reason})
+func (x *exchange) deny(ctx context.Context, dc *decidedCall, reason string) error {
+	return x.denyBy(ctx, dc, approval.Answer{Reason: reason})
 }
 
 // denyBy is like deny, and records who decided.
-func (x *exchange) denyBy(ctx context.Context, w *decidedCall, a approval.Answer) error {
-	r := audit.Record{Kind: audit.Deny, Reason: a.Reason, By: a.By, Request: x.req.ID, Rule: w.v.Rule, Args: x.req.Args}
-	return x.server.refused.write(ctx, r, w.state.Audit, x.server.Log)
+func (x *exchange) denyBy(ctx context.Context, dc *decidedCall, a approval.Answer) error {
+	r := audit.Record{Kind: audit.Deny, Reason: a.Reason, By: a.By, Request: x.req.ID, Rule: dc.v.Rule, Args: x.req.Args}
+	return x.server.refused.write(ctx, r, dc.state.Audit, x.server.Log)
 }
 
 // write writes r, or counts it and makes the caller wait. Errors of later writes go to log.

@@ -23,61 +23,61 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// decideInRepository has the policy decide, with the facts about the repository in w.cwd. A .git that the
+// decideInRepository has the policy decide, with the facts about the repository in dc.cwd. A .git that the
 // container cannot write now may have been written before, and git enters submodules. If the command would
 // run, and the repository counts as the host's, git itself is asked what the repository names and where it
 // leads.
-func (w *decidedCall) decideInRepository(ctx context.Context, req *request) {
-	sc, name := w.state, req.Args[0]
+func (dc *decidedCall) decideInRepository(ctx context.Context, req *request) {
+	sc, name := dc.state, req.Args[0]
 	gitDir := sc.Policy.Rules[name].GitDir
-	req.GitDirReadOnly = w.cwd != nil && gitDir == policy.GitMount && sc.Dirs.ReadOnly(w.cwd, req.Cwd, ".git")
-	w.v = sc.Policy.Decide(req.Request)
-	if w.cwd != nil && gitDir == policy.GitMount && !req.GitDirReadOnly && w.v.Action == policy.Ask {
+	req.GitDirReadOnly = dc.cwd != nil && gitDir == policy.GitMount && sc.Dirs.ReadOnly(dc.cwd, req.Cwd, ".git")
+	dc.v = sc.Policy.Decide(req.Request)
+	if dc.cwd != nil && gitDir == policy.GitMount && !req.GitDirReadOnly && dc.v.Action == policy.Ask {
 		safe := req.Request
 		safe.GitDirReadOnly = true
 		if sc.Policy.Decide(safe).Action == policy.Allow {
-			w.askProblem = repositoryProblem(w.cwd, req.Cwd, sc.others)
+			dc.askProblem = repositoryProblem(dc.cwd, req.Cwd, sc.others)
 		}
 	}
-	trusted := req.GitDirReadOnly || w.cwd != nil && gitDir == policy.GitHost
-	if !trusted || w.v.Action == policy.Deny || w.v.Place.Contained() || req.shell != nil {
+	trusted := req.GitDirReadOnly || dc.cwd != nil && gitDir == policy.GitHost
+	if !trusted || dc.v.Action == policy.Deny || dc.v.Place.Contained() || req.shell != nil {
 		return
 	}
-	v := w.v
+	v := dc.v
 	if sc.findProgram(&v) != nil || !isGit(name) && !isGit(filepath.Base(v.Command.Path)) {
 		return // decide reports it
 	}
-	err := w.inTurn(ctx, req, &v)
+	err := dc.inTurn(ctx, req, &v)
 	if err == nil {
 		return
 	}
 	req.GitDirReadOnly = false
-	w.v = withoutTrust(sc.Policy, name).Decide(req.Request)
+	dc.v = withoutTrust(sc.Policy, name).Decide(req.Request)
 	found := git.Problem{Reason: names.Plain(err.Error())}
-	w.notes = append(w.notes, found.Reason)
+	dc.notes = append(dc.notes, found.Reason)
 	if v.Action != policy.Allow {
 		return // a person is asked anyway
 	}
 	var p *git.Problem
 	if errors.As(err, &p) && p.Fix != "" {
 		found.Fix = names.Plain(p.Fix)
-		w.notes = append(w.notes, "to have it run without a question: "+found.Fix)
+		dc.notes = append(dc.notes, "to have it run without a question: "+found.Fix)
 	}
-	w.askProblem = &found
+	dc.askProblem = &found
 }
 
 // inTurn checks the repository that v is about to read. If v may run, it keeps its turn until the command
 // has ended, so that the repository stays as it was checked.
-func (w *decidedCall) inTurn(ctx context.Context, req *request, v *policy.Verdict) (err error) {
+func (dc *decidedCall) inTurn(ctx context.Context, req *request, v *policy.Verdict) (err error) {
 	if v.Action != policy.Allow {
-		return w.repository(ctx, req, v)
+		return dc.repository(ctx, req, v)
 	}
-	if w.turn, err = w.server.turns.take(ctx, overlap(w.state.Policy, req.Args[0], v)); err != nil {
+	if dc.turn, err = dc.server.turns.take(ctx, overlap(dc.state.Policy, req.Args[0], v)); err != nil {
 		return err
 	}
-	if err = w.repository(ctx, req, v); err != nil {
-		w.turn()
-		w.turn = nil
+	if err = dc.repository(ctx, req, v); err != nil {
+		dc.turn()
+		dc.turn = nil
 	}
 	return err
 }
@@ -112,30 +112,30 @@ func withoutTrust(p *policy.Policy, name string) *policy.Policy {
 }
 
 // repository checks the repository that v is about to read.
-func (w *decidedCall) repository(ctx context.Context, req *request, v *policy.Verdict) error {
-	check := w.gitCheck(req, v)
+func (dc *decidedCall) repository(ctx context.Context, req *request, v *policy.Verdict) error {
+	check := dc.gitCheck(req, v)
 	return check.Do(ctx)
 }
 
 // remotes returns notes about the remote that git will contact. Nobody has allowed the call yet, so a session has one
 // git at a time for it, in the sandbox of the call.
-func (w *decidedCall) remotes(ctx context.Context, req *request) []string {
-	release, err := w.server.lookups.take(ctx, git.Changes)
+func (dc *decidedCall) remotes(ctx context.Context, req *request) []string {
+	release, err := dc.server.lookups.take(ctx, git.Changes)
 	if err != nil {
 		return []string{"its remote is not known: " + names.Plain(err.Error())}
 	}
 	defer release()
-	check := w.gitCheck(req, &w.v)
+	check := dc.gitCheck(req, &dc.v)
 	return check.Remotes(ctx)
 }
 
 // gitCheck returns the check of the repository that v is about to read.
-func (w *decidedCall) gitCheck(req *request, v *policy.Verdict) git.Check {
-	env := environ(w.state.hostEnviron, req.env, w.state.PassEnv, v.Env, w.cwd.Path())
+func (dc *decidedCall) gitCheck(req *request, v *policy.Verdict) git.Check {
+	env := environ(dc.state.hostEnviron, req.env, dc.state.PassEnv, v.Env, dc.cwd.Path())
 	return git.Check{
-		Dir: w.cwd, Cwd: req.Cwd, Mounts: w.state.Dirs, Args: v.Args, Env: env, Host: w.state.Policy.Rules[req.Args[0]].GitDir == policy.GitHost,
+		Dir: dc.cwd, Cwd: req.Cwd, Mounts: dc.state.Dirs, Args: v.Args, Env: env, Host: dc.state.Policy.Rules[req.Args[0]].GitDir == policy.GitHost,
 		Run: func(ctx context.Context, d *dir.Dir, args []string, out io.Writer) error {
-			return w.runInternal(ctx, executor.Command{ID: newID(), Path: v.Command.Path, Args: args, Env: env, Dir: d.FD(), Sandbox: w.sandbox}, out)
+			return dc.runInternal(ctx, executor.Command{ID: newID(), Path: v.Command.Path, Args: args, Env: env, Dir: d.FD(), Sandbox: dc.sandbox}, out)
 		},
 	}
 }
@@ -144,9 +144,9 @@ func (w *decidedCall) gitCheck(req *request, v *policy.Verdict) git.Check {
 const maxGitStderr = 200
 
 // runInternal runs a command for hostexec itself, with /dev/null as stdin.
-func (w *decidedCall) runInternal(ctx context.Context, c executor.Command, out io.Writer) error {
+func (dc *decidedCall) runInternal(ctx context.Context, c executor.Command, out io.Writer) error {
 	stderr := limit.Prefix{Max: maxGitStderr}
-	st, err := w.server.Runner.Run(ctx, c, executor.Streams{FD: [3]int{-1, -1, -1}, Out: out, Err: &stderr})
+	st, err := dc.server.Runner.Run(ctx, c, executor.Streams{FD: [3]int{-1, -1, -1}, Out: out, Err: &stderr})
 	switch text, _, _ := strings.Cut(string(stderr.Text), "\n"); {
 	case err != nil:
 		return err

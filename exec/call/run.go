@@ -19,22 +19,22 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// run runs w with the given streams, and reports whether it was started. The error is errKilled if a person
+// run runs dc with the given streams, and reports whether it was started. The error is errKilled if a person
 // has ended it; st is then valid, too.
-func (x *exchange) run(ctx context.Context, streams executor.Streams, w *decidedCall) (st executor.Status, ran bool, err error) {
-	if w.v.Timeout > 0 {
+func (x *exchange) run(ctx context.Context, streams executor.Streams, dc *decidedCall) (st executor.Status, ran bool, err error) {
+	if dc.v.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, w.v.Timeout, errTooLong)
+		ctx, cancel = context.WithTimeoutCause(ctx, dc.v.Timeout, errTooLong)
 		defer cancel()
 	}
 	ctx, kill := context.WithCancelCause(ctx)
 	defer kill(nil)
-	if w.turn == nil && overlap(w.state.Policy, x.req.Args[0], &w.v) == git.Changes { // a person was asked
-		if w.turn, err = x.server.turns.take(ctx, git.Changes); err != nil {
+	if dc.turn == nil && overlap(dc.state.Policy, x.req.Args[0], &dc.v) == git.Changes { // a person was asked
+		if dc.turn, err = x.server.turns.take(ctx, git.Changes); err != nil {
 			return st, false, err
 		}
 	}
-	rec, err := w.recording(x.req)
+	rec, err := dc.recording(x.req)
 	if err != nil {
 		return st, false, err
 	}
@@ -43,18 +43,18 @@ func (x *exchange) run(ctx context.Context, streams executor.Streams, w *decided
 			x.server.Log.Error("store the recording", "request", x.req.ID, "error", err)
 		}
 	}()
-	m := w.limitStreams(&streams, x.req, rec)
+	m := dc.limitStreams(&streams, x.req, rec)
 	defer x.server.running.drop(x.req.ID)
-	x.server.running.set(x.req.running(w.cwd.Path(), 0), kill) // a file system may hold up its exec
+	x.server.running.set(x.req.running(dc.cwd.Path(), 0), kill) // a file system may hold up its exec
 	started := streams.Started
 	streams.Started = func(pid int) {
 		ran = true
-		x.noteStarted(w, pid, kill)
+		x.noteStarted(dc, pid, kill)
 		started(pid)
 	}
-	st, err = w.runner.Run(ctx, w.command(x.req), streams)
-	w.endTurn()
-	w.copies.remove() // before the caller gets its answer, so that its next call can use the same names
+	st, err = dc.runner.Run(ctx, dc.command(x.req), streams)
+	dc.endTurn()
+	dc.copies.remove() // before the caller gets its answer, so that its next call can use the same names
 	switch {
 	case err == nil && m != nil && m.full.Load():
 		err = errOutputLimit
@@ -64,22 +64,22 @@ func (x *exchange) run(ctx context.Context, streams executor.Streams, w *decided
 	return st, ran, err
 }
 
-// noteStarted registers the process pid of w, and releases what only its start needed.
-func (x *exchange) noteStarted(w *decidedCall, pid int, kill context.CancelCauseFunc) {
-	w.env = nil
-	x.server.running.set(x.req.running(w.cwd.Path(), pid), kill)
-	if !w.v.LeaveProcesses {
+// noteStarted registers the process pid of dc, and releases what only its start needed.
+func (x *exchange) noteStarted(dc *decidedCall, pid int, kill context.CancelCauseFunc) {
+	dc.env = nil
+	x.server.running.set(x.req.running(dc.cwd.Path(), pid), kill)
+	if !dc.v.LeaveProcesses {
 		x.server.left.add(x.req.ID, x.server.running.list)
 	}
-	w.cwd.Close() // it is the command's working directory now
+	dc.cwd.Close() // it is the command's working directory now
 }
 
 // limitStreams removes from s what the Streams of the verdict do not allow, and adds the recording. The counter reports
 // whether the output was cut; it is nil if output is not limited.
-func (w *decidedCall) limitStreams(s *executor.Streams, req *request, rec *recording.Recording) (m *outputCounter) {
+func (dc *decidedCall) limitStreams(s *executor.Streams, req *request, rec *recording.Recording) (m *outputCounter) {
 	s.Out, s.Err = rec.Out(s.Out), rec.Err(s.Err)
-	if !w.v.Streams.Whole {
-		m = capOutput(s, w.v.Streams.Output)
+	if !dc.v.Streams.Whole {
+		m = capOutput(s, dc.v.Streams.Output)
 	}
 	if req.captured != nil {
 		s.In = capturedInput{bytes.NewReader(req.captured)}
@@ -87,27 +87,27 @@ func (w *decidedCall) limitStreams(s *executor.Streams, req *request, rec *recor
 	return m
 }
 
-// recording starts the recording of w, if the verdict demands one. Otherwise it returns nil.
-func (w *decidedCall) recording(req *request) (*recording.Recording, error) {
-	if !w.v.Record {
+// recording starts the recording of dc, if the verdict demands one. Otherwise it returns nil.
+func (dc *decidedCall) recording(req *request) (*recording.Recording, error) {
+	if !dc.v.Record {
 		return nil, nil
 	}
-	return recording.Create(w.state.Recordings, req.ID, recording.Header{
-		Width: int(req.winsize.Cols), Height: int(req.winsize.Rows), Command: names.Printable(shellescape.QuoteCommand(w.v.Args)),
+	return recording.Create(dc.state.Recordings, req.ID, recording.Header{
+		Width: int(req.winsize.Cols), Height: int(req.winsize.Rows), Command: names.Printable(shellescape.QuoteCommand(dc.v.Args)),
 	})
 }
 
 // command returns the command for req.
-func (w *decidedCall) command(req *request) executor.Command {
+func (dc *decidedCall) command(req *request) executor.Command {
 	return executor.Command{
 		ID:             req.ID,
-		Path:           w.v.Command.Path,
-		Args:           w.v.Args,
-		Env:            w.env,
-		Dir:            w.cwd.FD(),
-		NewPrivs:       w.state.NewPrivs || w.v.NewPrivs,
-		LeaveProcesses: w.v.LeaveProcesses,
-		Sandbox:        w.sandbox,
+		Path:           dc.v.Command.Path,
+		Args:           dc.v.Args,
+		Env:            dc.env,
+		Dir:            dc.cwd.FD(),
+		NewPrivs:       dc.state.NewPrivs || dc.v.NewPrivs,
+		LeaveProcesses: dc.v.LeaveProcesses,
+		Sandbox:        dc.sandbox,
 	}
 }
 

@@ -17,60 +17,60 @@ var (
 	errShellPlace   = errors.New("where=container is not for shells with state: hostexec session create --in CONTAINER makes one in a container")
 )
 
-// findRunner finds the runner of w, and builds its environment. A container gets only those variables of the host that
+// findRunner finds the runner of dc, and builds its environment. A container gets only those variables of the host that
 // the policy passes. It has its own PATH and HOME, and must not see secrets of the host. report gets texts if that
 // takes long.
-func (w *decidedCall) findRunner(req *request, report func(string)) error {
-	if req.shell != nil && w.v.Place.Contained() {
+func (dc *decidedCall) findRunner(req *request, report func(string)) error {
+	if req.shell != nil && dc.v.Place.Contained() {
 		return errShellPlace // runText runs it in the existing shell
 	}
 	if req.shell != nil && req.shell.shell.In() != "" {
-		for name, value := range w.v.Env.Set {
-			w.env = append(w.env, name+"="+value)
+		for name, value := range dc.v.Env.Set {
+			dc.env = append(dc.env, name+"="+value)
 		}
-		w.notes = append(w.notes, "it runs in the container "+req.shell.shell.In()+", not on the host")
+		dc.notes = append(dc.notes, "it runs in the container "+req.shell.shell.In()+", not on the host")
 		return nil
 	}
-	if w.v.Place.Sandboxed {
-		return w.confine(req, report)
+	if dc.v.Place.Sandboxed {
+		return dc.confine(req, report)
 	}
-	if !w.v.Place.Contained() {
-		w.runner = w.server.Runner
-		w.env = environ(w.state.hostEnviron, req.env, w.state.PassEnv, w.v.Env, w.cwd.Path())
+	if !dc.v.Place.Contained() {
+		dc.runner = dc.server.Runner
+		dc.env = environ(dc.state.hostEnviron, req.env, dc.state.PassEnv, dc.v.Env, dc.cwd.Path())
 		return nil
 	}
-	if w.state.InContainer == nil {
+	if dc.state.InContainer == nil {
 		return errHostOnly
 	}
 	var at string
 	var err error
-	if w.runner, at, err = w.state.InContainer(w.v.Place, req.Cwd, w.copiesDir()); err != nil {
+	if dc.runner, at, err = dc.state.InContainer(dc.v.Place, req.Cwd, dc.copiesDir()); err != nil {
 		return err
 	}
-	host := slices.DeleteFunc(slices.Clone(w.server.Environ), func(kv string) bool {
+	host := slices.DeleteFunc(slices.Clone(dc.server.Environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return !slices.Contains(w.v.Env.Pass, name)
+		return !slices.Contains(dc.v.Env.Pass, name)
 	})
-	w.env = environ(host, req.env, w.state.PassEnv, w.v.Env, at)
-	note := "it runs in a fresh container of " + w.v.Place.Image + ", not on the host"
-	if limits := w.v.Place.Limits(); limits != "" {
+	dc.env = environ(host, req.env, dc.state.PassEnv, dc.v.Env, at)
+	note := "it runs in a fresh container of " + dc.v.Place.Image + ", not on the host"
+	if limits := dc.v.Place.Limits(); limits != "" {
 		note += " (" + limits + ")"
 	}
-	w.notes = append(w.notes, note)
+	dc.notes = append(dc.notes, note)
 	return nil
 }
 
-// confine finds the sandbox of w, which runs on the host.
-func (w *decidedCall) confine(req *request, report func(string)) (err error) {
+// confine finds the sandbox of dc, which runs on the host.
+func (dc *decidedCall) confine(req *request, report func(string)) (err error) {
 	var host []string
-	v := w.v
-	v.Sandbox.Copies = w.copiesDir()
-	if w.sandbox, host, err = w.state.confine(&v, report); err != nil {
+	v := dc.v
+	v.Sandbox.Copies = dc.copiesDir()
+	if dc.sandbox, host, err = dc.state.confine(&v, report); err != nil {
 		return err
 	}
-	w.runner = w.server.Runner
-	w.env = environ(host, req.env, w.state.PassEnv, w.v.Env, w.cwd.Path())
-	w.notes = append(w.notes, strings.TrimSuffix("it runs in a sandbox on the host: "+w.v.Sandbox.String(), ": "))
+	dc.runner = dc.server.Runner
+	dc.env = environ(host, req.env, dc.state.PassEnv, dc.v.Env, dc.cwd.Path())
+	dc.notes = append(dc.notes, strings.TrimSuffix("it runs in a sandbox on the host: "+dc.v.Sandbox.String(), ": "))
 	return nil
 }
 

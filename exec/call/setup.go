@@ -20,16 +20,16 @@ var instanceVars = strings.Fields(`PWD OLDPWD SHLVL _ TERM COLUMNS LINES COLORTE
 	VTE_VERSION GNOME_TERMINAL_SCREEN GNOME_TERMINAL_SERVICE KONSOLE_DBUS_SESSION KONSOLE_DBUS_WINDOW ITERM_SESSION_ID
 	KITTY_WINDOW_ID KITTY_PID ALACRITTY_WINDOW_ID WEZTERM_PANE WT_SESSION`)
 
-// setup returns Question.Setup for w. It is empty for a text of a shell, which depends on earlier texts, and for a
+// setup returns Question.Setup for dc. It is empty for a text of a shell, which depends on earlier texts, and for a
 // push, whose objects differ between repositories.
-func (w *decidedCall) setup(req *request) string {
+func (dc *decidedCall) setup(req *request) string {
 	if req.shell != nil || req.git != nil || req.Args[0] == policy.GitPush {
 		return ""
 	}
-	v := w.v
+	v := dc.v
 	v.Args, v.Steps, v.Command.Where = nil, 0, "" // the question shows the arguments
 	var env []string
-	for _, kv := range w.env {
+	for _, kv := range dc.env {
 		name, _, _ := strings.Cut(kv, "=")
 		private := v.Place.Sandboxed && (name == "HOME" || name == "TMPDIR") // directories of the project's sandboxes
 		if !private && !slices.Contains(instanceVars, name) {
@@ -41,7 +41,7 @@ func (w *decidedCall) setup(req *request) string {
 		Verdict  policy.Verdict
 		Env      []string
 		NewPrivs bool
-	}{v, env, w.state.NewPrivs})
+	}{v, env, dc.state.NewPrivs})
 	if err != nil {
 		return ""
 	}

@@ -51,12 +51,12 @@ func (r *request) open(t *mount.Table) (*dir.Dir, error) {
 	return dir.Open("/")
 }
 
-// directory returns the directory in which w runs, for people.
-func (w *decidedCall) directory(req *request) string {
+// directory returns the directory in which dc runs, for people.
+func (dc *decidedCall) directory(req *request) string {
 	if req.shell != nil && req.shell.shell.In() != "" {
 		return req.shell.shell.Directory()
 	}
-	return w.cwd.Path()
+	return dc.cwd.Path()
 }
 
 // runText has a text for a shell decided like any other command, and runs it there.
@@ -74,27 +74,27 @@ func (x *exchange) runText(ctx context.Context, o ShellRequest) error {
 		return err
 	}
 	x.setText(sh, o)
-	w, err := x.admit(within)
-	if w == nil {
+	dc, err := x.admit(within)
+	if dc == nil {
 		return err
 	}
-	defer w.close()
-	c, err := sh.Options().ParseArgs(w.v.Args[1:])
+	defer dc.close()
+	c, err := sh.Options().ParseArgs(dc.v.Args[1:])
 	if err != nil { // a rule has replaced the arguments
-		return errors.Join(x.deny(ctx, w, err.Error()), x.peer.end(cannotRun(x.req, &w.v, err)))
+		return errors.Join(x.deny(ctx, dc, err.Error()), x.peer.end(cannotRun(x.req, &dc.v, err)))
 	}
 	c.ID, c.Exact = x.req.ID, path.IsAbs(c.Dir) && sh.In() == ""
-	c.Timeout, c.TimeoutErr = timeLimit(w.v.Timeout, o.Timeout)
-	if err := w.noteStart(x.req); err != nil {
+	c.Timeout, c.TimeoutErr = timeLimit(dc.v.Timeout, o.Timeout)
+	if err := dc.noteStart(x.req); err != nil {
 		return fail(x.peer, err, unwritten(err))
 	}
 	x.server.calls.Add(1)
-	r := &shellRun{x: x, w: w, o: o, c: c, how: sh.Exec, since: time.Now()}
+	r := &shellRun{x: x, dc: dc, o: o, c: c, how: sh.Exec, since: time.Now()}
 	if o.Start {
 		r.how = sh.Start
 	}
 	e := r.run(within)
-	x.noteComplete(w, int(e.Code), e.Signal, r.since)
+	x.noteComplete(dc, int(e.Code), e.Signal, r.since)
 	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("request %s: %w", x.req.ID, cause)
 	}
@@ -117,7 +117,7 @@ func (x *exchange) setText(sh *shell.Shell, o ShellRequest) {
 // shellRun is a text for a shell that may run.
 type shellRun struct {
 	x     *exchange
-	w     *decidedCall
+	dc    *decidedCall
 	o     ShellRequest
 	c     shell.Command
 	how   func(context.Context, shell.StartConfig, shell.Command, shell.Output) (int, error)
@@ -128,19 +128,19 @@ type shellRun struct {
 func (r *shellRun) run(ctx context.Context) wire.Exit {
 	ctx, kill := context.WithCancelCause(ctx)
 	defer kill(nil)
-	rec, err := r.w.recording(r.x.req)
+	rec, err := r.dc.recording(r.x.req)
 	if err != nil {
-		return notRun(r.x.req, &r.w.v, err).frame(r.x.peer.json)
+		return notRun(r.x.req, &r.dc.v, err).frame(r.x.peer.json)
 	}
 	defer rec.Close()
 	v, err := r.view()
 	if err != nil {
-		return notRun(r.x.req, &r.w.v, err).frame(r.x.peer.json)
+		return notRun(r.x.req, &r.dc.v, err).frame(r.x.peer.json)
 	}
 	defer v.Close()
 	streams := executor.Streams{Out: rec.Out(v.Out()), Err: rec.Err(v.Err())}
-	if !r.w.v.Streams.Whole {
-		capOutput(&streams, r.w.v.Streams.Output)
+	if !r.dc.v.Streams.Whole {
+		capOutput(&streams, r.dc.v.Streams.Output)
 	}
 	began := wire.Started{FDs: [3]wire.Disposition{wire.Null, wire.Copied, wire.Copied}, Request: r.x.req.ID}
 	r.x.peer.send(wire.KindStarted, began.Append(nil))
@@ -150,7 +150,7 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 	ctx, stop := r.x.peer.interruptible(ctx)
 	defer stop()
 	defer r.x.server.running.drop(r.x.req.ID)
-	start := shell.StartConfig{Path: r.w.v.Command.Path, Env: r.w.env, NewPrivs: r.w.state.NewPrivs || r.w.v.NewPrivs, Sandbox: r.w.sandbox, Dir: r.w.cwd.FD()}
+	start := shell.StartConfig{Path: r.dc.v.Command.Path, Env: r.dc.env, NewPrivs: r.dc.state.NewPrivs || r.dc.v.NewPrivs, Sandbox: r.dc.sandbox, Dir: r.dc.cwd.FD()}
 	var full error
 	code, err := r.how(ctx, start, r.c, shell.Output{Out: streams.Out, Err: streams.Err, Waits: r.reportBusy, Full: func(err error) { full = err }, Started: func(request string, pid int) {
 		r.running(pid, kill)
@@ -199,7 +199,7 @@ func (r *shellRun) running(pid int, kill context.CancelCauseFunc) {
 	if r.x.req.shell.shell.In() != "" {
 		pid = 0
 	}
-	r.x.server.running.set(r.x.req.running(r.w.directory(r.x.req), pid), kill)
+	r.x.server.running.set(r.x.req.running(r.dc.directory(r.x.req), pid), kill)
 }
 
 // exit returns the end of a call for the end of its command, and the reason if the command did not end by
@@ -224,16 +224,16 @@ func (r *shellRun) endReason(err error) Failure {
 	var over *shell.TimeoutError
 	var none *shell.ContainerError
 	var limited *limit.Error
-	e := Failure{Status: StatusFailed, Name: r.o.shown(), Rule: r.w.v.Rule, Request: r.x.req.ID}
+	e := Failure{Status: StatusFailed, Name: r.o.shown(), Rule: r.dc.v.Rule, Request: r.x.req.ID}
 	switch {
 	case errors.As(err, &limited):
-		e = endedByLimit(r.x.req, &r.w.v, limited)
+		e = endedByLimit(r.x.req, &r.dc.v, limited)
 	case errors.Is(err, errTooLong):
-		e = tooLong(r.x.req, &r.w.v)
+		e = tooLong(r.x.req, &r.dc.v)
 	case errors.Is(err, errCallerDeadline):
-		e = callerDeadlineExceeded(r.x.req, r.w.v.Rule)
+		e = callerDeadlineExceeded(r.x.req, r.dc.v.Rule)
 	case errors.Is(err, errOutputLimit):
-		e = outputLimitExceeded(r.x.req, &r.w.v)
+		e = outputLimitExceeded(r.x.req, &r.dc.v)
 	case errors.As(err, &over):
 		e.Status, e.Reason = StatusTimeout, err.Error()
 	case errors.As(err, &dead):

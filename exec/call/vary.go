@@ -16,29 +16,29 @@ import (
 // replace the file before the command opens it.
 
 // fixWorkspace sets the facts about q that a grant with a varying argument compares.
-func (w *decidedCall) fixWorkspace(q *approval.Question, req *request) {
-	if !slices.Equal(w.v.Args, req.Args) {
+func (dc *decidedCall) fixWorkspace(q *approval.Question, req *request) {
+	if !slices.Equal(dc.v.Args, req.Args) {
 		q.Called = req.Args
 	}
-	if w.state.Dirs == nil || req.git != nil {
+	if dc.state.Dirs == nil || req.git != nil {
 		return
 	}
-	if target, source, ok := w.state.Dirs.BindMount(req.Cwd); ok {
+	if target, source, ok := dc.state.Dirs.BindMount(req.Cwd); ok {
 		q.Workspace = approval.Workspace{Path: target, Dir: source}
 	}
 }
 
 // findPaths adds to q.Paths those of its arguments that are paths below its workspace.
-func (w *decidedCall) findPaths(q *approval.Question, arguments []int) {
+func (dc *decidedCall) findPaths(q *approval.Question, arguments []int) {
 	for _, n := range arguments {
-		if w.below(q, q.Args[n]) && !slices.Contains(q.Paths, n) {
+		if dc.below(q, q.Args[n]) && !slices.Contains(q.Paths, n) {
 			q.Paths = append(q.Paths, n)
 		}
 	}
 }
 
 // below reports whether arg names a file or directory below the workspace of q, for the caller and for the program.
-func (w *decidedCall) below(q *approval.Question, arg string) bool {
+func (dc *decidedCall) below(q *approval.Question, arg string) bool {
 	at := arg
 	if !path.IsAbs(at) {
 		at = path.Join(q.Cwd, at)
@@ -46,19 +46,19 @@ func (w *decidedCall) below(q *approval.Question, arg string) bool {
 	if q.Workspace == (approval.Workspace{}) || !approval.PlainPath(arg) || !names.Within(at, q.Workspace.Path) {
 		return false
 	}
-	f, err := w.state.operand(q.Cwd, arg, policy.TypeAny)
+	f, err := dc.state.operand(q.Cwd, arg, policy.TypeAny)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	return q.Workspace.Holds(f.Path()) && (w.v.Place.Contained() || onHost(w.cwd.Path(), arg, f.Path()) == arg)
+	return q.Workspace.Holds(f.Path()) && (dc.v.Place.Contained() || onHost(dc.cwd.Path(), arg, f.Path()) == arg)
 }
 
 // offers sets which arguments of q may vary, for a person who answers.
-func (w *decidedCall) offers(q *approval.Question) {
+func (dc *decidedCall) offers(q *approval.Question) {
 	for n := 1; n < len(q.Args) && n <= policy.MaxVarying; n++ {
 		o := approval.Offer{Argument: n}
-		forms, err := w.state.Policy.VaryForms(w.v, n)
+		forms, err := dc.state.Policy.VaryForms(dc.v, n)
 		switch {
 		case err != nil:
 			o.Problem = err.Error()
@@ -66,7 +66,7 @@ func (w *decidedCall) offers(q *approval.Question) {
 			o.Problem = "it is not one argument of the caller: the host chose or changed it, or it is there twice"
 		default:
 			if slices.Contains(forms, policy.FormPath) {
-				w.findPaths(q, []int{n})
+				dc.findPaths(q, []int{n})
 			}
 			if o.Forms = approval.FittingForms(forms, q.Args[n], slices.Contains(q.Paths, n)); len(o.Forms) == 0 {
 				o.Problem = "it has none of the forms that may vary"
