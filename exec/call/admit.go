@@ -19,7 +19,7 @@ import (
 // than other types: each is one step from the decision to the start of the command.
 type decidedCall struct {
 	server     *Server
-	state      *SessionState
+	config     *SessionConfig
 	v          policy.Verdict
 	cwd        *dir.Dir
 	runner     Runner
@@ -99,7 +99,7 @@ func (x *exchange) decide(ctx context.Context) (*decidedCall, error) {
 		return x.decideGit(ctx)
 	}
 	sc := x.server.now()
-	dc := &decidedCall{server: x.server, state: sc}
+	dc := &decidedCall{server: x.server, config: sc}
 	var lost error
 	dc.cwd, lost = x.req.open(sc.Dirs)
 	x.req.MoreThanArgs = x.req.detached || x.req.keep || x.req.shell != nil || len(passedValues(x.req.env, sc.PassEnv, policy.Env{})) > 0
@@ -133,7 +133,7 @@ func (x *exchange) decide(ctx context.Context) (*decidedCall, error) {
 
 // prepare finds the program, the operands, the input and the runner of dc, and adds notes for a person.
 func (x *exchange) prepare(ctx context.Context, dc *decidedCall) error {
-	if err := dc.state.findProgram(&dc.v); err != nil {
+	if err := dc.config.findProgram(&dc.v); err != nil {
 		return err
 	}
 	if err := dc.operands(x.req); err != nil {
@@ -145,7 +145,7 @@ func (x *exchange) prepare(ctx context.Context, dc *decidedCall) error {
 	if x.req.shell != nil {
 		dc.notes = append(dc.notes, "in the shell "+x.req.shell.name+", where earlier commands may have changed what this one means")
 	}
-	dc.notes = append(dc.notes, passedValues(x.req.env, dc.state.PassEnv, dc.v.Env)...)
+	dc.notes = append(dc.notes, passedValues(x.req.env, dc.config.PassEnv, dc.v.Env)...)
 	if err := dc.findRunner(x.req, x.report()); err != nil {
 		return err
 	}

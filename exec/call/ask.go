@@ -159,7 +159,7 @@ func (x asking) withoutRequest() asking {
 	}
 	v := x.dc.v
 	v.Args, v.Reason = nil, ""
-	return asking{&exchange{server: x.server, req: req}, &decidedCall{server: x.server, state: x.dc.state, v: v}}
+	return asking{&exchange{server: x.server, req: req}, &decidedCall{server: x.server, config: x.dc.config, v: v}}
 }
 
 // fail answers a request that cannot be recorded.
@@ -169,7 +169,7 @@ func (x *exchange) fail(err error) error { return errors.Join(err, x.end(Failed(
 func (dc *decidedCall) question(req *request) approval.Question {
 	q := approval.Question{
 		ID: req.ID, Args: dc.v.Args, Cwd: req.Cwd, Dir: dc.cwd.Path(), Path: dc.v.Program(), Rule: dc.v.Rule,
-		Session: dc.state.Session, Container: dc.state.Container, Project: dc.state.Project, Branch: dc.state.Branch, Agent: dc.state.Agent,
+		Session: dc.config.Session, Container: dc.config.Container, Project: dc.config.Project, Branch: dc.config.Branch, Agent: dc.config.Agent,
 		Effects: dc.v.Effects, Grade: dc.v.Grade, Notes: dc.notes, Setup: dc.setup(req),
 	}
 	q.Copied = dc.copiedNames()
@@ -226,7 +226,7 @@ func (x asking) whileDecided(parent context.Context) (ctx context.Context, stop 
 	// ends with ctx; stop cancels it and waits.
 	watching.Go(func() {
 		for {
-			next := x.server.stateChanged.listen()
+			next := x.server.configChanged.listen()
 			if x.verdictChanged() {
 				cancel(errRedecide)
 				return
@@ -246,8 +246,8 @@ func (x asking) whileDecided(parent context.Context) (ctx context.Context, stop 
 
 // verdictChanged reports whether the policy would now decide the request differently than it decided dc.
 func (x asking) verdictChanged() bool {
-	sc := x.server.state.Load()
-	if sc.Policy == x.dc.state.Policy {
+	sc := x.server.config.Load()
+	if sc.Policy == x.dc.config.Policy {
 		return false
 	}
 	v := sc.Policy.Decide(x.req.Request)

@@ -26,9 +26,9 @@ func TestAskReasonIsShown(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sc := *s.State()
+	sc := *s.Config()
 	sc.Policy = &policy.Policy{Rules: map[string]policy.Ruleset{"mine": {Exec: "/bin/true", Rules: []policy.Rule{silent, wide}}}}
-	s.SetState(&sc)
+	s.SetConfig(&sc)
 	defer s.Queue.AddApprover()()
 	for _, tt := range []struct {
 		args []string

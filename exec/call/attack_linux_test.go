@@ -35,9 +35,9 @@ func capturing(t *testing.T, do policy.Action) *policy.Policy {
 
 // repolicy changes the policy of a server, as an edited configuration does.
 func repolicy(s *call.Server, p *policy.Policy) {
-	sc := *s.State()
+	sc := *s.Config()
 	sc.Policy = p
-	s.SetState(&sc)
+	s.SetConfig(&sc)
 }
 
 // TestCaptureNeverEnds makes calls whose stdin never ends or is without end. The first block no
@@ -115,9 +115,9 @@ func TestGrantIsForItsInput(t *testing.T) {
 	s, _ := calltest.NewServer(t)
 	p := capturing(t, policy.Ask)
 	p.Commands = []policy.Command{{Name: "git", Action: policy.Ask, Path: "/bin/true"}}
-	sc := *s.State()
+	sc := *s.Config()
 	sc.Policy, sc.PassEnv = p, []string{"TARGET", "OTHER"}
-	s.SetState(&sc)
+	s.SetConfig(&sc)
 	defer s.Queue.AddApprover()()
 	ask := func(env, stdin string, args ...string) approval.Question {
 		t.Helper()
@@ -190,10 +190,10 @@ func TestCopiesAreLimited(t *testing.T) {
 	if err := r.Compile(); err != nil {
 		t.Fatal(err)
 	}
-	sc := *s.State()
+	sc := *s.Config()
 	sc.Dirs, sc.Scratch = dirs, filepath.Join(t.TempDir(), "scratch")
 	sc.Policy = &policy.Policy{Rules: map[string]policy.Ruleset{"true": {Exec: "/bin/true", Rules: []policy.Rule{r}}}}
-	s.SetState(&sc)
+	s.SetConfig(&sc)
 	for _, tt := range []struct {
 		operands string
 		code     byte

@@ -40,13 +40,13 @@ type Runner interface {
 	Run(context.Context, executor.Command, executor.Streams) (executor.Status, error)
 }
 
-// SessionState holds what calls use, and may change while the session lives. The container gets its name
+// SessionConfig holds what calls use, and may change while the session lives. The container gets its name
 // after the watcher has started, and its mounts with each start. It has many fields because it is a record that
 // the session fills in and calls only read.
-type SessionState struct {
+type SessionConfig struct {
 	Session   string
 	Project   string // base name of the directory where the session was started
-	Branch    string // of git there, when the state was set; empty outside of git
+	Branch    string // of git there, when the configuration was set; empty outside of git
 	Container string // its name, for texts
 	Agent     string // the program that runs there, if the host knows it
 	Policy    *policy.Policy
@@ -92,7 +92,7 @@ type SessionState struct {
 }
 
 // HostEnviron returns the environment of commands that run on the host without a sandbox.
-func (sc *SessionState) HostEnviron() []string { return sc.hostEnviron }
+func (sc *SessionConfig) HostEnviron() []string { return sc.hostEnviron }
 
 // Server serves the calls of one session. Set its exported fields before the first Serve. It has more fields than other
 // types: the exported fields are its options, and the others are state that all calls of a session share.
@@ -107,28 +107,28 @@ type Server struct {
 	Shells  *shell.Table // of the session, or nil
 	Limits  limit.Session
 	Memory  func(argv int64) // gets the total size of long requests, from any goroutine; may be nil
-	// Refresh is called before each decision, by any goroutine. It may call SetState if the sources of
+	// Refresh is called before each decision, by any goroutine. It may call SetConfig if the sources of
 	// the policy have changed. It may be nil.
 	Refresh func()
 
-	state        atomic.Pointer[SessionState]
-	stateChanged broadcast
-	newConns     connLimiter
-	running      runningCalls
-	left         leftovers
-	ongoing      sync.WaitGroup // jobs
-	early        atomic.Int64   // calls that wait for the first SetState
-	calls        atomic.Int64
-	counter      processCounter
-	refused      refusals
-	copied       atomic.Int64 // bytes of operands, as long as their calls last
-	turns        commandTurns
-	lookups      commandTurns // of git commands for questions
-	previews     commandTurns // one at a time
+	config        atomic.Pointer[SessionConfig]
+	configChanged broadcast
+	newConns      connLimiter
+	running       runningCalls
+	left          leftovers
+	ongoing       sync.WaitGroup // jobs
+	early         atomic.Int64   // calls that wait for the first SetConfig
+	calls         atomic.Int64
+	counter       processCounter
+	refused       refusals
+	copied        atomic.Int64 // bytes of operands, as long as their calls last
+	turns         commandTurns
+	lookups       commandTurns // of git commands for questions
+	previews      commandTurns // one at a time
 }
 
-// SetState sets what later calls depend on. Requests that wait for a person are decided again.
-func (s *Server) SetState(sc *SessionState) {
+// SetConfig sets what later calls depend on. Requests that wait for a person are decided again.
+func (s *Server) SetConfig(sc *SessionConfig) {
 	sc.programs, sc.othersPrograms, sc.others = &programs{}, &programs{}, nil // the mounts may have changed
 	if sc.Dirs != nil {
 		sc.others = sc.Dirs.Others()
@@ -138,24 +138,24 @@ func (s *Server) SetState(sc *SessionState) {
 		sc.sandboxed = mount.WritableTable(paths)
 		sc.hostEnviron, _ = executor.Environ(sc.Environ, sc.sandboxed)
 	}
-	s.state.Store(sc)
-	s.stateChanged.notify()
+	s.config.Store(sc)
+	s.configChanged.notify()
 }
 
 // SandboxWrites returns the paths that commands in sandboxes may write because of the policy of any session.
-func (sc *SessionState) SandboxWrites() []string {
+func (sc *SessionConfig) SandboxWrites() []string {
 	return slices.Concat(sc.Policy.SandboxWrites(), sc.OtherSandboxWrites)
 }
 
-// State returns the state that SetState set last, or nil.
-func (s *Server) State() *SessionState { return s.state.Load() }
+// Config returns the configuration that SetConfig set last, or nil.
+func (s *Server) Config() *SessionConfig { return s.config.Load() }
 
-// now applies changes of the configuration. It returns the current state for a decision, or nil if there is none yet.
-func (s *Server) now() *SessionState {
-	if s.Refresh != nil && s.state.Load() != nil {
+// now applies changes of the configuration. It returns the current configuration for a decision, or nil if there is none yet.
+func (s *Server) now() *SessionConfig {
+	if s.Refresh != nil && s.config.Load() != nil {
 		s.Refresh()
 	}
-	return s.state.Load()
+	return s.config.Load()
 }
 
 // Calls returns the number of commands that were started.
@@ -230,7 +230,7 @@ type exchange struct {
 
 // command decides the request, and runs it.
 func (x *exchange) command(ctx context.Context) error {
-	x.req.chooseStdin(x.server.State().Agent != "")
+	x.req.chooseStdin(x.server.Config().Agent != "")
 	return x.decided(ctx, func(within context.Context, dc *decidedCall) error { return x.runAndAnswer(ctx, within, dc) })
 }
 
@@ -295,7 +295,7 @@ func (dc *decidedCall) note(req *request, r audit.Record) error {
 	if r.Args == nil {
 		r.Args = req.Args
 	}
-	return dc.state.Audit.Write(r)
+	return dc.config.Audit.Write(r)
 }
 
 // noteStart records that dc is about to run, and the reason if no person was asked. A command whose start cannot

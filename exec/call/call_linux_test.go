@@ -239,7 +239,7 @@ func TestTooLongToAsk(t *testing.T) {
 	}
 }
 
-// A resumed session may have callers before its state is set. A limited number of them waits.
+// A resumed session may have callers before its configuration is set. A limited number of them waits.
 func TestServeBeforeState(t *testing.T) {
 	s, _ := calltest.NewServer(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -258,7 +258,7 @@ func TestServeBeforeState(t *testing.T) {
 		if more.Read(t, wire.KindExit); !strings.Contains(more.Exit.Text, "the session is not ready") {
 			t.Errorf("one more: exit text %q", more.Exit.Text)
 		}
-		late.SetState(s.State())
+		late.SetConfig(s.Config())
 		for i, c := range early {
 			if c.Read(t, wire.KindExit); c.Out.String() != "hostexec version v0\n" {
 				t.Errorf("caller %d: stdout %q, exit text %q", i, c.Out.String(), c.Exit.Text)

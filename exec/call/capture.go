@@ -32,7 +32,7 @@ func (x *exchange) capture(ctx context.Context, dc *decidedCall) error {
 			return err
 		}
 		x.req.captured = b
-		if x.server.now().Policy != dc.state.Policy { // the caller decides how late its stdin ends
+		if x.server.now().Policy != dc.config.Policy { // the caller decides how late its stdin ends
 			return errRedecide
 		}
 	}

@@ -8,22 +8,22 @@ import (
 )
 
 const (
-	startTime = 10 * time.Second // how long calls wait for the first SetState
+	startTime = 10 * time.Second // how long calls wait for the first SetConfig
 	maxEarly  = 64               // how many calls wait for it
 )
 
-// ready waits for the first SetState: a resumed session may have callers before. It reports false if that takes longer
+// ready waits for the first SetConfig: a resumed session may have callers before. It reports false if that takes longer
 // than startTime, if maxEarly calls wait already, or if the caller leaves.
 func (s *Server) ready(ctx context.Context) bool {
-	if s.state.Load() != nil {
+	if s.config.Load() != nil {
 		return true
 	}
 	defer s.early.Add(-1)
 	if s.early.Add(1) > maxEarly {
 		return false
 	}
-	set := s.stateChanged.listen()
-	if s.state.Load() != nil { // since the first look
+	set := s.configChanged.listen()
+	if s.config.Load() != nil { // since the first look
 		return true
 	}
 	limit := time.NewTimer(startTime)

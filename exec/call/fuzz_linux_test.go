@@ -24,9 +24,9 @@ func FuzzServe(f *testing.F) {
 	f.Add(exec("hostexec", "-d", "--keep", "sh"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s, log := calltest.NewServer(t)
-		state := *s.State()
-		state.Policy = &policy.Policy{}
-		s.SetState(&state)
+		config := *s.Config()
+		config.Policy = &policy.Policy{}
+		s.SetConfig(&config)
 		c := calltest.Dial(t, s)
 		c.Drain()
 		c.Conn.Write(text) // fails if the server hangs up first

@@ -83,7 +83,7 @@ func (x *exchange) end(f Failure) error {
 // decideGit has a request of policy.GitPush decided. It returns nil and answers the caller if that is denied.
 func (x *exchange) decideGit(ctx context.Context) (*decidedCall, error) {
 	sc, g := x.server.now(), x.req.git
-	dc := &decidedCall{server: x.server, state: sc}
+	dc := &decidedCall{server: x.server, config: sc}
 	deny := func(reason string, f Failure) (*decidedCall, error) {
 		dc.close()
 		return nil, errors.Join(x.deny(ctx, dc, reason), x.end(f))
@@ -114,16 +114,16 @@ func (x *exchange) decideGit(ctx context.Context) (*decidedCall, error) {
 // prepareGit prepares dc to run, and sets the notes for a person.
 func (dc *decidedCall) prepareGit(req *request) (err error) {
 	dc.v.Place, dc.v.Streams, dc.v.Record = policy.Place{}, policy.Streams{Whole: true}, false
-	if err := dc.state.findProgram(&dc.v); err != nil {
+	if err := dc.config.findProgram(&dc.v); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dc.state.Git.Dir, 0o700); err != nil {
+	if err := os.MkdirAll(dc.config.Git.Dir, 0o700); err != nil {
 		return err
 	}
-	if dc.cwd, err = dir.Open(dc.state.Git.Dir); err != nil {
+	if dc.cwd, err = dir.Open(dc.config.Git.Dir); err != nil {
 		return err
 	}
-	dc.env = environ(dc.state.hostEnviron, nil, nil, dc.v.Env, dc.cwd.Path())
+	dc.env = environ(dc.config.hostEnviron, nil, nil, dc.v.Env, dc.cwd.Path())
 	dc.v.Args = req.Args
 	switch {
 	case req.git.update != nil:
@@ -152,7 +152,7 @@ func gitRefusal(req *request, v *policy.Verdict) Failure {
 
 // findRemote finds the remote that the container names. A person is asked about a remote that the host does not know.
 // The failure has the reason why there is none.
-func (x *exchange) findRemote(ctx context.Context, sc *SessionState) (*Failure, error) {
+func (x *exchange) findRemote(ctx context.Context, sc *SessionConfig) (*Failure, error) {
 	g := x.req.git
 	switch v := sc.Policy.Decide(policy.Request{Args: []string{policy.GitPush, "fetch", "any"}}); {
 	case v.Rule == policy.RuleBroken: // it may have had the remote
@@ -180,7 +180,7 @@ func (x *exchange) findRemote(ctx context.Context, sc *SessionState) (*Failure, 
 }
 
 // proposeRemote asks a person whether r becomes a remote of the project.
-func (x *exchange) proposeRemote(ctx context.Context, sc *SessionState, r gitpush.Remote) error {
+func (x *exchange) proposeRemote(ctx context.Context, sc *SessionConfig, r gitpush.Remote) error {
 	inner := x.inner(&gitCall{remote: r, proposal: true}, policy.GitPush, "remote", r.Name, r.URL)
 	dc, err := inner.decideAndAsk(ctx)
 	if dc == nil {
@@ -240,7 +240,7 @@ func (g *gitRunner) Run(ctx context.Context, c executor.Command, s executor.Stre
 	}
 	helper := gitpush.Call{
 		Runner: g.x.server.Runner, ID: c.ID, Git: c.Path, Env: c.Env, Remote: g.x.req.git.remote,
-		Dir: g.dc.state.Git.Dir, MaxPack: g.dc.state.Git.MaxPack(), Authorize: g.x.authorizeUpdate,
+		Dir: g.dc.config.Git.Dir, MaxPack: g.dc.config.Git.MaxPack(), Authorize: g.x.authorizeUpdate,
 	}
 	code, err := helper.Serve(within, s.In, s.Out, s.Err)
 	if e, ok := Interrupted(within); ok {

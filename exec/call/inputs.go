@@ -62,17 +62,17 @@ func (dc *decidedCall) inputs(req *request) (*inputs.Set, error) {
 	}
 	c := inputs.Command{
 		Name: cmp.Or(dc.v.Command.Path, dc.v.Command.Name), Args: dc.v.Args, Env: dc.env, Dir: dc.cwd,
-		RunsDirCode: dc.state.Policy.RunsDirCode(dc.v.Args[0], dc.v.Command.Path), Confined: dc.v.Place.Confined(), Globs: dc.v.Inputs, Copies: dc.copied,
+		RunsDirCode: dc.config.Policy.RunsDirCode(dc.v.Args[0], dc.v.Command.Path), Confined: dc.v.Place.Confined(), Globs: dc.v.Inputs, Copies: dc.copied,
 	}
-	if dc.state.Dirs != nil {
-		_, c.Root, _ = dc.state.Dirs.BindMount(req.Cwd)
+	if dc.config.Dirs != nil {
+		_, c.Root, _ = dc.config.Dirs.BindMount(req.Cwd)
 	}
 	set, err := c.Find()
 	if err != nil {
 		return nil, err
 	}
 	call := approval.Question{
-		Args: req.Args, Cwd: req.Cwd, Dir: dc.cwd.Path(), Path: dc.v.Program(), Rule: dc.v.Rule, Session: dc.state.Session, Container: dc.state.Container,
+		Args: req.Args, Cwd: req.Cwd, Dir: dc.cwd.Path(), Path: dc.v.Program(), Rule: dc.v.Rule, Session: dc.config.Session, Container: dc.config.Container,
 	}
 	set.Call = call.Digest()
 	return set, nil

@@ -98,10 +98,10 @@ func TestJobLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sc, limit := *s.State(), int64(100)
+	sc, limit := *s.Config(), int64(100)
 	sc.Policy = &policy.Policy{Auto: []policy.LinePattern{auto}, Defaults: policy.Settings{Output: &limit}}
 	sc.Find = func(string) (string, bool) { return "/bin/sh", true }
-	s.SetState(&sc)
+	s.SetConfig(&sc)
 	id := calltest.Background(t, s, "sh", "-c", "while :; do echo 0123456789; done")
 	if c := calltest.Hostexec(t, s, "wait", id); c.Exit.Code != 125 {
 		t.Errorf("wait = %+v", c.Exit)

@@ -21,11 +21,11 @@ import (
 func keeping(t *testing.T) *call.Server {
 	t.Helper()
 	s, _ := calltest.NewServer(t)
-	sc := *s.State()
+	sc := *s.Config()
 	p := *sc.Policy
 	p.Commands = append([]policy.Command{{Name: "sh", Action: policy.Allow, Path: "/bin/sh", Keep: true}}, p.Commands[1:]...)
 	sc.Policy = &p
-	s.SetState(&sc)
+	s.SetConfig(&sc)
 	return s
 }
 

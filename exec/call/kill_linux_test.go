@@ -54,7 +54,7 @@ func TestKillStarting(t *testing.T) {
 	program, _ := exectest.LeasedProgram(t, []byte("#!/bin/sh\n"))
 	for _, words := range [][]string{{"slow"}, {"hostexec", "-d", "slow"}} {
 		s, log := calltest.NewServer(t)
-		s.State().Policy.Commands = append(s.State().Policy.Commands, policy.Command{Name: "slow", Action: policy.Allow, Path: program})
+		s.Config().Policy.Commands = append(s.Config().Policy.Commands, policy.Command{Name: "slow", Action: policy.Allow, Path: program})
 		c := calltest.Dial(t, s)
 		c.Exec(t, wire.FDNull, words...)
 		exectest.Eventually(t, "it is listed", func() bool { return len(s.Running()) == 1 })

@@ -33,11 +33,11 @@ func TestKillOfOthers(t *testing.T) {
 	if _, err := s.Runner.Run(context.Background(), c, executor.Streams{FD: [3]int{-1, -1, -1}}); err != nil {
 		t.Fatal(err)
 	}
-	sc := *s.State()
+	sc := *s.Config()
 	p := *sc.Policy
 	p.Rules = map[string]policy.Ruleset{"sh": {Settings: policy.Settings{Leave: new(true)}}}
 	sc.Policy = &p
-	s.SetState(&sc)
+	s.SetConfig(&sc)
 	id := calltest.Background(t, s, "sh", "-c", leaves)
 	calltest.Hostexec(t, s, "wait", id)
 	if ps := calltest.Hostexec(t, s, "ps").Out.String(); strings.Contains(ps, verb.KindLeftover) {

@@ -93,13 +93,13 @@ func (x *exchange) enter(ctx context.Context, k limit.Kind) (entered bool, err e
 
 // refuseOver refuses the call because of a limit, and answers the caller.
 func (x *exchange) refuseOver(ctx context.Context, over *limit.Error) error {
-	dc := refusedByLimit(x.server.state.Load(), over)
+	dc := refusedByLimit(x.server.config.Load(), over)
 	return errors.Join(x.deny(ctx, dc, over.Error()), x.peer.end(overLimit(x.req, &policy.Verdict{}, over)))
 }
 
 // refusedByLimit returns the call for the record of a refusal that no rule has decided.
-func refusedByLimit(sc *SessionState, over *limit.Error) *decidedCall {
-	return &decidedCall{state: sc, v: policy.Verdict{Rule: over.Key()}}
+func refusedByLimit(sc *SessionConfig, over *limit.Error) *decidedCall {
+	return &decidedCall{config: sc, v: policy.Verdict{Rule: over.Key()}}
 }
 
 // firstRead is the number of bytes of a request that are reserved and read before the rest.

@@ -29,7 +29,7 @@ func (dc *decidedCall) operands(req *request) error {
 	for _, check := range dc.v.Paths {
 		arg := dc.v.Args[check.Index]
 		shown := strconv.QuoteToASCII(arg)
-		f, err := dc.state.operand(req.Cwd, arg, check.Type)
+		f, err := dc.config.operand(req.Cwd, arg, check.Type)
 		if err != nil {
 			return fmt.Errorf("argument %s: %v", shown, err) // not wrapped: a missing file is not a missing program
 		}
@@ -75,7 +75,7 @@ func onHost(cwd, arg, file string) string {
 }
 
 // operand finds the file that arg names for a caller in cwd.
-func (sc *SessionState) operand(cwd, arg string, typ policy.FileType) (*dir.File, error) {
+func (sc *SessionConfig) operand(cwd, arg string, typ policy.FileType) (*dir.File, error) {
 	if slices.Contains(strings.Split(arg, "/"), "..") {
 		return nil, errors.New(`".." is on the way`) // after a link it leads to another directory
 	}

@@ -35,12 +35,12 @@ func reading(t *testing.T, path policy.Element) (s *call.Server, work, log strin
 	if err := r.Compile(); err != nil {
 		t.Fatal(err)
 	}
-	sc := *s.State()
+	sc := *s.Config()
 	sc.Dirs, sc.Scratch = dirs, filepath.Join(t.TempDir(), "scratch")
 	sc.Policy = &policy.Policy{Rules: map[string]policy.Ruleset{
 		"cat": {Exec: "/bin/cat", Rules: []policy.Rule{r}}, "echo": {Exec: "/bin/echo", Rules: []policy.Rule{r}}, "ls": {Exec: "/bin/ls", Rules: []policy.Rule{r}},
 	}}
-	s.SetState(&sc)
+	s.SetConfig(&sc)
 	return s, work, log
 }
 
@@ -120,7 +120,7 @@ func TestOperandCopies(t *testing.T) {
 			switch {
 			case out == name:
 				got = "name"
-			case strings.HasPrefix(out, s.State().Scratch+"/") && strings.HasSuffix(out, "/1/"+name):
+			case strings.HasPrefix(out, s.Config().Scratch+"/") && strings.HasSuffix(out, "/1/"+name):
 				got = "copy"
 			}
 			if got != tt.want {

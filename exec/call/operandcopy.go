@@ -106,7 +106,7 @@ const maxSame = 16
 // copy keeps the file's name, which programs use.
 func (dc *decidedCall) snapshot(request string, index int, f *dir.File) (name, sum string, err error) {
 	if dc.copies == nil {
-		dc.copies = &copies{dir: filepath.Join(dc.state.Scratch, request), sums: sha256.New(), session: &dc.server.copied}
+		dc.copies = &copies{dir: filepath.Join(dc.config.Scratch, request), sums: sha256.New(), session: &dc.server.copied}
 	}
 	name = filepath.Join(strconv.Itoa(index), f.Name())
 	if err := os.MkdirAll(filepath.Join(dc.copies.dir, filepath.Dir(name)), 0o700); err != nil {

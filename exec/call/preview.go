@@ -81,7 +81,7 @@ func (x asking) previewCommand() (executor.Command, error) {
 		return executor.Command{}, errPreviewOfShells
 	case v.Place.Contained():
 		return executor.Command{}, errPreviewInContainer
-	case dc.state.SandboxFor == nil:
+	case dc.config.SandboxFor == nil:
 		return executor.Command{}, sandbox.ErrUnsupported
 	}
 	if err := sandbox.Supported(); err != nil {
@@ -89,11 +89,11 @@ func (x asking) previewCommand() (executor.Command, error) {
 	}
 	v.Sandbox = policy.Sandbox{Read: v.Sandbox.Read, ReadOnly: true, Copies: dc.copiesDir()}
 	v.Env.Pass = nil
-	confined, host, err := dc.state.SandboxFor(&v, dc.state.Environ, nil)
+	confined, host, err := dc.config.SandboxFor(&v, dc.config.Environ, nil)
 	if err != nil {
 		return executor.Command{}, err
 	}
-	env := environ(host, x.req.env, dc.state.PassEnv, v.Env, dc.cwd.Path())
+	env := environ(host, x.req.env, dc.config.PassEnv, v.Env, dc.cwd.Path())
 	return executor.Command{ID: newID(), Path: v.Command.Path, Args: v.PreviewArgs(), Env: env, Dir: dc.cwd.FD(), Sandbox: confined}, nil
 }
 

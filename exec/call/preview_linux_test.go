@@ -25,7 +25,7 @@ import (
 func previewed(t *testing.T) (s *call.Server, work, log string) {
 	t.Helper()
 	s, work, log = scripts(t, opened)
-	sc := *s.State()
+	sc := *s.Config()
 	set := sc.Policy.Rules["sh"]
 	set.Rules[0].Preview = []string{"-n"}
 	sc.SandboxFor = func(v *policy.Verdict, environ []string, _ func(string)) (*sandbox.Sandbox, []string, error) {
@@ -39,7 +39,7 @@ func previewed(t *testing.T) (s *call.Server, work, log string) {
 		confined, err := sandbox.Prepare(spec)
 		return confined, environ, err
 	}
-	s.SetState(&sc)
+	s.SetConfig(&sc)
 	return s, work, log
 }
 
@@ -164,13 +164,13 @@ func TestPreviewEnds(t *testing.T) {
 	for name, end := range map[string]func(s *call.Server, c *calltest.Caller){
 		"the caller leaves": func(_ *call.Server, c *calltest.Caller) { c.Conn.Close() },
 		"a rule denies": func(s *call.Server, _ *calltest.Caller) {
-			sc := *s.State()
+			sc := *s.Config()
 			r := policy.Rule{ID: "no", Do: policy.Deny, Always: true, Fixed: []string{"x"}}
 			if err := r.Compile(); err != nil {
 				t.Error(err)
 			}
 			sc.Policy = &policy.Policy{Rules: map[string]policy.Ruleset{"sh": {Exec: "/bin/sh", Rules: []policy.Rule{r}}}}
-			s.SetState(&sc)
+			s.SetConfig(&sc)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -214,11 +214,11 @@ func TestPreviewEnds(t *testing.T) {
 func TestNoPreview(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		change func(sc *call.SessionState)
+		change func(sc *call.SessionConfig)
 		want   string
 	}{
-		{"no sandbox", func(sc *call.SessionState) { sc.SandboxFor = nil }, "cannot confine"},
-		{"in a container", func(sc *call.SessionState) {
+		{"no sandbox", func(sc *call.SessionConfig) { sc.SandboxFor = nil }, "cannot confine"},
+		{"in a container", func(sc *call.SessionConfig) {
 			set := sc.Policy.Rules["sh"]
 			set.Place.Image = "img"
 			sc.Policy.Rules["sh"] = set
@@ -228,9 +228,9 @@ func TestNoPreview(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s, work, log := previewed(t)
 			put(t, work, "echo x")
-			sc := *s.State()
+			sc := *s.Config()
 			tt.change(&sc)
-			s.SetState(&sc)
+			s.SetConfig(&sc)
 			defer s.Queue.AddApprover()()
 			c, q := askedAbout(t, s)
 			if q.Preview == nil || !strings.Contains(q.Preview.Problem, tt.want) || len(calltest.Audited(t, log, "preview=")) > 0 {

@@ -41,7 +41,7 @@ func (notFoundError) Unwrap() error { return fs.ErrNotExist }
 // findProgram completes the path of the program that a rule or a list runs. It refuses a program that the
 // container could have written. Programs of --proxy were checked when the session began, but containers of
 // other sessions may have come since.
-func (sc *SessionState) findProgram(v *policy.Verdict) error {
+func (sc *SessionConfig) findProgram(v *policy.Verdict) error {
 	if v.TargetContainer() != "" { // it has a bash of its own
 		v.Command.Path = "bash"
 		return nil
@@ -86,7 +86,7 @@ func (sc *SessionState) findProgram(v *policy.Verdict) error {
 }
 
 // checkSandboxes refuses a program of the host that code in a sandbox could have written.
-func (sc *SessionState) checkSandboxes(v *policy.Verdict, search string) error {
+func (sc *SessionConfig) checkSandboxes(v *policy.Verdict, search string) error {
 	if v.Place.Confined() || sc.sandboxed == nil {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (sc *SessionState) checkSandboxes(v *policy.Verdict, search string) error {
 }
 
 // checkOtherSessions refuses a program that the container of another session could have written.
-func (sc *SessionState) checkOtherSessions(path, search string) error {
+func (sc *SessionConfig) checkOtherSessions(path, search string) error {
 	if sc.others == nil {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (sc *SessionState) checkOtherSessions(path, search string) error {
 }
 
 // search returns the PATH of a command. A PATH that the policy sets is cleaned as that of the host is.
-func (sc *SessionState) search(v *policy.Verdict) string {
+func (sc *SessionConfig) search(v *policy.Verdict) string {
 	if path, ok := v.Env.Set["PATH"]; ok {
 		path, _ = executor.Path(path, sc.Dirs)
 		if !v.Place.Confined() && sc.sandboxed != nil {

@@ -43,10 +43,10 @@ func TestFindProgram(t *testing.T) {
 	}
 	defer dirs.Close()
 	s := &Server{}
-	s.SetState(&SessionState{Dirs: dirs, Environ: []string{"PATH=" + bin}})
+	s.SetConfig(&SessionConfig{Dirs: dirs, Environ: []string{"PATH=" + bin}})
 	find := func(path string, set map[string]string) error {
 		v := policy.Verdict{Command: policy.Command{Name: "x", Path: path}, Env: policy.Env{Set: set}}
-		err := s.State().findProgram(&v)
+		err := s.Config().findProgram(&v)
 		if p, ok := set["PATH"]; ok && strings.Contains(p, work) {
 			t.Errorf("PATH of the rule is %q", p)
 		}
@@ -65,8 +65,8 @@ func TestFindProgram(t *testing.T) {
 		t.Errorf("what is found outside of the mount, if at all: %v", err)
 	}
 	dirs.AddWritable([]mount.Point{{Source: bin}})
-	sc := *s.State()
-	s.SetState(&sc)
+	sc := *s.Config()
+	s.SetConfig(&sc)
 	if err := find(filepath.Join(bin, "by-name"), nil); err == nil {
 		t.Error("a program that another container can write runs")
 	}
@@ -128,7 +128,7 @@ func TestFindProgramOfSandbox(t *testing.T) {
 	}
 	theirs := write(filepath.Join(own, "x"), "#!/bin/sh\n")
 	s := &Server{}
-	s.SetState(&SessionState{Environ: []string{"PATH=" + own + ":" + bin, "BASH_ENV=" + theirs}, Policy: &policy.Policy{Rules: map[string]policy.Ruleset{"make": {Sandbox: policy.Sandbox{Write: []string{own}}}}}})
+	s.SetConfig(&SessionConfig{Environ: []string{"PATH=" + own + ":" + bin, "BASH_ENV=" + theirs}, Policy: &policy.Policy{Rules: map[string]policy.Ruleset{"make": {Sandbox: policy.Sandbox{Write: []string{own}}}}}})
 	for _, tt := range []struct {
 		name, path string
 		place      policy.Place
@@ -140,11 +140,11 @@ func TestFindProgramOfSandbox(t *testing.T) {
 		{"elsewhere", write(filepath.Join(bin, "y"), "#!/bin/sh\n"), policy.Place{}, false},
 	} {
 		v := policy.Verdict{Command: policy.Command{Name: "x", Path: tt.path}, Place: tt.place, Streams: policy.Streams{Whole: true}}
-		if err := s.State().findProgram(&v); (err != nil) != tt.refused || err != nil && !strings.Contains(err.Error(), "in a sandbox") {
+		if err := s.Config().findProgram(&v); (err != nil) != tt.refused || err != nil && !strings.Contains(err.Error(), "in a sandbox") {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
-	if env := s.State().HostEnviron(); !slices.Equal(env, []string{"PATH=" + bin}) {
+	if env := s.Config().HostEnviron(); !slices.Equal(env, []string{"PATH=" + bin}) {
 		t.Errorf("the environment of commands on the host is %q", env)
 	}
 }

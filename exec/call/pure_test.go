@@ -278,7 +278,7 @@ func TestWorkdirWithoutDescriptors(t *testing.T) {
 	}
 	defer dirs.Close()
 	lost := &fs.PathError{Op: "open", Path: "/w", Err: syscall.EMFILE}
-	got := workdirMismatch(&SessionState{Dirs: dirs}, &request{Request: policy.Request{Args: []string{"make"}, Cwd: "/w"}}, lost)
+	got := workdirMismatch(&SessionConfig{Dirs: dirs}, &request{Request: policy.Request{Args: []string{"make"}, Cwd: "/w"}}, lost)
 	if got.Status != StatusRefused || got.Reason != lost.Error() || !strings.Contains(got.Hint, "ulimit -n") {
 		t.Errorf("workdirMismatch = %+v", got)
 	}

@@ -26,7 +26,7 @@ import (
 // reason, the rule, the request, and the next command to type.
 
 // refusal answers a request that v denies.
-func refusal(sc *SessionState, req *request, v *policy.Verdict, verbs []string) Failure {
+func refusal(sc *SessionConfig, req *request, v *policy.Verdict, verbs []string) Failure {
 	e := Failure{Status: StatusNotProxied, Name: quoteWord(req.Args[0]), Reason: names.Plain(v.Reason), Rule: v.Rule, Request: req.ID}
 	switch {
 	case req.Args[0] == policy.Shell && !v.Known():
@@ -95,7 +95,7 @@ func policyAdd(args []string) string {
 }
 
 // start returns the words to type for a session like this one, without its flags.
-func (sc *SessionState) start() string {
+func (sc *SessionConfig) start() string {
 	if sc.Agent != "" {
 		return "the agent with docker hostexec agent"
 	}
@@ -116,7 +116,7 @@ func cannotRun(req *request, v *policy.Verdict, err error) Failure {
 
 // workdirMismatch answers a request whose working directory has no counterpart on the host, or one that cannot
 // be held open. lost is the reason.
-func workdirMismatch(sc *SessionState, req *request, lost error) Failure {
+func workdirMismatch(sc *SessionConfig, req *request, lost error) Failure {
 	e := Failure{Status: StatusRefused, Name: quoteWord(req.Args[0]), Request: req.ID, Hint: directoriesHint(sc)}
 	switch {
 	case req.Cwd != "" && len(sc.Dirs.Targets()) == 0 && (errors.Is(lost, dir.ErrDeleted) || errors.Is(lost, fs.ErrNotExist)):
@@ -135,7 +135,7 @@ func workdirMismatch(sc *SessionState, req *request, lost error) Failure {
 }
 
 // directoriesHint returns a hint in which directories calls can be made.
-func directoriesHint(sc *SessionState) string {
+func directoriesHint(sc *SessionConfig) string {
 	if at := sc.Dirs.Targets(); len(at) > 0 {
 		for i := range at {
 			at[i] = names.Quoted(at[i])

@@ -42,7 +42,7 @@ func TestRefusalHints(t *testing.T) {
 		{[]string{"make"}, "to add it now", "did you mean"},
 	} {
 		s, _ := calltest.NewServer(t)
-		sc := *s.State()
+		sc := *s.Config()
 		sc.Policy = &policy.Policy{Rules: map[string]policy.Ruleset{"git": {Rules: []policy.Rule{
 			{ID: "s", Do: policy.Allow, Argv: []policy.Element{{Kind: policy.Word, Words: []string{"status"}}}},
 			{ID: "no", Do: policy.Deny, Argv: []policy.Element{{Kind: policy.Word, Words: []string{"gc"}}}},
@@ -52,7 +52,7 @@ func TestRefusalHints(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s.SetState(&sc)
+		s.SetConfig(&sc)
 		c := calltest.Dial(t, s)
 		c.Exec(t, wire.FDFile, append([]string{"hostexec"}, tt.words...)...)
 		c.Read(t, wire.KindExit)

@@ -51,7 +51,7 @@ func (x *exchange) deny(ctx context.Context, dc *decidedCall, reason string) err
 // denyBy is like deny, and records who decided.
 func (x *exchange) denyBy(ctx context.Context, dc *decidedCall, a approval.Answer) error {
 	r := audit.Record{Kind: audit.Deny, Reason: a.Reason, By: a.By, Request: x.req.ID, Rule: dc.v.Rule, Args: x.req.Args}
-	return x.server.refused.write(ctx, r, dc.state.Audit, x.server.Log)
+	return x.server.refused.write(ctx, r, dc.config.Audit, x.server.Log)
 }
 
 // write writes r, or counts it and makes the caller wait. Errors of later writes go to log.

@@ -28,7 +28,7 @@ import (
 // run, and the repository counts as the host's, git itself is asked what the repository names and where it
 // leads.
 func (dc *decidedCall) decideInRepository(ctx context.Context, req *request) {
-	sc, name := dc.state, req.Args[0]
+	sc, name := dc.config, req.Args[0]
 	gitDir := sc.Policy.Rules[name].GitDir
 	req.GitDirReadOnly = dc.cwd != nil && gitDir == policy.GitMount && sc.Dirs.ReadOnly(dc.cwd, req.Cwd, ".git")
 	dc.v = sc.Policy.Decide(req.Request)
@@ -72,7 +72,7 @@ func (dc *decidedCall) inTurn(ctx context.Context, req *request, v *policy.Verdi
 	if v.Action != policy.Allow {
 		return dc.repository(ctx, req, v)
 	}
-	if dc.turn, err = dc.server.turns.take(ctx, overlap(dc.state.Policy, req.Args[0], v)); err != nil {
+	if dc.turn, err = dc.server.turns.take(ctx, overlap(dc.config.Policy, req.Args[0], v)); err != nil {
 		return err
 	}
 	if err = dc.repository(ctx, req, v); err != nil {
@@ -131,9 +131,9 @@ func (dc *decidedCall) remotes(ctx context.Context, req *request) []string {
 
 // gitCheck returns the check of the repository that v is about to read.
 func (dc *decidedCall) gitCheck(req *request, v *policy.Verdict) git.Check {
-	env := environ(dc.state.hostEnviron, req.env, dc.state.PassEnv, v.Env, dc.cwd.Path())
+	env := environ(dc.config.hostEnviron, req.env, dc.config.PassEnv, v.Env, dc.cwd.Path())
 	return git.Check{
-		Dir: dc.cwd, Cwd: req.Cwd, Mounts: dc.state.Dirs, Args: v.Args, Env: env, Host: dc.state.Policy.Rules[req.Args[0]].GitDir == policy.GitHost,
+		Dir: dc.cwd, Cwd: req.Cwd, Mounts: dc.config.Dirs, Args: v.Args, Env: env, Host: dc.config.Policy.Rules[req.Args[0]].GitDir == policy.GitHost,
 		Run: func(ctx context.Context, d *dir.Dir, args []string, out io.Writer) error {
 			return dc.runInternal(ctx, executor.Command{ID: newID(), Path: v.Command.Path, Args: args, Env: env, Dir: d.FD(), Sandbox: dc.sandbox}, out)
 		},

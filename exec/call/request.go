@@ -88,7 +88,7 @@ func (s *Server) readRequest(p *peer) (*request, error) {
 // overArgv answers a request for which there is no memory. Only its beginning is known.
 func (x *exchange) overArgv(over *limit.Error) error {
 	e := overLimit(x.req, &policy.Verdict{}, over)
-	sc := x.server.state.Load()
+	sc := x.server.config.Load()
 	if sc == nil {
 		return x.peer.end(e)
 	}

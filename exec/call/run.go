@@ -29,7 +29,7 @@ func (x *exchange) run(ctx context.Context, streams executor.Streams, dc *decide
 	}
 	ctx, kill := context.WithCancelCause(ctx)
 	defer kill(nil)
-	if dc.turn == nil && overlap(dc.state.Policy, x.req.Args[0], &dc.v) == git.Changes { // a person was asked
+	if dc.turn == nil && overlap(dc.config.Policy, x.req.Args[0], &dc.v) == git.Changes { // a person was asked
 		if dc.turn, err = x.server.turns.take(ctx, git.Changes); err != nil {
 			return st, false, err
 		}
@@ -92,7 +92,7 @@ func (dc *decidedCall) recording(req *request) (*recording.Recording, error) {
 	if !dc.v.Record {
 		return nil, nil
 	}
-	return recording.Create(dc.state.Recordings, req.ID, recording.Header{
+	return recording.Create(dc.config.Recordings, req.ID, recording.Header{
 		Width: int(req.winsize.Cols), Height: int(req.winsize.Rows), Command: names.Printable(shellescape.QuoteCommand(dc.v.Args)),
 	})
 }
@@ -105,7 +105,7 @@ func (dc *decidedCall) command(req *request) executor.Command {
 		Args:           dc.v.Args,
 		Env:            dc.env,
 		Dir:            dc.cwd.FD(),
-		NewPrivs:       dc.state.NewPrivs || dc.v.NewPrivs,
+		NewPrivs:       dc.config.NewPrivs || dc.v.NewPrivs,
 		LeaveProcesses: dc.v.LeaveProcesses,
 		Sandbox:        dc.sandbox,
 	}

@@ -36,22 +36,22 @@ func (dc *decidedCall) findRunner(req *request, report func(string)) error {
 	}
 	if !dc.v.Place.Contained() {
 		dc.runner = dc.server.Runner
-		dc.env = environ(dc.state.hostEnviron, req.env, dc.state.PassEnv, dc.v.Env, dc.cwd.Path())
+		dc.env = environ(dc.config.hostEnviron, req.env, dc.config.PassEnv, dc.v.Env, dc.cwd.Path())
 		return nil
 	}
-	if dc.state.InContainer == nil {
+	if dc.config.InContainer == nil {
 		return errHostOnly
 	}
 	var at string
 	var err error
-	if dc.runner, at, err = dc.state.InContainer(dc.v.Place, req.Cwd, dc.copiesDir()); err != nil {
+	if dc.runner, at, err = dc.config.InContainer(dc.v.Place, req.Cwd, dc.copiesDir()); err != nil {
 		return err
 	}
 	host := slices.DeleteFunc(slices.Clone(dc.server.Environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		return !slices.Contains(dc.v.Env.Pass, name)
 	})
-	dc.env = environ(host, req.env, dc.state.PassEnv, dc.v.Env, at)
+	dc.env = environ(host, req.env, dc.config.PassEnv, dc.v.Env, at)
 	note := "it runs in a fresh container of " + dc.v.Place.Image + ", not on the host"
 	if limits := dc.v.Place.Limits(); limits != "" {
 		note += " (" + limits + ")"
@@ -65,18 +65,18 @@ func (dc *decidedCall) confine(req *request, report func(string)) (err error) {
 	var host []string
 	v := dc.v
 	v.Sandbox.Copies = dc.copiesDir()
-	if dc.sandbox, host, err = dc.state.confine(&v, report); err != nil {
+	if dc.sandbox, host, err = dc.config.confine(&v, report); err != nil {
 		return err
 	}
 	dc.runner = dc.server.Runner
-	dc.env = environ(host, req.env, dc.state.PassEnv, dc.v.Env, dc.cwd.Path())
+	dc.env = environ(host, req.env, dc.config.PassEnv, dc.v.Env, dc.cwd.Path())
 	dc.notes = append(dc.notes, strings.TrimSuffix("it runs in a sandbox on the host: "+dc.v.Sandbox.String(), ": "))
 	return nil
 }
 
 // confine returns the sandbox of v, and the part of the host's environment that its command gets. The caller closes
 // the sandbox.
-func (sc *SessionState) confine(v *policy.Verdict, report func(string)) (*sandbox.Sandbox, []string, error) {
+func (sc *SessionConfig) confine(v *policy.Verdict, report func(string)) (*sandbox.Sandbox, []string, error) {
 	switch {
 	case sc.SandboxFor == nil:
 		return nil, nil, sandbox.ErrUnsupported

@@ -41,7 +41,7 @@ func (dc *decidedCall) setup(req *request) string {
 		Verdict  policy.Verdict
 		Env      []string
 		NewPrivs bool
-	}{v, env, dc.state.NewPrivs})
+	}{v, env, dc.config.NewPrivs})
 	if err != nil {
 		return ""
 	}

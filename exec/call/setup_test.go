@@ -13,7 +13,7 @@ import (
 func TestSetup(t *testing.T) {
 	type change func(*decidedCall, *request)
 	of := func(do change) string {
-		dc := &decidedCall{state: &SessionState{}, env: []string{"PATH=/bin", "PWD=/home/u/app", "HOME=/home/u"}}
+		dc := &decidedCall{config: &SessionConfig{}, env: []string{"PATH=/bin", "PWD=/home/u/app", "HOME=/home/u"}}
 		dc.v.Args, dc.v.Env.Set = []string{"make"}, map[string]string{"A": "1", "B": "2"}
 		req := &request{}
 		req.Args = dc.v.Args
@@ -41,7 +41,7 @@ func TestSetup(t *testing.T) {
 		"sandbox":       func(dc *decidedCall, _ *request) { dc.v.Sandbox.Net.All = true },
 		"time limit":    func(dc *decidedCall, _ *request) { dc.v.Timeout = time.Minute },
 		"privileges":    func(dc *decidedCall, _ *request) { dc.v.NewPrivs = true },
-		"session's":     func(dc *decidedCall, _ *request) { dc.state.NewPrivs = true },
+		"session's":     func(dc *decidedCall, _ *request) { dc.config.NewPrivs = true },
 		"stdin":         func(dc *decidedCall, _ *request) { dc.v.Streams.Stdin.Mode = policy.StdinPipe },
 		"set variables": func(dc *decidedCall, _ *request) { dc.v.Env.Set = map[string]string{"A": "2", "B": "2"} },
 		"copies":        func(dc *decidedCall, _ *request) { dc.v.Paths = []policy.PathCheck{{Index: 1}} },

@@ -27,7 +27,7 @@ func TestShellInFreshContainer(t *testing.T) {
 		Commands: []policy.Command{{Name: policy.Shell, Action: policy.Allow}},
 		Rules:    map[string]policy.Ruleset{policy.Shell: {Place: policy.Place{Image: "img"}}},
 	})
-	s.State().InContainer = func(policy.Place, string, string) (call.Runner, string, error) { return s.Runner, "/", nil }
+	s.Config().InContainer = func(policy.Place, string, string) (call.Runner, string, error) { return s.Runner, "/", nil }
 	if err := s.Shells.Create("one", shell.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -83,9 +83,9 @@ func TestShellUntrustedFiles(t *testing.T) {
 func TestShellDefaultDir(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	s := calltest.NewShellServer(t, calltest.ShellPolicy(policy.Allow))
-	sc := *s.State()
+	sc := *s.Config()
 	sc.Environ = os.Environ()
-	s.SetState(&sc)
+	s.SetConfig(&sc)
 	work := t.TempDir()
 	home := filepath.Join(work, "d")
 	for _, d := range []string{home, filepath.Join(work, "other")} {
@@ -118,9 +118,9 @@ func TestShellDefaultDir(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { dirs.Close() })
-	sc = *s.State()
+	sc = *s.Config()
 	sc.Dirs, sc.Workdir = dirs, "/w/d"
-	s.SetState(&sc)
+	s.SetConfig(&sc)
 	if out, err := made("usual", "/w/d"); err != nil || out != home {
 		t.Errorf("where it works: %q, %v, want %q", out, err, home)
 	}
@@ -182,9 +182,9 @@ func TestShellStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { dirs.Close() })
-	sc := *s.State()
+	sc := *s.Config()
 	sc.Dirs = dirs
-	s.SetState(&sc)
+	s.SetConfig(&sc)
 	calltest.HostexecSession(t, s, "create", "--cwd", "/w", "ours")
 	calltest.HostexecSession(t, s, "create", "--cwd", other, "theirs")
 	if c := calltest.HostexecSession(t, s, "exec", "ours", "--", "pwd"); c.Out.String() != work+"\n" {
@@ -202,7 +202,7 @@ func TestShellStart(t *testing.T) {
 // Attack 191.
 func TestShellSwapped(t *testing.T) {
 	s := calltest.NewShellServer(t, &policy.Policy{Commands: []policy.Command{{Name: policy.Shell, Action: policy.Allow}}})
-	s.State().Policy.Commands[0].Path = "" // to be looked for by Find, once the directory is held
+	s.Config().Policy.Commands[0].Path = "" // to be looked for by Find, once the directory is held
 	work := t.TempDir()
 	dirs, err := mount.NewTable([]mount.Point{{Target: "/w", Source: work, Bind: true}}, mount.Default{})
 	if err != nil {
@@ -210,7 +210,7 @@ func TestShellSwapped(t *testing.T) {
 	}
 	t.Cleanup(func() { dirs.Close() })
 	name, swap := filepath.Join(work, "d"), false
-	sc := *s.State()
+	sc := *s.Config()
 	find := sc.Find
 	sc.Dirs, sc.Find = dirs, func(program string) (string, bool) {
 		if swap {
@@ -219,7 +219,7 @@ func TestShellSwapped(t *testing.T) {
 		}
 		return find(program)
 	}
-	s.SetState(&sc)
+	s.SetConfig(&sc)
 	for _, tt := range []struct {
 		create, exec []string
 		out, err     string

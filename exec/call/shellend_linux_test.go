@@ -84,9 +84,9 @@ func TestHostText(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	sc := *s.State()
+	sc := *s.Config()
 	sc.Audit = a
-	s.SetState(&sc)
+	s.SetConfig(&sc)
 	if err := s.CreateShell("own", shell.Options{}); err != nil {
 		t.Fatal(err)
 	}

@@ -112,7 +112,7 @@ func hostExit(code int, err error) (int, string) {
 }
 
 // startConfig returns how a shell is started for the person at the host.
-func (s *Server) startConfig(sc *SessionState, sh *shell.Shell) (shell.StartConfig, error) {
+func (s *Server) startConfig(sc *SessionConfig, sh *shell.Shell) (shell.StartConfig, error) {
 	if sh.In() != "" {
 		return shell.StartConfig{Path: "bash", ByHost: true}, nil
 	}

@@ -64,7 +64,7 @@ func (s Shells) Run(ctx context.Context, r ShellRequest) error {
 
 // mayUseShell reports whether the caller may see and use a shell in the container in, or on the host if in is empty. It
 // may if it could have created the shell.
-func mayUseShell(sc *SessionState, req *request, in string) bool {
+func mayUseShell(sc *SessionConfig, req *request, in string) bool {
 	if in != "" {
 		return sc.Policy.PermitsShellIn(in)
 	}
@@ -73,7 +73,7 @@ func mayUseShell(sc *SessionState, req *request, in string) bool {
 }
 
 // hostShell decides whether the policy allows any command in a shell on the host that is created with o.
-func hostShell(sc *SessionState, req *request, o shell.Options) (policy.Verdict, bool) {
+func hostShell(sc *SessionConfig, req *request, o shell.Options) (policy.Verdict, bool) {
 	asked := req.Request
 	asked.Args = append([]string{policy.Shell}, o.Args(shell.Command{Text: ":"})...)
 	v := sc.Policy.Decide(asked)
@@ -123,7 +123,7 @@ func (x *exchange) createShell(ctx context.Context, o ShellRequest) error {
 
 // missingDir returns the answer to the caller that has made a shell, with a warning if the shell does not find
 // its directory. It reports nothing about the host's directories unless the caller may run any text there.
-func missingDir(sc *SessionState, req *request, o shell.Options) wire.Exit {
+func missingDir(sc *SessionConfig, req *request, o shell.Options) wire.Exit {
 	answer := wire.Exit{Outcome: wire.Exited}
 	if o.In != nil || o.Dir == "" {
 		return answer
@@ -138,7 +138,7 @@ func missingDir(sc *SessionState, req *request, o shell.Options) wire.Exit {
 }
 
 // mayCreateShell reports whether the caller may have a shell on the host, and how to answer if not.
-func (x *exchange) mayCreateShell(sc *SessionState, o ShellRequest) (Failure, bool) {
+func (x *exchange) mayCreateShell(sc *SessionConfig, o ShellRequest) (Failure, bool) {
 	opts := withStartDir(sc, x.req, shell.Options{Env: o.Env, Dir: o.Dir, DirInArgs: true})
 	if v, ok := hostShell(sc, x.req, opts); !ok {
 		x.req.Args = append([]string{policy.Shell}, opts.Args(shell.Command{Text: ":"})...)
@@ -152,7 +152,7 @@ func (x *exchange) mayCreateShell(sc *SessionState, o ShellRequest) (Failure, bo
 }
 
 // findContainer calls FindContainer, if there is one.
-func (sc *SessionState) findContainer(ctx context.Context, name string) (shell.Container, error) {
+func (sc *SessionConfig) findContainer(ctx context.Context, name string) (shell.Container, error) {
 	if sc.FindContainer == nil {
 		return nil, errHostOnly
 	}
@@ -160,7 +160,7 @@ func (sc *SessionState) findContainer(ctx context.Context, name string) (shell.C
 }
 
 // bash returns the path of the program for shells.
-func (sc *SessionState) bash() (string, bool) {
+func (sc *SessionConfig) bash() (string, bool) {
 	if c, ok := sc.Policy.Lookup(policy.Shell); ok && c.Path != "" {
 		return c.Path, true
 	}
@@ -176,7 +176,7 @@ func (sc *SessionState) bash() (string, bool) {
 // withStartDir returns o with the directory where the shell starts. This is the host's path of Dir, or Dir itself,
 // which is then an argument of each command. Without Dir it is the caller's directory. A shell starts in HOME if its
 // directory does not exist.
-func withStartDir(sc *SessionState, req *request, o shell.Options) shell.Options {
+func withStartDir(sc *SessionConfig, req *request, o shell.Options) shell.Options {
 	find, at := chosenDir, o.Dir
 	if at == "" {
 		find, at = mountedDir, req.Cwd
@@ -188,7 +188,7 @@ func withStartDir(sc *SessionState, req *request, o shell.Options) shell.Options
 }
 
 // mountedDir returns the host's path of the caller's directory dir, if that is mounted from the host.
-func mountedDir(sc *SessionState, dir string) (string, bool) {
+func mountedDir(sc *SessionConfig, dir string) (string, bool) {
 	d, err := sc.Dirs.Open(dir)
 	if err != nil {
 		return "", false
@@ -199,7 +199,7 @@ func mountedDir(sc *SessionState, dir string) (string, bool) {
 
 // chosenDir is mountedDir for a directory that the caller names with --cwd. With --workdir-host, one
 // directory stands for all directories of the container; the name is then a path of the host.
-func chosenDir(sc *SessionState, name string) (string, bool) {
+func chosenDir(sc *SessionConfig, name string) (string, bool) {
 	if d := sc.Dirs.Default(); d.All && path.Clean(name) != d.Target {
 		return "", false
 	}
@@ -208,7 +208,7 @@ func chosenDir(sc *SessionState, name string) (string, bool) {
 
 // resolveDir returns the directory of the host for an absolute name, without symbolic links: that of the container's
 // mount, if there is one. The policy decides about this path, a person is shown it, and a text runs only there.
-func resolveDir(sc *SessionState, name string) string {
+func resolveDir(sc *SessionConfig, name string) string {
 	if d, ok := chosenDir(sc, name); ok {
 		return d
 	}

@@ -150,7 +150,7 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 	ctx, stop := r.x.peer.interruptible(ctx)
 	defer stop()
 	defer r.x.server.running.drop(r.x.req.ID)
-	start := shell.StartConfig{Path: r.dc.v.Command.Path, Env: r.dc.env, NewPrivs: r.dc.state.NewPrivs || r.dc.v.NewPrivs, Sandbox: r.dc.sandbox, Dir: r.dc.cwd.FD()}
+	start := shell.StartConfig{Path: r.dc.v.Command.Path, Env: r.dc.env, NewPrivs: r.dc.config.NewPrivs || r.dc.v.NewPrivs, Sandbox: r.dc.sandbox, Dir: r.dc.cwd.FD()}
 	var full error
 	code, err := r.how(ctx, start, r.c, shell.Output{Out: streams.Out, Err: streams.Err, Waits: r.reportBusy, Full: func(err error) { full = err }, Started: func(request string, pid int) {
 		r.running(pid, kill)

@@ -30,9 +30,9 @@ func TestAgentStdin(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, _ := calltest.NewServer(t)
-			sc := *s.State()
+			sc := *s.Config()
 			sc.Agent = tt.agent
-			s.SetState(&sc)
+			s.SetConfig(&sc)
 			c := calltest.Dial(t, s)
 			c.Env = tt.env
 			c.Exec(t, tt.stdin, "sh", "-c", "cat")

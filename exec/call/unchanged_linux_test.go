@@ -35,10 +35,10 @@ func scripts(t *testing.T, file policy.Element) (s *call.Server, work, log strin
 	if err := r.Compile(); err != nil {
 		t.Fatal(err)
 	}
-	sc := *s.State()
+	sc := *s.Config()
 	sc.Dirs, sc.Scratch = dirs, filepath.Join(t.TempDir(), "scratch")
 	sc.Policy = &policy.Policy{Rules: map[string]policy.Ruleset{"sh": {Exec: "/bin/sh", Rules: []policy.Rule{r}}}}
-	s.SetState(&sc)
+	s.SetConfig(&sc)
 	return s, work, log
 }
 

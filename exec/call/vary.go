@@ -20,10 +20,10 @@ func (dc *decidedCall) fixWorkspace(q *approval.Question, req *request) {
 	if !slices.Equal(dc.v.Args, req.Args) {
 		q.Called = req.Args
 	}
-	if dc.state.Dirs == nil || req.git != nil {
+	if dc.config.Dirs == nil || req.git != nil {
 		return
 	}
-	if target, source, ok := dc.state.Dirs.BindMount(req.Cwd); ok {
+	if target, source, ok := dc.config.Dirs.BindMount(req.Cwd); ok {
 		q.Workspace = approval.Workspace{Path: target, Dir: source}
 	}
 }
@@ -46,7 +46,7 @@ func (dc *decidedCall) below(q *approval.Question, arg string) bool {
 	if q.Workspace == (approval.Workspace{}) || !approval.PlainPath(arg) || !names.Within(at, q.Workspace.Path) {
 		return false
 	}
-	f, err := dc.state.operand(q.Cwd, arg, policy.TypeAny)
+	f, err := dc.config.operand(q.Cwd, arg, policy.TypeAny)
 	if err != nil {
 		return false
 	}
@@ -58,7 +58,7 @@ func (dc *decidedCall) below(q *approval.Question, arg string) bool {
 func (dc *decidedCall) offers(q *approval.Question) {
 	for n := 1; n < len(q.Args) && n <= policy.MaxVarying; n++ {
 		o := approval.Offer{Argument: n}
-		forms, err := dc.state.Policy.VaryForms(dc.v, n)
+		forms, err := dc.config.Policy.VaryForms(dc.v, n)
 		switch {
 		case err != nil:
 			o.Problem = err.Error()

@@ -63,9 +63,9 @@ func TestWorkdirMismatch(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { dirs.Close() })
-			sc := *s.State()
+			sc := *s.Config()
 			sc.Dirs = dirs
-			s.SetState(&sc)
+			s.SetConfig(&sc)
 			c := calltest.Dial(t, s)
 			c.Cwd = tt.cwd
 			c.Exec(t, wire.FDFile, "sh", "-c", "pwd -P")
@@ -99,9 +99,9 @@ func TestWorkdirMismatchHost(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, _ := calltest.NewServer(t)
-		sc := *s.State()
+		sc := *s.Config()
 		sc.Dirs = dirs
-		s.SetState(&sc)
+		s.SetConfig(&sc)
 		c := calltest.Dial(t, s)
 		c.Cwd = "/srv"
 		c.Exec(t, wire.FDFile, "sh", "-c", "pwd -P")
@@ -139,9 +139,9 @@ func TestWorkdirMismatchShell(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { dirs.Close() })
-			sc := *s.State()
+			sc := *s.Config()
 			sc.Dirs = dirs
-			s.SetState(&sc)
+			s.SetConfig(&sc)
 			c := calltest.Dial(t, s)
 			c.Cwd = tt.cwd
 			c.Exec(t, wire.FDFile, append(append([]string{"hostexec", "session", "create"}, tt.words...), "s")...)

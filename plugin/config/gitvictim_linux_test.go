@@ -134,7 +134,7 @@ func (v *victim) serve(t *testing.T, rules string, mounts ...mount.Point) *call.
 	}
 	t.Cleanup(func() { errors.Join(log.Close(), dirs.Close()) })
 	s := &call.Server{Runner: v.host, Queue: &questions.Queue{}, Log: slog.New(slog.DiscardHandler), Environ: v.environ()}
-	s.SetState(&call.SessionState{Audit: log, Dirs: dirs, Environ: v.environ(), Policy: c.Policy(nil)})
+	s.SetConfig(&call.SessionConfig{Audit: log, Dirs: dirs, Environ: v.environ(), Policy: c.Policy(nil)})
 	return s
 }
 

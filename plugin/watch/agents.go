@@ -17,19 +17,19 @@ const agentsFile = "AGENTS.md"
 // AgentRules returns a description of the current policy for agents, or "" before the first container is known. It
 // updates the share's copy.
 func (c *Calls) AgentRules() string {
-	sc := c.Server.State()
+	sc := c.Server.Config()
 	if sc == nil {
 		return ""
 	}
 	c.refresh()
-	return agentRules(c.Server.State())
+	return agentRules(c.Server.Config())
 }
 
-func agentRules(sc *call.SessionState) string { return verb.Agents(sc.Policy, sc.Git.Known()) }
+func agentRules(sc *call.SessionConfig) string { return verb.Agents(sc.Policy, sc.Git.Known()) }
 
 // writeAgentsLocked writes the description for agents into the share, if it has changed.
 func (c *Calls) writeAgentsLocked() {
-	text := agentRules(c.Server.State())
+	text := agentRules(c.Server.Config())
 	if text == c.agents {
 		return
 	}

@@ -79,7 +79,7 @@ func (c *CallContainers) engine(host string) (container.Engine, error) {
 	return api, nil
 }
 
-// inContainer implements call.SessionState.InContainer. Call containers get the directories of the session's container.
+// inContainer implements call.SessionConfig.InContainer. Call containers get the directories of the session's container.
 func (c *CallContainers) inContainer(dirs *mount.Table) func(policy.Place, string, string) (call.Runner, string, error) {
 	return func(p policy.Place, cwd, copies string) (call.Runner, string, error) {
 		mounts, at := dirs.MountsFor(cwd)
@@ -155,7 +155,7 @@ func (c *CallContainers) find(ctx context.Context, ref string, exact bool) (shel
 	})
 }
 
-// findExact implements call.SessionState.FindContainer.
+// findExact implements call.SessionConfig.FindContainer.
 func (c *CallContainers) findExact(ctx context.Context, name string) (shell.Container, error) {
 	return c.find(ctx, name, true)
 }

@@ -59,7 +59,7 @@ func (w *Watcher) openCalls(s *Session, host *executor.Host, log *audit.Log) (er
 func (c *Calls) Apply(name string, dirs *mount.Table) {
 	c.record.mu.Lock()
 	defer c.record.mu.Unlock()
-	sc := &call.SessionState{
+	sc := &call.SessionConfig{
 		Session:   c.record.ID,
 		Project:   filepath.Base(c.record.InvokedIn),
 		Branch:    branch(c.record.InvokedIn),
@@ -81,7 +81,7 @@ func (c *Calls) Apply(name string, dirs *mount.Table) {
 	}
 	c.applyOthersLocked(sc)
 	c.cleanEnvironLocked(sc)
-	c.Server.SetState(sc)
+	c.Server.SetConfig(sc)
 	c.writeAgentsLocked()
 	old := c.dirs
 	c.dirs = dirs
@@ -95,7 +95,7 @@ func (c *Calls) sandboxes(dirs *mount.Table) *sandboxes {
 	maxCache := func() int64 { return c.Server.Limits.Limit(limit.Spool).Max }
 	return &sandboxes{
 		rec: c.record, dirs: dirs, maxCache: maxCache, program: shellProgram(c.record.Store.Home),
-		written: func() []string { return c.Server.State().SandboxWrites() }, checkWrites: c.checkSandboxWrites,
+		written: func() []string { return c.Server.Config().SandboxWrites() }, checkWrites: c.checkSandboxWrites,
 	}
 }
 
@@ -104,14 +104,14 @@ func (c *Calls) sandboxes(dirs *mount.Table) *sandboxes {
 func (c *Calls) AddWritable(fresh []mount.Point) {
 	c.record.mu.Lock()
 	defer c.record.mu.Unlock()
-	old := c.Server.State()
+	old := c.Server.Config()
 	if len(fresh) == 0 || old == nil {
 		return
 	}
 	sc := *old
 	sc.Dirs.AddWritable(fresh)
 	c.cleanEnvironLocked(&sc)
-	c.Server.SetState(&sc)
+	c.Server.SetConfig(&sc)
 	c.record.Writable = sc.Dirs.Sources()
 	if err := c.record.Save(); err != nil {
 		c.log.Error("write down what the container can write", "error", err)
@@ -119,7 +119,7 @@ func (c *Calls) AddWritable(fresh []mount.Point) {
 }
 
 // cleanEnvironLocked removes the parts of the environment of sc that name files which containers can write.
-func (c *Calls) cleanEnvironLocked(sc *call.SessionState) {
+func (c *Calls) cleanEnvironLocked(sc *call.SessionConfig) {
 	env, found := executor.Environ(c.config.Environ, sc.Dirs)
 	for _, f := range found {
 		c.log.Warn("left out of the environment of commands", "finding", f.String())
@@ -133,7 +133,7 @@ func (c *Calls) cleanEnvironLocked(sc *call.SessionState) {
 // HostCode returns sentences about the commands that run on this host, and run code from dirs. why says who can write
 // dirs.
 func (c *Calls) HostCode(dirs []string, why string) []string {
-	sc := c.Server.State()
+	sc := c.Server.Config()
 	if sc == nil || len(dirs) == 0 {
 		return nil
 	}
@@ -165,10 +165,10 @@ func (c *Calls) Dirs() *mount.Table { return c.dirs }
 func (c *Calls) Rename(name string) {
 	c.record.mu.Lock()
 	defer c.record.mu.Unlock()
-	if sc := c.Server.State(); sc != nil && sc.Container != name {
+	if sc := c.Server.Config(); sc != nil && sc.Container != name {
 		renamed := *sc
 		renamed.Container, renamed.Audit = name, c.audit.Named(name)
-		c.Server.SetState(&renamed)
+		c.Server.SetConfig(&renamed)
 	}
 	if c.record.ContainerName == name {
 		return

@@ -89,7 +89,7 @@ var errDown = errors.New("the container does not run at the moment")
 
 // cwdOf returns the container's path of the host's directory workdir.
 func (c *Carriers) cwdOf(workdir string) (cwd string, err error) {
-	sc := c.calls.Server.State()
+	sc := c.calls.Server.Config()
 	if sc == nil || c.life.Down.Load() {
 		return "", errDown
 	}

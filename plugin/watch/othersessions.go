@@ -154,7 +154,7 @@ func (c *Calls) refreshOthers() {
 	}
 	c.record.mu.Lock()
 	defer c.record.mu.Unlock()
-	old := c.Server.State()
+	old := c.Server.Config()
 	if old == nil {
 		return
 	}
@@ -163,11 +163,11 @@ func (c *Calls) refreshOthers() {
 		return
 	}
 	c.cleanEnvironLocked(&sc)
-	c.Server.SetState(&sc)
+	c.Server.SetConfig(&sc)
 }
 
 // applyOthersLocked adds the paths that code of other sessions can write to sc. It reports whether they have changed.
-func (c *Calls) applyOthersLocked(sc *call.SessionState) bool {
+func (c *Calls) applyOthersLocked(sc *call.SessionConfig) bool {
 	writes, changed, err := c.others.applyLocked()
 	if err != nil {
 		c.log.Error("read the other sessions", "error", err)

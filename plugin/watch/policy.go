@@ -35,7 +35,7 @@ func (c *Calls) configure(f *config.Config) *policy.Policy {
 	if f.Err == nil {
 		c.Server.Jobs.Adjust(job.Limits(f.Jobs))
 	}
-	if f.Err == nil || c.Server.State() == nil {
+	if f.Err == nil || c.Server.Config() == nil {
 		c.Server.Limits.Adjust(f.Limits.Limits)
 		c.Server.AdjustRefusals(f.Limits.Refusals)
 	}
@@ -70,9 +70,9 @@ func (c *Calls) refresh() {
 	if !c.config.Current().Stale() { // another goroutine has applied it
 		return
 	}
-	sc := *c.Server.State()
+	sc := *c.Server.Config()
 	sc.Policy = c.configure(c.config.Load())
-	c.Server.SetState(&sc)
+	c.Server.SetConfig(&sc)
 	c.writeAgentsLocked()
 }
 

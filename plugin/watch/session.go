@@ -210,7 +210,7 @@ func (s *Session) handleSignals(ctx context.Context) {
 				s.Life.Stop(why)
 				return
 			}
-			if s.Calls.Server.State() != nil {
+			if s.Calls.Server.Config() != nil {
 				s.Calls.refresh()
 			}
 		case <-ctx.Done():

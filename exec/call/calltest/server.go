@@ -45,7 +45,7 @@ func NewServer(t *testing.T) (*call.Server, string) {
 		t.Fatal(err)
 	}
 	s := &call.Server{Version: "v0", Verbs: verb.Verbs{}, Runner: host, Queue: &approval.Queue{}, Log: slog.New(slog.DiscardHandler), Jobs: table}
-	s.SetState(&call.SessionState{Audit: a, Dirs: dirs, Environ: os.Environ(), Policy: &policy.Policy{Commands: []policy.Command{
+	s.SetConfig(&call.SessionConfig{Audit: a, Dirs: dirs, Environ: os.Environ(), Policy: &policy.Policy{Commands: []policy.Command{
 		{Name: "sh", Action: policy.Allow, Path: "/bin/sh"},
 		{Name: "rm", Action: policy.Deny, Path: "/bin/rm"},
 		{Name: "git", Action: policy.Ask, Path: "/bin/true"},
@@ -68,9 +68,9 @@ func NewShellServer(t *testing.T, p *policy.Policy) *call.Server {
 			p.Commands[i].Path = bash
 		}
 	}
-	sc := *s.State()
+	sc := *s.Config()
 	sc.Policy, sc.Find = p, func(string) (string, bool) { return bash, true }
-	s.SetState(&sc)
+	s.SetConfig(&sc)
 	s.Shells = &shell.Table{Runner: s.Runner, Dir: filepath.Join(t.TempDir(), "shells"), Grace: 300 * time.Millisecond, Log: slog.New(slog.DiscardHandler)}
 	t.Cleanup(func() {
 		if err := s.Shells.Close(); err != nil {

@@ -121,7 +121,7 @@ func ended(ctx context.Context, api watch.Engine, id string) bool {
 
 // audit records that container id was ended.
 func (k *killer) audit(id string, why error) {
-	sc := k.calls.Server.State()
+	sc := k.calls.Server.Config()
 	if sc == nil {
 		return
 	}

@@ -48,7 +48,7 @@ func (m *Mode) setUpAgain(ctx context.Context, api watch.Engine, id string) (beg
 	if err := m.mounts.refuse(c); err != nil {
 		return "", m.killer.killExposed(ctx, api, c, err)
 	}
-	if err := m.setState(c); err != nil {
+	if err := m.configureCalls(c); err != nil {
 		return c.State.StartedAt, err
 	}
 	m.updateWarnings(c, m.mounts.warnings(c))

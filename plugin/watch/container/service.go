@@ -163,7 +163,7 @@ func (m *Mode) setUpService(ctx context.Context, api watch.Engine, c container.I
 	if err := m.awaitMounts(ctx, api); err != nil {
 		return err
 	}
-	if err := m.setState(c); err != nil {
+	if err := m.configureCalls(c); err != nil {
 		return err
 	}
 	m.updateWarnings(c, found)

@@ -93,7 +93,7 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 	if c.State.Running { // resumed
 		m.s.Calls.Containers.RemoveLeftovers(ctx)
 	}
-	if err := m.setState(c); err != nil {
+	if err := m.configureCalls(c); err != nil {
 		conn.Fail(err)
 		return "", nil, setUpFailed(fresh, err)
 	}
@@ -146,7 +146,7 @@ func setUpFailed(fresh bool, err error) error {
 	return err
 }
 
-func (m *Mode) setState(c container.InspectResponse) error {
+func (m *Mode) configureCalls(c container.InspectResponse) error {
 	if c.Config != nil && c.Config.WorkingDir != "" {
 		m.s.Calls.SetWorkdir(c.Config.WorkingDir)
 	}

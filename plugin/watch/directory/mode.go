@@ -37,7 +37,7 @@ func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 	m.adapt()
 	dirs, err := m.dirs.open()
 	if err == nil {
-		err = m.setState() // requests that exist already are read at once
+		err = m.configureCalls() // requests that exist already are read at once
 	}
 	if err == nil {
 		err = m.refuse()
@@ -132,9 +132,9 @@ func (m *Mode) requestEnd(why error) {
 	}
 }
 
-// setState prepares the session. Every call runs in the directory where the proxy was started: the directory of a
+// configureCalls prepares the session. Every call runs in the directory where the proxy was started: the directory of a
 // caller belongs to an unknown container.
-func (m *Mode) setState() error {
+func (m *Mode) configureCalls() error {
 	mounts := watch.WritableByCallers(m.s.Record.Session)
 	dirs, err := mount.NewTable(mounts, mount.Default{Source: m.s.Record.InvokedIn, Target: m.s.Record.InvokedIn, All: true})
 	if err != nil {
