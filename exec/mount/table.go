@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package mount has two mount tables. Table maps a container's directories to the host's. View is the mount table of
-// this host, and shows the other names of a file.
+// Package mount has two mount tables. Table maps a container's directories to the host's. HostMounts is the mount table
+// of this host, and shows the other names of a file.
 //
 //	container's cwd --Table--> held source + rest --exec/dir--> held directory
 //

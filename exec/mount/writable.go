@@ -12,7 +12,7 @@ import (
 // writableSet identifies everything of this host that a container can write, whatever names it has.
 type writableSet struct {
 	once    sync.Once
-	view    *View
+	host    *HostMounts
 	err     error // if the mount table of this host cannot be read, everything counts as writable
 	sources []Location
 	below   []Info // writable mounts of this host below the sources
@@ -157,7 +157,7 @@ func (w *writableSet) writable(p string) bool {
 	if w == nil || w.err != nil {
 		return w != nil
 	}
-	return len(w.sources)+len(w.below) > 0 && w.changeable(w.view.Route(p))
+	return len(w.sources)+len(w.below) > 0 && w.changeable(w.host.Resolve(p))
 }
 
 // controlsFilesIn is Table.ControlsFilesIn for one writableSet.
@@ -182,30 +182,30 @@ func (w *writableSet) overlaps(p string) bool {
 	if len(w.sources) == 0 {
 		return w.within(p)
 	}
-	at := w.view.Locate(p)
-	return slices.ContainsFunc(w.sources, func(l Location) bool { return w.view.Route(l.Path).Through(at) }) || w.within(p)
+	at := w.host.Locate(p)
+	return slices.ContainsFunc(w.sources, func(l Location) bool { return w.host.Resolve(l.Path).Through(at) }) || w.within(p)
 }
 
-// changeable reports whether the container can change the file to which route leads.
-func (w *writableSet) changeable(route Route) bool {
-	return slices.ContainsFunc(w.sources, route.Through) ||
-		slices.ContainsFunc(w.below, func(m Info) bool { return route.In(m.FSPath()) })
+// changeable reports whether the container can change the file to which resolution leads.
+func (w *writableSet) changeable(resolution Resolution) bool {
+	return slices.ContainsFunc(w.sources, resolution.Through) ||
+		slices.ContainsFunc(w.below, func(m Info) bool { return resolution.In(m.FSPath()) })
 }
 
 // identify locates the writable sources. The container also sees mounts below a source, and many engines make only the
 // mount itself read-only.
 func (w *writableSet) identify(all []mount) (err error) {
-	if w.view, err = ReadView(); err != nil {
+	if w.host, err = ReadHostMounts(); err != nil {
 		return err
 	}
 	for _, m := range all {
 		if !m.readOnly {
-			w.sources = append(w.sources, w.view.Locate(m.real))
+			w.sources = append(w.sources, w.host.Locate(m.real))
 		}
 		if m.nonRecursive {
 			continue
 		}
-		for _, below := range w.view.MountsBelow(m.real) {
+		for _, below := range w.host.MountsBelow(m.real) {
 			if !below.ReadOnly {
 				w.below = append(w.below, below)
 			}

@@ -21,12 +21,12 @@ import (
 // directory.
 func containerAccess(store *state.Store, workspace string) (*mount.Table, error) {
 	var mounts []mount.Point
-	view, err := mount.ReadView()
+	host, err := mount.ReadHostMounts()
 	if err != nil {
 		return nil, err
 	}
 	home, err := os.UserHomeDir()
-	if !view.Overlap(workspace, store.Home) && (err != nil || !view.Route(home).Through(view.Locate(workspace))) {
+	if !host.Overlap(workspace, store.Home) && (err != nil || !host.Resolve(home).Through(host.Locate(workspace))) {
 		mounts = append(mounts, mount.Point{Source: workspace})
 	}
 	return sessionAccess(store, mounts)

@@ -270,7 +270,7 @@ func splitExisting(abs string) (base, rest string) {
 // checkDirectory refuses a directory for requests that contains hostexec's state or a program that the requests
 // run, under any name.
 func checkDirectory(home string, rec state.Session) error {
-	v, err := mount.ReadView()
+	v, err := mount.ReadHostMounts()
 	if err != nil {
 		return err
 	}
@@ -279,7 +279,7 @@ func checkDirectory(home string, rec state.Session) error {
 		switch {
 		case v.Overlap(home, requests):
 			return cli.Hint(fmt.Errorf("the requests in %s and the state directory %s overlap", requests, home), "use another --dir, or set HOSTEXEC_HOME")
-		case c.Path != "" && v.Route(c.Path).Through(v.Locate(requests)):
+		case c.Path != "" && v.Resolve(c.Path).Through(v.Locate(requests)):
 			return fmt.Errorf("callers could change %s, which %s runs: use another --dir", c.Path, c.Name)
 		}
 	}

@@ -103,7 +103,7 @@ func (a *admission) checkAgain(ctx context.Context) bool {
 	if c == nil {
 		return true
 	}
-	err := a.mounts.runningMounts(c.InspectResponse, a.mounts.viewProtected)
+	err := a.mounts.runningMounts(c.InspectResponse, a.mounts.locateProtected)
 	if err == nil {
 		return true
 	}

@@ -22,19 +22,19 @@ import (
 // runningMounts refuses a running container with a mount of the state directory, except for the session's own mounts.
 // It also refuses a writable mount of another protected file. If the container's processes are not visible here, only
 // names are checked.
-func (mc *mountCheck) runningMounts(c container.InspectResponse, view func() (*protectedView, error)) error {
+func (mc *mountCheck) runningMounts(c container.InspectResponse, locate func() (*protectedFiles, error)) error {
 	text, err := mountInfoOf(c)
 	if err != nil || text == "" {
 		return err
 	}
-	l, err := view()
+	l, err := locate()
 	if err != nil {
 		return err
 	}
-	share := l.view.Locate(state.ShareDir(mc.record.Dir)).FSPath
-	given := []mount.FSPath{share, l.view.Locate(state.RequestsDir(mc.record.Dir)).FSPath}
+	share := l.host.Locate(state.ShareDir(mc.record.Dir)).FSPath
+	given := []mount.FSPath{share, l.host.Locate(state.RequestsDir(mc.record.Dir)).FSPath}
 	if own := mc.record.OwnWorkspace(); own != "" {
-		given = append(given, l.view.Locate(own).FSPath)
+		given = append(given, l.host.Locate(own).FSPath)
 	}
 	if err := l.refuseMounts(text, share, given); err == nil {
 		return nil
@@ -47,7 +47,7 @@ func (mc *mountCheck) runningMounts(c container.InspectResponse, view func() (*p
 }
 
 // refuseMounts checks each mount of a container's mount table.
-func (l *protectedView) refuseMounts(table string, share mount.FSPath, given []mount.FSPath) error {
+func (l *protectedFiles) refuseMounts(table string, share mount.FSPath, given []mount.FSPath) error {
 	all, err := mount.Parse(table)
 	if err != nil {
 		return fmt.Errorf("read the container's mount table: %w", err)
@@ -73,7 +73,7 @@ func isRepeated(m mount.Info, all []mount.Info) bool {
 }
 
 // refuseMounted checks one mount.
-func (l *protectedView) refuseMounted(m mount.Info, share mount.FSPath, given []mount.FSPath) error {
+func (l *protectedFiles) refuseMounted(m mount.Info, share mount.FSPath, given []mount.FSPath) error {
 	if l.overlaps(m.FSPath()) {
 		for _, g := range given {
 			if m.FSPath() == g && (m.ReadOnly || g != share) {
@@ -89,7 +89,7 @@ func (l *protectedView) refuseMounted(m mount.Info, share mount.FSPath, given []
 		return nil
 	}
 	for _, k := range l.refused {
-		if k.route.In(m.FSPath()) {
+		if k.resolution.In(m.FSPath()) {
 			return k.refuse("what the container has at " + m.At)
 		}
 	}

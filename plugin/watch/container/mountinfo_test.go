@@ -18,10 +18,10 @@ func TestPlaceOf(t *testing.T) {
 	const home = "/home/me/state"
 	share := mount.FSPath{Dev: "8:1", Root: home + "/sessions/1/share"}
 	requests := mount.FSPath{Dev: "8:1", Root: home + "/sessions/1/proxy"}
-	l := &protectedView{stateDir: home, stateLocation: mount.Location{Path: home, FSPath: mount.FSPath{Dev: "8:1", Root: home}}}
-	l.refused = []protectedRoute{{
+	l := &protectedFiles{stateDir: home, stateLocation: mount.Location{Path: home, FSPath: mount.FSPath{Dev: "8:1", Root: home}}}
+	l.refused = []protectedPath{{
 		watch.ProtectedFile{Path: "/usr/bin/tool", Does: "--proxy tool runs", OnMount: watch.RefuseWritable, Instead: "proxy another"},
-		mount.Route{{Path: "/usr/bin/tool", FSPath: mount.FSPath{Dev: "254:0", Root: "/usr/bin/tool"}}, {Path: "/usr/bin", FSPath: mount.FSPath{Dev: "254:0", Root: "/usr/bin"}}},
+		mount.Resolution{{Path: "/usr/bin/tool", FSPath: mount.FSPath{Dev: "254:0", Root: "/usr/bin/tool"}}, {Path: "/usr/bin", FSPath: mount.FSPath{Dev: "254:0", Root: "/usr/bin"}}},
 	}}
 	for _, tt := range []struct{ line, says string }{
 		{"9 1 0:52 / / rw - overlay overlay rw", ""},

@@ -99,7 +99,7 @@ func (mc *mountCheck) refuseWriter(c container.InspectResponse, all []watch.Prot
 	if mc.record.RemoteFiles {
 		return nil // it mounts no files of this host
 	}
-	view := sync.OnceValues(func() (*protectedView, error) { return viewOf(all, mc.record.Dir) }) // few containers need it
+	locate := sync.OnceValues(func() (*protectedFiles, error) { return locateFiles(all, mc.record.Dir) }) // few containers need it
 	share, requests := state.ShareDir(mc.record.Dir), state.RequestsDir(mc.record.Dir)
 	own := mc.record.OwnWorkspace()
 	for _, m := range c.Mounts {
@@ -116,7 +116,7 @@ func (mc *mountCheck) refuseWriter(c container.InspectResponse, all []watch.Prot
 			}
 			continue
 		}
-		l, err := view()
+		l, err := locate()
 		if err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func (mc *mountCheck) refuseWriter(c container.InspectResponse, all []watch.Prot
 	if err := mc.refuseDependencies(c, all); err != nil {
 		return err
 	}
-	return mc.runningMounts(c, view)
+	return mc.runningMounts(c, locate)
 }
 
 func errUnclearVolume(name string) error {

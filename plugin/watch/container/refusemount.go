@@ -20,7 +20,7 @@ func RefuseMountOf(ctx context.Context, api watch.Engine, id string, private ...
 	if err != nil {
 		return fmt.Errorf("look at the mounts of the container: %w", err)
 	}
-	var views []*protectedView
+	var views []*protectedFiles
 	for _, m := range c.Mounts {
 		if m.Type != apimount.TypeBind {
 			continue
@@ -43,13 +43,13 @@ func RefuseMountOf(ctx context.Context, api watch.Engine, id string, private ...
 }
 
 // viewsOf identifies private files and directories.
-func viewsOf(private []string) (all []*protectedView, err error) {
-	v, err := mount.ReadView()
+func viewsOf(private []string) (all []*protectedFiles, err error) {
+	v, err := mount.ReadHostMounts()
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range private {
-		l := &protectedView{view: v, stateDir: p, stateLocation: v.Locate(p), files: append(firstFiles(p), p)}
+		l := &protectedFiles{host: v, stateDir: p, stateLocation: v.Locate(p), files: append(firstFiles(p), p)}
 		if fi, err := os.Lstat(p); err == nil && !fi.IsDir() {
 			l.moveHint = "move the socket (XDG_RUNTIME_DIR, --listen) to a directory"
 		}

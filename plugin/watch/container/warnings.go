@@ -26,12 +26,12 @@ func (mc *mountCheck) warnings(c container.InspectResponse) []string {
 	if mc.record.RemoteFiles {
 		return list
 	}
-	view := sync.OnceValues(mc.viewProtected) // few containers need it
+	locate := sync.OnceValues(mc.locateProtected) // few containers need it
 	for _, m := range c.Mounts {
 		if m.Type != apimount.TypeBind || !m.RW || m.Source == "" {
 			continue
 		}
-		l, err := view()
+		l, err := locate()
 		if err != nil {
 			return append(list, err.Error())
 		}

@@ -40,7 +40,7 @@ func TestRoute(t *testing.T) {
 		dirtest.Mount(t, in(m[0]), in(m[1]), "", unix.MS_BIND, "")
 	}
 	dirtest.Mount(t, "none", in("over"), "tmpfs", 0, "") // hides over/x
-	v, err := ReadView()
+	v, err := ReadHostMounts()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,8 +58,8 @@ func TestRoute(t *testing.T) {
 		{"way", "home/me/work", true}, {"way", "to-work", true}, {"way", "alias-of-alias/work", true}, {"way", "home/you", false},
 		{"over/x", "over", true}, {"over/x", "other", false},
 	} {
-		if got := v.Route(in(tt.path)).Through(v.Locate(in(tt.source))); got != tt.want {
-			t.Errorf("Route(%s).Through(%s) = %v, want %v", tt.path, tt.source, got, tt.want)
+		if got := v.Resolve(in(tt.path)).Through(v.Locate(in(tt.source))); got != tt.want {
+			t.Errorf("Resolve(%s).Through(%s) = %v, want %v", tt.path, tt.source, got, tt.want)
 		}
 	}
 	if got := v.Locate(base + "/link/../work").Path; got != in("home/me/work") {
@@ -69,7 +69,7 @@ func TestRoute(t *testing.T) {
 		t.Errorf("MountsBelow(to-home) = %+v, want none", below)
 	}
 	dirtest.Mount(t, in(state), in("deep/in"), "", unix.MS_BIND, "")
-	if v, err = ReadView(); err != nil {
+	if v, err = ReadHostMounts(); err != nil {
 		t.Fatal(err)
 	}
 	below := v.MountsBelow(in("deep"))
@@ -89,7 +89,7 @@ func TestPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &View{mounts}
+	v := &HostMounts{mounts}
 	for _, tt := range []struct{ path, dev, root string }{
 		{"/none/passwd", "254:0", "/none/passwd"},
 		{"/none/home", "8:1", "/a b"},

@@ -15,43 +15,43 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// protectedView compares mounts with the protected files, at one moment.
-type protectedView struct {
-	view          *mount.View
+// protectedFiles compares mounts with the protected files, at one moment.
+type protectedFiles struct {
+	host          *mount.HostMounts
 	stateDir      string                // the state directory
 	stateLocation mount.Location        // the same
 	files         []string              // one in each directory of the state
-	refused       []protectedRoute      // refused, except for the state directory
+	refused       []protectedPath       // refused, except for the state directory
 	warned        []watch.ProtectedFile // warned about
 	moveHint      string                // how a person moves stateDir to a directory; "": by HOSTEXEC_HOME
 }
 
 // hint says how a person moves the state directory to a directory.
-func (l *protectedView) hint() string { return cmp.Or(l.moveHint, "set HOSTEXEC_HOME to a directory") }
+func (l *protectedFiles) hint() string { return cmp.Or(l.moveHint, "set HOSTEXEC_HOME to a directory") }
 
-type protectedRoute struct {
+type protectedPath struct {
 	watch.ProtectedFile
-	route mount.Route
+	resolution mount.Resolution
 }
 
-// viewProtected identifies the protected files of the session.
-func (mc *mountCheck) viewProtected() (*protectedView, error) {
-	return viewOf(mc.protected(), mc.record.Dir)
+// locateProtected identifies the protected files of the session.
+func (mc *mountCheck) locateProtected() (*protectedFiles, error) {
+	return locateFiles(mc.protected(), mc.record.Dir)
 }
 
-// viewOf identifies protected files. session is the directory of the session.
-func viewOf(all []watch.ProtectedFile, session string) (*protectedView, error) {
-	v, err := mount.ReadView()
+// locateFiles identifies protected files. session is the directory of the session.
+func locateFiles(all []watch.ProtectedFile, session string) (*protectedFiles, error) {
+	v, err := mount.ReadHostMounts()
 	if err != nil {
 		return nil, err
 	}
-	l := &protectedView{view: v, files: []string{state.LockFile(session)}}
+	l := &protectedFiles{host: v, files: []string{state.LockFile(session)}}
 	for _, p := range all {
 		switch p.OnMount {
 		case watch.Refuse:
 			l.stateDir, l.stateLocation, l.files = p.Path, v.Locate(p.Path), append(l.files, firstFiles(p.Path)...)
 		case watch.RefuseWritable:
-			l.refused = append(l.refused, protectedRoute{p, v.Route(p.Path)})
+			l.refused = append(l.refused, protectedPath{p, v.Resolve(p.Path)})
 		default:
 			l.warned = append(l.warned, p)
 		}
@@ -61,8 +61,8 @@ func viewOf(all []watch.ProtectedFile, session string) (*protectedView, error) {
 
 // refuseSource refuses the mount of source, a directory or file of this host. recursive means that the engine also
 // mounts the mounts below source.
-func (l *protectedView) refuseSource(source string, writable, recursive bool) error {
-	at := l.view.Locate(source)
+func (l *protectedFiles) refuseSource(source string, writable, recursive bool) error {
+	at := l.host.Locate(source)
 	if holdsDisk(at.Path, l.stateDir) {
 		return fmt.Errorf("%s is the disk that hostexec's own state in %s is on: mount something narrower, or %s on another one", source, l.stateDir, l.hint())
 	}
@@ -75,7 +75,7 @@ func (l *protectedView) refuseSource(source string, writable, recursive bool) er
 	}
 	if writable {
 		for _, k := range l.refused {
-			if k.route.Through(at) || holdsDisk(at.Path, k.Path) || at.Shows(mount.Resolved(k.Path)) {
+			if k.resolution.Through(at) || holdsDisk(at.Path, k.Path) || at.Shows(mount.Resolved(k.Path)) {
 				return k.refuse(source)
 			}
 		}
@@ -83,13 +83,13 @@ func (l *protectedView) refuseSource(source string, writable, recursive bool) er
 	if !recursive {
 		return nil
 	}
-	for _, m := range l.view.MountsBelow(at.Path) {
+	for _, m := range l.host.MountsBelow(at.Path) {
 		name := fmt.Sprintf("%s (with %s below it)", source, m.At)
 		if l.overlaps(m.FSPath()) {
 			return fmt.Errorf("the mount of %s covers hostexec's own state in %s: mount something narrower, or with bind-recursive=disabled", name, l.stateDir)
 		}
 		for _, k := range l.refused {
-			if !m.ReadOnly && k.route.In(m.FSPath()) { // many engines make only the mount itself read-only
+			if !m.ReadOnly && k.resolution.In(m.FSPath()) { // many engines make only the mount itself read-only
 				return fmt.Errorf("the container could change %s, which %s, through the mount of %s: mount something narrower, or with bind-recursive=disabled", k.Path, k.Does, name)
 			}
 		}
@@ -97,13 +97,13 @@ func (l *protectedView) refuseSource(source string, writable, recursive bool) er
 	return nil
 }
 
-func (k protectedRoute) refuse(source string) error {
+func (k protectedPath) refuse(source string) error {
 	return fmt.Errorf("the container could change %s, which %s, through the mount of %s: mount that read-only, or %s", k.Path, k.Does, source, k.Instead)
 }
 
 // showsState reports whether at is the state directory, a part of it, or above it.
-func (l *protectedView) showsState(at mount.Location) bool {
-	return l.view.Overlap(at.Path, l.stateDir) || slices.ContainsFunc(l.files, at.Shows)
+func (l *protectedFiles) showsState(at mount.Location) bool {
+	return l.host.Overlap(at.Path, l.stateDir) || slices.ContainsFunc(l.files, at.Shows)
 }
 
 // firstFiles returns one regular file of each directory in stateDir, where there is one.
@@ -134,15 +134,15 @@ func firstEntries(dir string) []os.DirEntry {
 }
 
 // overlaps reports whether a mount shows the state directory, a part of it, or a directory above it.
-func (l *protectedView) overlaps(p mount.FSPath) bool {
+func (l *protectedFiles) overlaps(p mount.FSPath) bool {
 	return p.In(l.stateLocation.FSPath) || l.stateLocation.FSPath.In(p)
 }
 
 // warn lists the private files that a writable mount of source exposes, except for those that are refused.
-func (l *protectedView) warn(source string) (list []string) {
-	at := l.view.Locate(source).Path
+func (l *protectedFiles) warn(source string) (list []string) {
+	at := l.host.Locate(source).Path
 	for _, n := range l.warned {
-		if l.view.Overlap(at, n.Path) {
+		if l.host.Overlap(at, n.Path) {
 			list = append(list, fmt.Sprintf("the container can change %s, which %s, through the mount of %s", n.Path, n.Does, source))
 		}
 	}

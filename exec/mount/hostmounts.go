@@ -16,14 +16,14 @@ import (
 // one disk. Its path does not show that. Three properties do, and each finds aliases that the
 // others miss: the path without links, device and inode, and the FSPath.
 
-// View is a snapshot of this host's mount table.
-type View struct{ mounts []Info }
+// HostMounts is a snapshot of this host's mount table.
+type HostMounts struct{ mounts []Info }
 
-// ReadView reads the mount table. The view is empty on a system that has no mountinfo file.
-func ReadView() (*View, error) {
+// ReadHostMounts reads the mount table. The snapshot is empty on a system that has no mountinfo file.
+func ReadHostMounts() (*HostMounts, error) {
 	text, err := ReadFile("/proc/self/mountinfo")
 	if errors.Is(err, fs.ErrNotExist) {
-		return &View{}, nil
+		return &HostMounts{}, nil
 	}
 	var mounts []Info
 	if err == nil {
@@ -32,7 +32,7 @@ func ReadView() (*View, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the mount table: %w", err)
 	}
-	return &View{mounts}, nil
+	return &HostMounts{mounts}, nil
 }
 
 // Location is a file or directory of the host, with everything that identifies it.
@@ -43,13 +43,13 @@ type Location struct {
 }
 
 // Locate identifies the file to which the absolute path p leads.
-func (v *View) Locate(p string) Location {
+func (v *HostMounts) Locate(p string) Location {
 	ways := Links(p)
 	return v.at(ways[len(ways)-1])
 }
 
 // at identifies p, which has no links.
-func (v *View) at(p string) Location {
+func (v *HostMounts) at(p string) Location {
 	l := Location{Path: p, FSPath: v.fsPath(p)}
 	if fi, err := os.Stat(p); err == nil {
 		l.info = fi
@@ -59,7 +59,7 @@ func (v *View) at(p string) Location {
 
 // fsPath returns the FSPath of a path without links. It is on the mount that the kernel reports for the path, or else
 // on the mount with the longest path.
-func (v *View) fsPath(p string) FSPath {
+func (v *HostMounts) fsPath(p string) FSPath {
 	id, name := mountOf(p)
 	var near *Info
 	for i := range v.mounts {
@@ -79,7 +79,7 @@ func (v *View) fsPath(p string) FSPath {
 
 // MountsBelow returns the mounts of this host whose mount points lie below the path p, which
 // has no links.
-func (v *View) MountsBelow(p string) (all []Info) {
+func (v *HostMounts) MountsBelow(p string) (all []Info) {
 	for _, m := range v.mounts {
 		if rest, below := names.CutDir(m.At, p); below && rest != "." {
 			all = append(all, m)
@@ -93,12 +93,12 @@ func (l Location) is(m Location) bool {
 	return l.Path == m.Path || l.info != nil && m.info != nil && os.SameFile(l.info, m.info)
 }
 
-// Route has everything that determines to which file a path leads: the file, the symbolic links on the way, and all
+// Resolution has everything that determines to which file a path leads: the file, the symbolic links on the way, and all
 // directories above these.
-type Route []Location
+type Resolution []Location
 
-// Route returns the route of the absolute path p.
-func (v *View) Route(p string) (r Route) {
+// Resolve returns the resolution of the absolute path p.
+func (v *HostMounts) Resolve(p string) (r Resolution) {
 	had := map[string]bool{}
 	for _, at := range append(Links(p), filepath.Clean(p)) {
 		for ; !had[at]; at = filepath.Dir(at) {
@@ -111,7 +111,7 @@ func (v *View) Route(p string) (r Route) {
 
 // Through reports whether the path is l, lies below it, or leads through it, whatever names the two have. A process
 // that can write all of l can then change to which file the path leads.
-func (r Route) Through(l Location) bool {
+func (r Resolution) Through(l Location) bool {
 	for _, at := range r {
 		if at.is(l) || at.FSPath.In(l.FSPath) {
 			return true
@@ -121,12 +121,12 @@ func (r Route) Through(l Location) bool {
 }
 
 // Overlap reports whether one of two absolute paths is the other, or leads through it, whatever names they have.
-func (v *View) Overlap(a, b string) bool {
-	return v.Route(a).Through(v.Locate(b)) || v.Route(b).Through(v.Locate(a))
+func (v *HostMounts) Overlap(a, b string) bool {
+	return v.Resolve(a).Through(v.Locate(b)) || v.Resolve(b).Through(v.Locate(a))
 }
 
-// In reports whether a part of the route has the FSPath p, or lies below it.
-func (r Route) In(p FSPath) bool {
+// In reports whether a part of the resolution has the FSPath p, or lies below it.
+func (r Resolution) In(p FSPath) bool {
 	for _, at := range r {
 		if at.FSPath.In(p) {
 			return true
