@@ -32,8 +32,8 @@ type relayedCall struct {
 }
 
 const (
-	maxCarried = 4096                                // more wait in the socket's queue
-	maxOut     = 4 * (wire.ChunkLen + wire.MaxChunk) // calls are not read while out is longer
+	maxCarried = 4096                                      // more wait in the socket's queue
+	maxOut     = 4 * (wire.ChunkHeaderLen + wire.MaxChunk) // calls are not read while out is longer
 )
 
 // isRelay reports whether args start a relay (hostexec relay /DIRECTORY), or clean up after one (hostexec
@@ -46,7 +46,7 @@ func isRelay(args []string) bool {
 func runRelay(dir string) int {
 	const setDumpable = 4 // PR_SET_DUMPABLE: other processes of our uid cannot inspect this one
 	syscall.RawSyscall(syscall.SYS_PRCTL, setDumpable, 0, 0)
-	r := &relay{in: make([]byte, 2*(wire.ChunkLen+wire.MaxChunk))}
+	r := &relay{in: make([]byte, 2*(wire.ChunkHeaderLen+wire.MaxChunk))}
 	hello := wire.Hello{Nonce: readWord(dir + "/nonce")}
 	// A successful connection shows the host that its socket works in the container.
 	if fd, err := connect(dir + "/socket"); err == nil {
@@ -153,8 +153,8 @@ func (r *relay) handleCall(c *relayedCall, events int16) {
 		return
 	}
 	at := len(r.out)
-	r.out = append(r.out, make([]byte, wire.ChunkLen+wire.MaxChunk)...)
-	n, err := syscall.Read(c.fd, r.out[at+wire.ChunkLen:])
+	r.out = append(r.out, make([]byte, wire.ChunkHeaderLen+wire.MaxChunk)...)
+	n, err := syscall.Read(c.fd, r.out[at+wire.ChunkHeaderLen:])
 	if err == syscall.EINTR || err == syscall.EAGAIN {
 		r.out = r.out[:at]
 		return
@@ -169,7 +169,7 @@ func (r *relay) handleCall(c *relayedCall, events int16) {
 		c.call = r.lastNumber
 	}
 	wire.AppendChunk(r.out[:at], c.call, n)
-	r.out = r.out[:at+wire.ChunkLen+n]
+	r.out = r.out[:at+wire.ChunkHeaderLen+n]
 	c.gone = c.gone || n == 0 // an empty chunk ends the call
 }
 
@@ -210,10 +210,10 @@ func (r *relay) readHost() bool {
 		if err == wire.ErrTooLong {
 			return false
 		}
-		if err != nil || at+wire.ChunkLen+n > r.have {
+		if err != nil || at+wire.ChunkHeaderLen+n > r.have {
 			break
 		}
-		at += wire.ChunkLen
+		at += wire.ChunkHeaderLen
 		r.deliver(call, r.in[at:at+n])
 		at += n
 	}

@@ -32,8 +32,8 @@ func TestRelayNumbers(t *testing.T) {
 	})
 	chunk := func() (uint32, string) {
 		t.Helper()
-		b := make([]byte, wire.ChunkLen+wire.MaxChunk)
-		_, err := io.ReadFull(out, b[:wire.ChunkLen])
+		b := make([]byte, wire.ChunkHeaderLen+wire.MaxChunk)
+		_, err := io.ReadFull(out, b[:wire.ChunkHeaderLen])
 		check(t, err)
 		call, n, err := wire.ParseChunk(b)
 		check(t, err)

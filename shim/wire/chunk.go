@@ -10,8 +10,8 @@ package wire
 // Number 0 is used by the relay itself: its first chunk is a Hello.
 
 const (
-	// ChunkLen is the length of a chunk's header.
-	ChunkLen = 8
+	// ChunkHeaderLen is the length of a chunk's header.
+	ChunkHeaderLen = 8
 	// MaxChunk is the maximum number of bytes in a chunk.
 	MaxChunk = 64 << 10
 )
@@ -21,9 +21,9 @@ func AppendChunk(b []byte, call uint32, n int) []byte {
 	return appendUint32(appendUint32(b, call), uint32(n))
 }
 
-// ParseChunk parses the header in the first ChunkLen bytes of h.
+// ParseChunk parses the header in the first ChunkHeaderLen bytes of h.
 func ParseChunk(h []byte) (call uint32, n int, err error) {
-	if len(h) < ChunkLen {
+	if len(h) < ChunkHeaderLen {
 		return 0, 0, ErrMalformed
 	}
 	if uint32At(h[4:]) > MaxChunk {

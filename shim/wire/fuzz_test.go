@@ -96,7 +96,7 @@ func FuzzChunk(f *testing.F) {
 	f.Add(AppendChunk(nil, 7, MaxChunk))
 	f.Add((&Hello{Socket: true, Nonce: "n", Failed: "why"}).Append(nil))
 	f.Fuzz(func(t *testing.T, p []byte) {
-		if call, n, err := ParseChunk(p); err == nil && (n > MaxChunk || !bytes.Equal(AppendChunk(nil, call, n), p[:ChunkLen])) {
+		if call, n, err := ParseChunk(p); err == nil && (n > MaxChunk || !bytes.Equal(AppendChunk(nil, call, n), p[:ChunkHeaderLen])) {
 			t.Errorf("ParseChunk(%q) = %d, %d", p, call, n)
 		}
 		if h, err := ParseHello(p); err == nil && !bytes.Equal(h.Append(nil), p) {

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// conn is the connection of one call over a link.
+// conn is the connection of one call over a mux.
 type conn struct {
-	link    *link
+	mux     *mux
 	call    uint32
-	dropped bool // link.mu guards it: the host has hung up
+	dropped bool // mux.mu guards it: the host has hung up
 
 	mu      sync.Mutex // guards the fields below
 	changed sync.Cond
@@ -29,8 +29,8 @@ type conn struct {
 // call until it closes it.
 const maxUnread = 128 << 10
 
-func newConn(l *link, call uint32) *conn {
-	c := &conn{link: l, call: call}
+func newConn(m *mux, call uint32) *conn {
+	c := &conn{mux: m, call: call}
 	c.changed.L = &c.mu
 	return c
 }
@@ -79,11 +79,11 @@ func (c *conn) Read(p []byte) (int, error) {
 }
 
 // Write implements net.Conn.
-func (c *conn) Write(p []byte) (int, error) { return c.link.send(c, p) }
+func (c *conn) Write(p []byte) (int, error) { return c.mux.send(c, p) }
 
 // Close implements net.Conn. Data that was written reaches the shim before the end does.
 func (c *conn) Close() error {
-	c.link.drop(c)
+	c.mux.drop(c)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed, c.in = true, nil

@@ -44,9 +44,9 @@ const maxCalls = 4096
 // socket. If up returns an error, Serve ends. While writes to the stream block, Serve calls exited, which reports
 // whether the relay's process has ended. When Serve returns, stream is closed and every call has ended.
 func (r *Listener) Serve(stream io.ReadWriteCloser, up func(socket bool) error, exited func() bool) error {
-	l := &link{stream: stream, exited: exited, done: make(chan struct{}), calls: map[uint32]*conn{}}
-	l.changed.L = &l.mu
-	defer l.end()
+	m := &mux{stream: stream, exited: exited, done: make(chan struct{}), calls: map[uint32]*conn{}}
+	m.changed.L = &m.mu
+	defer m.end()
 	socket, err := r.readHello(stream)
 	if err == nil {
 		err = up(socket)
@@ -54,9 +54,9 @@ func (r *Listener) Serve(stream io.ReadWriteCloser, up func(socket bool) error, 
 	if err != nil {
 		return err
 	}
-	// ends when the link does; end waits for it.
-	l.writer.Go(l.write)
-	err = r.read(l)
+	// ends when the mux does; end waits for it.
+	m.writer.Go(m.write)
+	err = r.read(m)
 	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) { // the latter if this side noticed it
 		err = errors.New("the relay has ended")
 	}
@@ -82,27 +82,27 @@ func (r *Listener) readHello(stream io.Reader) (socket bool, err error) {
 }
 
 // read reads the chunks of all calls.
-func (r *Listener) read(l *link) error {
+func (r *Listener) read(m *mux) error {
 	buf := make([]byte, wire.MaxChunk)
 	var last uint32
 	for {
-		call, b, err := readChunk(l.stream, buf)
+		call, b, err := readChunk(m.stream, buf)
 		if err != nil {
 			return err
 		}
 		if call <= last {
-			l.deliver(call, b) // dropped if the call has ended
+			m.deliver(call, b) // dropped if the call has ended
 			continue
 		}
 		last = call
 		if len(b) == 0 {
 			continue // the caller hung up at once
 		}
-		c, err := l.open(call)
+		c, err := m.open(call)
 		if err != nil {
 			return err
 		}
-		if !r.Offer(c, l.done) {
+		if !r.Offer(c, m.done) {
 			return net.ErrClosed
 		}
 		c.put(b)
@@ -111,7 +111,7 @@ func (r *Listener) read(l *link) error {
 
 // readChunk reads one chunk into buf, which is large enough for any.
 func readChunk(stream io.Reader, buf []byte) (call uint32, b []byte, err error) {
-	if _, err := io.ReadFull(stream, buf[:wire.ChunkLen]); err != nil {
+	if _, err := io.ReadFull(stream, buf[:wire.ChunkHeaderLen]); err != nil {
 		return 0, nil, err
 	}
 	call, n, err := wire.ParseChunk(buf)

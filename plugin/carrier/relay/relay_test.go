@@ -200,7 +200,7 @@ func TestRelayDeafFlood(t *testing.T) {
 			}
 		}()
 		synctest.Wait()
-		if n := said.Load(); n > 2*maxQueued/wire.ChunkLen {
+		if n := said.Load(); n > 2*maxQueued/wire.ChunkHeaderLen {
 			t.Errorf("%d calls were taken, each with an end that is kept", n)
 		}
 		f.Close()
@@ -255,7 +255,7 @@ func TestRelayRefuses(t *testing.T) {
 		{"another program's output", []byte("Permission denied, and so on\n"), "read the first message"},
 		{"a chunk that is too long", long, "read the first message"},
 		{"an empty hello", chunk(0, ""), "malformed"},
-		{"a hello of some call", chunk(3, string(good[wire.ChunkLen:])), "malformed"},
+		{"a hello of some call", chunk(3, string(good[wire.ChunkHeaderLen:])), "malformed"},
 		{"another version", chunk(0, "\x09\x00\x00"), "version"},
 		{"another share", hello(wire.Hello{Nonce: "of another"}), "another session"},
 		{"that it failed", hello(wire.Hello{Nonce: "the nonce", Failed: "no \x1b[31mplace"}), `no \x1b[31mplace`},
