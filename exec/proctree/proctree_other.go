@@ -25,7 +25,7 @@ func endNow(string) error                              { return errSystem }
 func hasLeftovers(string) bool                         { return false }
 func scanProcesses() *ProcessScan                      { return &ProcessScan{} }
 func endLeftovers(string, time.Duration) (bool, error) { return false, errSystem }
-func endLost(string, time.Duration) (bool, error)      { return false, nil } // no session was ever served
+func endOrphans(string, time.Duration) (bool, error)   { return false, nil } // no session was ever served
 
 func refuse() int {
 	fmt.Fprintln(os.Stderr, "hostexec:", errSystem)

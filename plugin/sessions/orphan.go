@@ -77,11 +77,11 @@ func lockHeld(store *state.Store, id string, try func(*flock.Flock) (bool, error
 	return lock.Close() != nil
 }
 
-// EndAllLost ends the commands of sessions whose watcher and keeper were killed together, because no other
+// EndAllOrphans ends the commands of sessions whose watcher and keeper were killed together, because no other
 // process does.
-func EndAllLost(store *state.Store) error {
+func EndAllOrphans(store *state.Store) error {
 	dirs, err := dirsOf(store)
-	return errors.Join(err, watch.EndAllLost(dirs))
+	return errors.Join(err, watch.EndAllOrphans(dirs))
 }
 
 // dirsOf returns the directories of all sessions.
@@ -105,7 +105,7 @@ func OpenStore() (*state.Store, error) {
 	return store, nil
 }
 
-// EndWithoutKeeper is EndAllLost without the sessions whose keeper may still run, and without errors.
+// EndWithoutKeeper is EndAllOrphans without the sessions whose keeper may still run, and without errors.
 func EndWithoutKeeper(store *state.Store) {
 	dirs, _ := dirsOf(store)         // callers that list the sessions report the error
 	_ = watch.EndWithoutKeeper(dirs) // prune reports what cannot be ended
