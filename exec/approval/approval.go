@@ -29,25 +29,25 @@ import (
 // caller's words, and Notes, Inputs, Diff and Preview can show data of the container. It has a field for each fact that
 // a person can see.
 type Question struct {
-	ID        string   // of the first request for this question, 16 hex digits
-	Args      []string // the command; Args[0] is its name
-	Cwd       string   // the caller's directory in the container
-	Dir       string   // the same directory on the host
-	Path      string   // the program on the host
-	Rule      string   // the rule that asks
-	Session   string
-	Container string       // name of the container
-	Project   string       // base name of the directory where the session was started
-	Effects   []string     // stated by the rule: read, write, network, code
-	Grade     policy.Grade // probability that the command runs code that the container can write
-	Notes     []string     // further facts for the decision: stdin, copies
-	Asked     time.Time
-	Deadline  time.Time // the latest one of the requests in Waiting
-	Waiting   []string  // the requests that wait for this answer, oldest first
-	Gone      int       // number of waiting requests whose callers have left; each stays for a minute at most
-	Branch    string    // git branch of the project, if any
-	Agent     string    // the agent in the container, if known
-	Earlier   Earlier   // set by Pending; not part of the digest
+	ID           string   // of the first request for this question, 16 hex digits
+	Args         []string // the command; Args[0] is its name
+	Cwd          string   // the caller's directory in the container
+	Dir          string   // the same directory on the host
+	Path         string   // the program on the host
+	Rule         string   // the rule that asks
+	Session      string
+	Container    string       // name of the container
+	Project      string       // base name of the directory where the session was started
+	Effects      []string     // stated by the rule: read, write, network, code
+	Grade        policy.Grade // probability that the command runs code that the container can write
+	Notes        []string     // further facts for the decision: stdin, copies
+	Asked        time.Time
+	Deadline     time.Time // the latest one of the requests in Waiting
+	Waiting      []string  // the requests that wait for this answer, oldest first
+	Disconnected int       // number of waiting requests whose callers have left; each stays for a minute at most
+	Branch       string    // git branch of the project, if any
+	Agent        string    // the agent in the container, if known
+	Earlier      Earlier   // set by Pending; not part of the digest
 
 	Inputs   *inputs.Set // the files on whose content an approval can depend; nil: it cannot
 	NoInputs string      // why it cannot
@@ -153,12 +153,12 @@ const (
 
 // Answer is the result of Ask.
 type Answer struct {
-	Outcome Outcome
-	Reason  string // for Denied and Refused
-	By      string // for Approved and Denied: the user who decided, or the grant or denial of a person
-	Always  bool   // for Denied: the same is denied until the session ends
-	Grant   string // for Approved: the Grant.Summary of the grant that the person made with the answer
-	Inputs  string // for Approved: the approval holds only if the inputs have this digest; empty: with any inputs
+	Outcome  Outcome
+	Reason   string // for Denied and Refused
+	By       string // for Approved and Denied: the user who decided, or the grant or denial of a person
+	Standing bool   // for Denied: the same question is denied until the session ends
+	Grant    string // for Approved: the Grant.Summary of the grant that the person made with the answer
+	Inputs   string // for Approved: the approval holds only if the inputs have this digest; empty: with any inputs
 }
 
 // DefaultReason is the reason of a denial for which the person gave none.

@@ -21,7 +21,7 @@ type StandingDenial struct {
 
 // Answer returns the answer to calls that the denial refuses.
 func (d StandingDenial) Answer() Answer {
-	return Answer{Outcome: Denied, Reason: d.Reason, By: d.By(), Always: true}
+	return Answer{Outcome: Denied, Reason: d.Reason, By: d.By(), Standing: true}
 }
 
 // By returns the name under which calls that the denial refused are recorded.
@@ -90,7 +90,7 @@ func (q *Queue) DenyAlways(id, digest, reason, by string) error {
 		if err := q.sessionDenials.set(append(slices.Clone(q.sessionDenials.list), d)); err != nil { // deny nothing if the denial cannot be stored
 			return err
 		}
-		q.settle(e, e.requests(), Answer{Outcome: Denied, Reason: reason, By: by, Always: true})
+		q.settle(e, e.requests(), Answer{Outcome: Denied, Reason: reason, By: by, Standing: true})
 		return nil
 	})
 }

@@ -17,7 +17,7 @@ func TestDenyAlways(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "denials.json")
 	ask := Question{ID: "01", Args: []string{"make", "a\xffb"}, Path: "/usr/bin/make", Rule: "r", Session: "s", Cwd: "/w"}
 	synctest.Test(t, func(t *testing.T) {
-		q := &Queue{Always: true}
+		q := &Queue{WaitAlways: true}
 		if err := q.LoadDenials(file, "s"); err != nil {
 			t.Fatal(err)
 		}
@@ -31,7 +31,7 @@ func TestDenyAlways(t *testing.T) {
 		if err := q.DenyAlways("01", ask.Digest(), "not here", "ann"); err != nil {
 			t.Fatal(err)
 		}
-		if a := <-got; a != (Answer{Outcome: Denied, Reason: "not here", By: "ann", Always: true}) {
+		if a := <-got; a != (Answer{Outcome: Denied, Reason: "not here", By: "ann", Standing: true}) {
 			t.Errorf("the answer is %+v", a)
 		}
 		// A denial wins over a grant of the same call.
@@ -43,7 +43,7 @@ func TestDenyAlways(t *testing.T) {
 			t.Errorf("asked again: %+v", a)
 		}
 	})
-	q := &Queue{Always: true}
+	q := &Queue{WaitAlways: true}
 	if err := q.LoadDenials(file, "s"); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestDenyAlways(t *testing.T) {
 func TestDenialIsStoredFirst(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		q := &Queue{Always: true}
+		q := &Queue{WaitAlways: true}
 		if err := q.LoadDenials(filepath.Join(dir, "missing", "denials.json"), "s"); err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestDenialIsStoredFirst(t *testing.T) {
 // TestDenyAlwaysOfFiles checks that a denial of a question that showed files holds after they have changed.
 func TestDenyAlwaysOfFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &Queue{Always: true}
+		q := &Queue{WaitAlways: true}
 		shown, later := withFile("one"), withFile("two")
 		got := put(t.Context(), q, shown)
 		synctest.Wait()

@@ -35,7 +35,7 @@ func TestOutlives(t *testing.T) {
 		start := time.Now()
 		a := cut(t, q, "1")
 		all := q.Pending()
-		if len(all) != 1 || all[0].Gone != 1 || len(all[0].Waiting) != 1 || !all[0].Deadline.Equal(start.Add(disconnectGrace)) {
+		if len(all) != 1 || all[0].Disconnected != 1 || len(all[0].Waiting) != 1 || !all[0].Deadline.Equal(start.Add(disconnectGrace)) {
 			t.Fatalf("pending %+v", all)
 		}
 		changed := q.Changed()
@@ -126,7 +126,7 @@ func TestCallerReturns(t *testing.T) {
 		got := put(t.Context(), q, ask("2", "make"))
 		synctest.Wait()
 		all := q.Pending()
-		if len(all) != 1 || all[0].Gone != 0 || len(all[0].Waiting) != 1 || all[0].Waiting[0] != "2" || !all[0].Asked.Equal(asked) || all[0].ID != "1" {
+		if len(all) != 1 || all[0].Disconnected != 0 || len(all[0].Waiting) != 1 || all[0].Waiting[0] != "2" || !all[0].Asked.Equal(asked) || all[0].ID != "1" {
 			t.Fatalf("pending %+v", all)
 		}
 		time.Sleep(disconnectGrace)

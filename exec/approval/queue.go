@@ -16,11 +16,11 @@ import (
 // has more methods than other types: each is one operation of a caller, a person or the watcher. All of them are atomic
 // under mu.
 type Queue struct {
-	Timeout   time.Duration // zero: defaultTimeout
-	CanNotify func() bool   // reports whether a person can be notified on the session's terminal; nil: no
-	Notifies  bool          // a program can notify a person; see NotificationFailed
-	Always    bool          // questions wait even if nobody can be notified
-	Durable   bool          // a request stays for a while after its caller has left
+	Timeout    time.Duration // zero: defaultTimeout
+	CanNotify  func() bool   // reports whether a person can be notified on the session's terminal; nil: no
+	Notifies   bool          // a program can notify a person; see NotificationFailed
+	WaitAlways bool          // questions wait even if nobody can be notified
+	Durable    bool          // a request stays for a while after its caller has left
 
 	mu             sync.Mutex // guards the fields below
 	questions      []*question
@@ -137,7 +137,7 @@ var errNobody = refused("nobody is there to ask: run docker hostexec ui on the h
 // unattended reports whether questions must not wait, because nobody watches or can be notified. The
 // caller holds mu.
 func (q *Queue) unattended() bool {
-	return !q.Always && q.approvers == 0 && (q.CanNotify == nil || !q.CanNotify())
+	return !q.WaitAlways && q.approvers == 0 && (q.CanNotify == nil || !q.CanNotify())
 }
 
 // enqueue returns a waiter for ask: one without a caller, a new one of an existing question, or the
@@ -231,7 +231,7 @@ func (q *Queue) Pending() []Question {
 				all[i].Deadline = w.deadline
 			}
 			if w.disconnected {
-				all[i].Gone++
+				all[i].Disconnected++
 			}
 		}
 	}
@@ -242,7 +242,7 @@ func (q *Queue) Pending() []Question {
 func (q *Queue) Adjust(timeout time.Duration, always, durable bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.Timeout, q.Always, q.Durable = timeout, always, durable
+	q.Timeout, q.WaitAlways, q.Durable = timeout, always, durable
 }
 
 // NotificationFailed reports that nobody could be notified of these questions. They are refused, unless

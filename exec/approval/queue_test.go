@@ -136,7 +136,7 @@ func TestNotificationFails(t *testing.T) {
 // TestAlways checks that with wait: always a question waits although nobody can be notified.
 func TestAlways(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &Queue{Always: true, Timeout: time.Second}
+		q := &Queue{WaitAlways: true, Timeout: time.Second}
 		got := put(t.Context(), q, ask("1", "a"))
 		synctest.Wait()
 		q.NotificationFailed([]string{"1"})

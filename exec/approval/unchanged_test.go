@@ -25,7 +25,7 @@ func withFile(content string) Question {
 // a restart of the watcher.
 func TestUnchanged(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "grants.json")
-	q := &Queue{Always: true}
+	q := &Queue{WaitAlways: true}
 	if err := q.LoadGrants(file, "s"); err != nil {
 		t.Fatal(err)
 	}

@@ -128,7 +128,7 @@ func TestCallerReturns(t *testing.T) {
 	_, leave := waiting(t, s)
 	leave()
 	all := s.Queue.Pending()
-	if len(all) != 1 || all[0].Gone != 1 {
+	if len(all) != 1 || all[0].Disconnected != 1 {
 		t.Fatalf("pending %+v", all)
 	}
 	first := all[0]
@@ -206,7 +206,7 @@ func TestCallersGone(t *testing.T) {
 	for _, end := range leave {
 		end()
 	}
-	if all := s.Queue.Pending(); len(all) != 1 || all[0].Gone != callers {
+	if all := s.Queue.Pending(); len(all) != 1 || all[0].Disconnected != callers {
 		t.Fatalf("pending %+v", all)
 	}
 	if held := heap() - before; held > callers*size/4 {

@@ -165,7 +165,7 @@ func TestPreviewEnds(t *testing.T) {
 		"the caller leaves": func(_ *call.Server, c *calltest.Caller) { c.Conn.Close() },
 		"a rule denies": func(s *call.Server, _ *calltest.Caller) {
 			sc := *s.Config()
-			r := policy.Rule{ID: "no", Do: policy.Deny, Always: true, Fixed: []string{"x"}}
+			r := policy.Rule{ID: "no", Do: policy.Deny, AnyArgs: true, Fixed: []string{"x"}}
 			if err := r.Compile(); err != nil {
 				t.Error(err)
 			}

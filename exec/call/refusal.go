@@ -183,7 +183,7 @@ func waiting(req *request) string {
 
 func denied(req *request, dc *decidedCall, a approval.Answer) Failure {
 	e := Failure{Status: StatusDenied, Name: quoteWord(req.Args[0]), Reason: "Command denied: " + names.Printable(a.Reason), Rule: dc.v.Rule, Request: req.ID}
-	if a.Always {
+	if a.Standing {
 		e.Reason += "; the same is denied until the session ends"
 	}
 	if a.Outcome == approval.Refused {

@@ -247,7 +247,7 @@ func TestShellSwapped(t *testing.T) {
 func TestShellLate(t *testing.T) {
 	for _, action := range []policy.Action{policy.Ask, policy.Allow} {
 		s := calltest.NewShellServer(t, calltest.ShellPolicy(action))
-		s.Queue = &approval.Queue{Always: true}
+		s.Queue = &approval.Queue{WaitAlways: true}
 		calltest.HostexecSession(t, s, "create", "one")
 		c := calltest.Dial(t, s)
 		c.Env = []string{"HOSTEXEC_TIMEOUT=300ms"}

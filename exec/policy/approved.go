@@ -35,7 +35,7 @@ func (d *decision) approve(v Verdict) Verdict {
 }
 
 // answers reports whether r, a rule of Approved, is for the place where the command runs.
-func (d *decision) answers(r *Rule) bool { return !r.Always && (!r.Confined || d.place().Confined()) }
+func (d *decision) answers(r *Rule) bool { return !r.AnyArgs && (!r.Confined || d.place().Confined()) }
 
 // MoreThanArgs reports whether a question about v shows more than its arguments. This can be the content of files,
 // stdin, the output of a preview, or the state of a shell.

@@ -39,7 +39,7 @@ func (d *decision) effective(r *Rule) (action Action, grade Grade, askReason str
 		return Ask, grade, askEffects
 	case grade.Code() && !r.Accept:
 		return Ask, grade, askCode
-	case r.Fixed == nil && !r.Always && !r.Anywhere && d.req.Args[0] != GitPush: // its arguments are no paths
+	case r.Fixed == nil && !r.AnyArgs && !r.Anywhere && d.req.Args[0] != GitPush: // its arguments are no paths
 		if n := d.m.firstOutsideMatch(); n > 0 {
 			return Ask, grade, fmt.Sprintf(askOutside, n, "rule")
 		}

@@ -252,7 +252,7 @@ func (r *Rule) samples() (all [][]string, exact bool) {
 			return r.MustMatch, false
 		}
 	}
-	if r.Always || !r.ready {
+	if r.AnyArgs || !r.ready {
 		return r.MustMatch, false
 	}
 	return [][]string{args}, true

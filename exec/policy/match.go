@@ -47,7 +47,7 @@ func (m *matcher) match(r *Rule) bool {
 		m.exhausted = true
 		return false
 	}
-	if r.Always {
+	if r.AnyArgs {
 		return m.useStep(1)
 	}
 	m.argv = r.Argv
@@ -192,7 +192,7 @@ func (m *matcher) build(r *Rule, before []string) (args []string, paths []PathCh
 	args = slices.Clone(before)
 	at := 0
 	for i := range r.Argv {
-		if r.Always {
+		if r.AnyArgs {
 			break
 		}
 		e := &r.Argv[i]

@@ -92,7 +92,7 @@ func (d *decision) usual(r *Rule) Action {
 
 // callShape is Shape for the caller: without the arguments that the host adds or runs instead.
 func (r *Rule) callShape() string {
-	call := Rule{Always: r.Always}
+	call := Rule{AnyArgs: r.AnyArgs}
 	for _, e := range r.Argv {
 		if e.Kind != Insert {
 			call.Argv = append(call.Argv, e)
@@ -125,7 +125,7 @@ func (p *Policy) Nearest(req Request) (shape string, asked bool) {
 		switch matched := d.m.match(r); {
 		case matched, d.m.exhausted:
 			return "", false
-		case r.Do == Deny || r.Always || d.m.furthest < furthest:
+		case r.Do == Deny || r.AnyArgs || d.m.furthest < furthest:
 		case d.m.furthest > furthest:
 			furthest, near = d.m.furthest, []*Rule{r}
 		default:

@@ -67,9 +67,9 @@ func TestNearestNot(t *testing.T) {
 func TestCallShapes(t *testing.T) {
 	all := rules(
 		rule("a", Allow, w("run"), insert("--host-only"), w("a")), rule("b", Ask, w("run"), flags("-n")),
-		Rule{ID: "c", Do: Deny, Always: true, ready: true},
+		Rule{ID: "c", Do: Deny, AnyArgs: true, ready: true},
 	)
-	fixed := Rule{ID: "f", Do: Allow, Always: true, Fixed: []string{"--token", "secret"}, Effects: []string{"read"}, ready: true}
+	fixed := Rule{ID: "f", Do: Allow, AnyArgs: true, Fixed: []string{"--token", "secret"}, Effects: []string{"read"}, ready: true}
 	makeTest := rule("t", Allow, w("test"))
 	for _, tt := range []struct {
 		name string

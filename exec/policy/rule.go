@@ -42,7 +42,7 @@ type Rule struct {
 	Do                      Action
 	Argv                    []Element // must match all arguments, in order
 	Fixed                   []string  // runs instead of the caller's arguments
-	Always                  bool      // Fixed runs for any arguments; Argv is empty
+	AnyArgs                 bool      // Fixed runs for any arguments; Argv is empty
 	Effects                 []string
 	Accept                  bool     // the rule accepts CodeAccepted
 	Anywhere                bool     // arguments that patterns match may name paths outside of the workspace

@@ -173,7 +173,7 @@ func TestRuns(t *testing.T) {
 	minute := time.Minute
 	fixed := rule("fixed", Allow, w("deploy"), several(".{1,9}", 0, 3))
 	fixed.Fixed = []string{"up", "-d"}
-	forced := Rule{ID: "forced", Do: Ask, Fixed: []string{}, Always: true}
+	forced := Rule{ID: "forced", Do: Ask, Fixed: []string{}, AnyArgs: true}
 	if err := forced.Compile(); err != nil {
 		t.Fatal(err)
 	}

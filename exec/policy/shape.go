@@ -17,7 +17,7 @@ func (r *Rule) Shape() string {
 		parts = append(parts, e.shape())
 	}
 	switch {
-	case r.Always:
+	case r.AnyArgs:
 		parts = []string{AnyArguments}
 	case len(parts) == 0:
 		parts = []string{NoArguments}

@@ -55,7 +55,7 @@ func TestShellInContainer(t *testing.T) {
 		{"a list", Policy{Auto: list}, web, Deny, false},
 		{"a list over --proxy-shell", Policy{Auto: list, Commands: proxied(Allow)}, web, Deny, false},
 		{"a rule for anything", Policy{Rules: rules(Rule{ID: "r", Do: Allow, Argv: []Element{anything}})}, web, Deny, false},
-		{"a rule that is always right", Policy{Rules: rules(Rule{ID: "r", Do: Allow, Always: true, Fixed: []string{"id"}})}, web, Deny, false},
+		{"a rule that is always right", Policy{Rules: rules(Rule{ID: "r", Do: Allow, AnyArgs: true, Fixed: []string{"id"}})}, web, Deny, false},
 		{"a rule for any container", Policy{Rules: rules(Rule{ID: "r", Do: Allow, Argv: []Element{word("--in"), anything}})}, web, Deny, false},
 		{"a rule", Policy{Rules: rules(Rule{ID: "r", Do: Allow, Argv: []Element{word("--in"), word("web"), word("id")}})}, web, Allow, true},
 		{"a rule for some", Policy{Rules: rules(Rule{ID: "r", Do: Ask, Argv: []Element{word("--in"), word("db", "web"), anything}})}, web, Ask, true},

@@ -13,7 +13,7 @@ import (
 // approvedRule reads a rule that allows requests that would need a person's approval. It has no settings, because the
 // rule that asks has them.
 func (d *document) approvedRule(n *yaml.Node, _ int) policy.Rule {
-	r := policy.Rule{Do: policy.Allow, Where: d.where(n), Always: true}
+	r := policy.Rule{Do: policy.Allow, Where: d.where(n), AnyArgs: true}
 	before := len(d.problems)
 	known := d.matching(&r)
 	known["confined"] = scalar(d.reader, "confined", &r.Confined, parseBool)
@@ -24,7 +24,7 @@ func (d *document) approvedRule(n *yaml.Node, _ int) policy.Rule {
 		return r
 	case r.ID == "":
 		d.fail(n, "approved: a rule without id")
-	case r.Always:
+	case r.AnyArgs:
 		d.fail(n, "rule %s: no argv", r.ID)
 	case slices.ContainsFunc(r.Argv, needsPath):
 		d.fail(n, "rule %s: path and insert are not allowed in approved: the rule that asks has them", r.ID)

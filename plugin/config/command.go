@@ -193,7 +193,7 @@ func (d *document) rule(n *yaml.Node, number int) policy.Rule {
 	known["inputs"] = d.inputs(&r.Inputs)
 	known["preview"] = d.preview(&r.Preview)
 	known["reason"] = scalar(d.reader, "reason", &r.Reason, reason)
-	r.Always = true // unless there is argv
+	r.AnyArgs = true // unless there is argv
 	d.fields(n, "rule", known)
 	r.Accept = accept != ""
 	if do != nil {
@@ -208,7 +208,7 @@ func (d *document) rule(n *yaml.Node, number int) policy.Rule {
 		d.fail(n, "rule %s: inputs are of calls that may run, and it denies", r.ID)
 	case r.Do == policy.Deny && len(r.Preview) > 0:
 		d.fail(n, "rule %s: a preview is for a question, and it denies", r.ID)
-	case r.Always && r.Fixed == nil:
+	case r.AnyArgs && r.Fixed == nil:
 		d.fail(n, "rule %s: neither argv nor fixed", r.ID)
 	}
 	d.compile(n, &r)
@@ -220,7 +220,7 @@ func (d *document) matching(r *policy.Rule) map[string]func(*yaml.Node) {
 	return map[string]func(*yaml.Node){
 		"id": scalar(d.reader, "id", &r.ID, ruleID),
 		"argv": func(n *yaml.Node) {
-			r.Always = false
+			r.AnyArgs = false
 			d.list(n, "argv", func(n *yaml.Node) { r.Argv = append(r.Argv, d.element(n)) })
 		},
 		"effects": d.scalars("effects", &r.Effects),

@@ -112,9 +112,9 @@ type Config struct {
 
 // Approval configures how the user is asked.
 type Approval struct {
-	Timeout time.Duration // 0: the queue's default
-	Always  bool          // wait for an answer even if no approver seems to be present
-	Durable bool          // a request is kept for a while after its caller has ended
+	Timeout    time.Duration // 0: the queue's default
+	WaitAlways bool          // wait for an answer even if no approver seems to be present
+	Durable    bool          // a request is kept for a while after its caller has ended
 }
 
 // Audit configures what is recorded, and where.

@@ -87,7 +87,7 @@ func TestLoad(t *testing.T) {
 	if c.Err != nil {
 		t.Fatal(c.Err)
 	}
-	if a := c.Approval; a.Timeout != 2*time.Minute || !a.Always || !a.Durable {
+	if a := c.Approval; a.Timeout != 2*time.Minute || !a.WaitAlways || !a.Durable {
 		t.Errorf("approval %+v", a)
 	}
 	if a := c.Audit; a.Sync != "always" || !a.PerContainer || len(a.Redact) != 1 || a.Rotate != 10<<20 || a.Keep != 3 {

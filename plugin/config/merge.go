@@ -32,7 +32,7 @@ func (c *Config) merge(d *document) {
 		return
 	}
 	set(&c.Approval.Timeout, d.approval.timeout)
-	set(&c.Approval.Always, d.approval.always)
+	set(&c.Approval.WaitAlways, d.approval.always)
 	set(&c.Approval.Durable, d.approval.durable)
 	set(&c.Audit.Sync, d.audit.sync)
 	set(&c.Audit.PerContainer, d.audit.perContainer)

@@ -27,7 +27,7 @@ func Merged(group []Question) Question {
 	q := group[0]
 	for _, other := range group[1:] {
 		q.Waiting = append(slices.Clip(q.Waiting), other.Waiting...)
-		q.Gone += other.Gone
+		q.Disconnected += other.Disconnected
 		q.Earlier = q.Earlier.Plus(other.Earlier)
 		if other.Deadline.Before(q.Deadline) {
 			q.Deadline = other.Deadline

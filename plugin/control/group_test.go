@@ -34,10 +34,10 @@ func TestGroups(t *testing.T) {
 
 func TestMerged(t *testing.T) {
 	now := time.Now()
-	first := Question{ID: "1", Waiting: []string{"1", "2"}, Gone: 1, Deadline: now.Add(time.Minute), Earlier: approval.Earlier{Asked: 2, Approved: 1}}
-	second := Question{ID: "3", Waiting: []string{"3"}, Gone: 1, Deadline: now, Earlier: approval.Earlier{Asked: 1, Denied: 1}}
+	first := Question{ID: "1", Waiting: []string{"1", "2"}, Disconnected: 1, Deadline: now.Add(time.Minute), Earlier: approval.Earlier{Asked: 2, Approved: 1}}
+	second := Question{ID: "3", Waiting: []string{"3"}, Disconnected: 1, Deadline: now, Earlier: approval.Earlier{Asked: 1, Denied: 1}}
 	q := Merged([]Question{first, second})
-	if q.ID != "1" || !slices.Equal(q.Waiting, []string{"1", "2", "3"}) || q.Gone != 2 || !q.Deadline.Equal(now) || q.Earlier != (approval.Earlier{Asked: 3, Approved: 1, Denied: 1}) {
+	if q.ID != "1" || !slices.Equal(q.Waiting, []string{"1", "2", "3"}) || q.Disconnected != 2 || !q.Deadline.Equal(now) || q.Earlier != (approval.Earlier{Asked: 3, Approved: 1, Denied: 1}) {
 		t.Errorf("Merged = %+v", q)
 	}
 	if len(first.Waiting) != 2 {

@@ -14,30 +14,30 @@ import (
 // Question is the form in which a waiting request is shown: all texts are printable ASCII. It is a JSON object of the
 // API in docs/api.md, with a field for each key.
 type Question struct {
-	ID        string       `json:"id"`
-	Args      []string     `json:"args"`            // quoted as in Go if not printable
-	Named     []string     `json:"named,omitempty"` // Args as the caller wrote them; absent: no argument is a copied file
-	Cwd       string       `json:"cwd"`             // in the container
-	Dir       string       `json:"dir"`             // on the host
-	Path      string       `json:"path"`            // the program
-	Rule      string       `json:"rule"`
-	Session   string       `json:"session"`
-	Container string       `json:"container"`
-	Project   string       `json:"project"` // base name of the directory where the session was started
-	Branch    string       `json:"branch,omitempty"`
-	Agent     string       `json:"agent,omitempty"`
-	Effects   []string     `json:"effects,omitempty"` // effects of the command, from the rule
-	Code      bool         `json:"code,omitempty"`    // it may run code that the container can write
-	Grade     policy.Grade `json:"grade,omitempty"`   // how likely Code is: certain, possible or unknown
-	Notes     []string     `json:"notes,omitempty"`   // more facts for the decision
-	Asked     time.Time    `json:"asked"`
-	Deadline  time.Time    `json:"deadline"`
-	Waiting   []string     `json:"waiting"`          // the requests that get the same answer
-	Gone      int          `json:"gone"`             // how many of them have no caller any more
-	Digest    string       `json:"digest,omitempty"` // of the question, for the decision; absent if the texts are cut
-	Group     string       `json:"group,omitempty"`  // equal for the questions of one group; absent if the texts are cut
-	Vary      []Offer      `json:"vary,omitempty"`   // arguments that may vary in a grant; absent if the texts are cut
-	Cut       *Cut         `json:"cut,omitempty"`    // in a list: the texts are cut
+	ID           string       `json:"id"`
+	Args         []string     `json:"args"`            // quoted as in Go if not printable
+	Named        []string     `json:"named,omitempty"` // Args as the caller wrote them; absent: no argument is a copied file
+	Cwd          string       `json:"cwd"`             // in the container
+	Dir          string       `json:"dir"`             // on the host
+	Path         string       `json:"path"`            // the program
+	Rule         string       `json:"rule"`
+	Session      string       `json:"session"`
+	Container    string       `json:"container"`
+	Project      string       `json:"project"` // base name of the directory where the session was started
+	Branch       string       `json:"branch,omitempty"`
+	Agent        string       `json:"agent,omitempty"`
+	Effects      []string     `json:"effects,omitempty"` // effects of the command, from the rule
+	Code         bool         `json:"code,omitempty"`    // it may run code that the container can write
+	Grade        policy.Grade `json:"grade,omitempty"`   // how likely Code is: certain, possible or unknown
+	Notes        []string     `json:"notes,omitempty"`   // more facts for the decision
+	Asked        time.Time    `json:"asked"`
+	Deadline     time.Time    `json:"deadline"`
+	Waiting      []string     `json:"waiting"`          // the requests that get the same answer
+	Disconnected int          `json:"gone"`             // how many of them have no caller any more
+	Digest       string       `json:"digest,omitempty"` // of the question, for the decision; absent if the texts are cut
+	Group        string       `json:"group,omitempty"`  // equal for the questions of one group; absent if the texts are cut
+	Vary         []Offer      `json:"vary,omitempty"`   // arguments that may vary in a grant; absent if the texts are cut
+	Cut          *Cut         `json:"cut,omitempty"`    // in a list: the texts are cut
 
 	Inputs   *Inputs `json:"inputs,omitempty"`    // the files on whose content an approval can depend
 	NoInputs string  `json:"no_inputs,omitempty"` // why it cannot
@@ -117,7 +117,7 @@ func shown(q approval.Question) Question {
 	s := Question{
 		ID: q.ID, Args: names.PrintableArgs(q.Args), Cwd: names.Printable(q.Cwd), Dir: names.Printable(q.Dir), Path: names.Printable(q.Path),
 		Rule: names.Printable(q.Rule), Session: q.Session, Container: names.Printable(q.Container), Project: names.Printable(q.Project),
-		Asked: q.Asked, Deadline: q.Deadline, Waiting: q.Waiting, Gone: q.Gone, Digest: q.Shown(),
+		Asked: q.Asked, Deadline: q.Deadline, Waiting: q.Waiting, Disconnected: q.Disconnected, Digest: q.Shown(),
 		Inputs: shownInputs(q.Inputs), NoInputs: names.Plain(q.NoInputs), Diff: q.Diff, Preview: shownPreview(q.Preview), Earlier: q.Earlier,
 	}
 	s.Named = shownNames(&q)

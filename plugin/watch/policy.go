@@ -30,7 +30,7 @@ func auditOptions(c config.Audit) audit.Options {
 // configure returns the policy that a configuration gives the session's commands. It also applies the settings
 // of approval and of kept jobs.
 func (c *Calls) configure(f *config.Config) *policy.Policy {
-	c.Questions.queue.Adjust(f.Approval.Timeout, f.Approval.Always, f.Approval.Durable)
+	c.Questions.queue.Adjust(f.Approval.Timeout, f.Approval.WaitAlways, f.Approval.Durable)
 	// A broken configuration can lack its limits: the last ones stay, and no output of jobs is removed.
 	if f.Err == nil {
 		c.Server.Jobs.Adjust(job.Limits(f.Jobs))

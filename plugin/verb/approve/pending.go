@@ -227,7 +227,7 @@ func (r *pendingRow) Effects() string {
 
 // Callers returns the number of waiting callers. Callers that were cut off may return until Left.
 func (r *pendingRow) Callers() string {
-	n := len(r.q.Waiting) - r.q.Gone
+	n := len(r.q.Waiting) - r.q.Disconnected
 	if n == 0 {
 		return "gone"
 	}

@@ -111,7 +111,7 @@ func showQuestion(out io.Writer, group []control.Question, n int) {
 	}
 	left := time.Until(q.Deadline)
 	fmt.Fprintf(out, ", asked %s ago, ", strings.ToLower(units.HumanDuration(time.Since(q.Asked))))
-	if q.Gone == len(q.Waiting) {
+	if q.Disconnected == len(q.Waiting) {
 		fmt.Fprintf(out, "caller gone, kept %d s", int(left.Seconds()))
 	} else {
 		fmt.Fprintf(out, "%s left", strings.ToLower(units.HumanDuration(left)))

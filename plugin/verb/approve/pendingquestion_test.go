@@ -40,7 +40,7 @@ Request 00ff (1 of 3) of container web, asked less than a second ago, 5 minutes 
 	if out.String() != want {
 		t.Errorf("shown is %s\nwant %s", out.String(), want)
 	}
-	q.Grade, q.Gone, q.Effects, q.Notes, q.Branch = policy.GradeNone, 2, nil, nil, ""
+	q.Grade, q.Disconnected, q.Effects, q.Notes, q.Branch = policy.GradeNone, 2, nil, nil, ""
 	out.Reset()
 	showQuestion(&out, []control.Question{q}, 1)
 	if text := out.String(); !strings.Contains(text, "caller gone, kept 300 s") || strings.Contains(text, "WARNING") || strings.Contains(text, "branch") || strings.Contains(text, "effects") {
