@@ -6,9 +6,9 @@
 //	     <-Answer-      --Pending, Changed-->
 //
 // A waiter is a caller that waits for a question. The code that removes a waiter from the queue also answers it. So
-// exactly one of approval, denial, timeout and cancellation wins. A person's answer repeats Question.Shown: it applies
-// only to the question that was shown. An approval applies to the callers that were shown, or that a grant covers. A
-// denial applies to all callers of the question. The package runs no command and sends no notification.
+// exactly one of approval, denial, timeout and cancellation wins. A person's answer repeats Question.ShownDigest: it
+// applies only to the question that was shown. An approval applies to the callers that were shown, or that a grant covers.
+// A denial applies to all callers of the question. The package runs no command and sends no notification.
 package approval
 
 import (
@@ -105,9 +105,9 @@ func (q *Question) Digest() string {
 	return digestOf([]string{q.Session, q.Container, q.Cwd, q.Dir, q.Path, q.Rule, string(q.Grade)}, q.Effects, q.Notes, q.Named())
 }
 
-// Shown identifies what a person was shown: the question, its inputs and their changes, and its preview. An answer has
-// to repeat it.
-func (q *Question) Shown() string {
+// ShownDigest identifies what a person was shown: the question, its inputs and their changes, and its preview. An answer
+// has to repeat it.
+func (q *Question) ShownDigest() string {
 	files := q.Inputs.Digest()
 	if files == "" && q.Diff == "" && q.Preview == nil {
 		return q.Digest()

@@ -9,9 +9,9 @@ import (
 )
 
 // Approve approves the callers of a question that were shown, given by their request IDs. id is the ID of any request
-// that waits for the question. digest is the result of Question.Shown.
-func (q *Queue) Approve(id, digest string, shown []string, by string) error {
-	return q.decide(id, digest, func(e *question) error {
+// that waits for the question. shownDigest is the result of Question.ShownDigest.
+func (q *Queue) Approve(id, shownDigest string, shown []string, by string) error {
+	return q.decide(id, shownDigest, func(e *question) error {
 		if !q.settle(e, shown, Answer{Outcome: Approved, By: by}) {
 			return ErrChanged
 		}
@@ -22,8 +22,8 @@ func (q *Queue) Approve(id, digest string, shown []string, by string) error {
 
 // Deny denies all callers of a question. For some time, the queue refuses the same question without
 // asking. This time doubles with each denial.
-func (q *Queue) Deny(id, digest, reason, by string) error {
-	return q.decide(id, digest, func(e *question) error {
+func (q *Queue) Deny(id, shownDigest, reason, by string) error {
+	return q.decide(id, shownDigest, func(e *question) error {
 		q.recordDenial(e.digest, time.Now())
 		q.settle(e, e.requests(), Answer{Outcome: Denied, Reason: cmp.Or(reason, DefaultReason), By: by})
 		return nil
@@ -31,15 +31,15 @@ func (q *Queue) Deny(id, digest, reason, by string) error {
 }
 
 // decide calls f with the question for which request id waits, while it holds mu. If the person was shown another
-// question than digest identifies, it returns ErrChanged instead.
-func (q *Queue) decide(id, digest string, f func(*question) error) error {
+// question than shownDigest identifies, it returns ErrChanged instead.
+func (q *Queue) decide(id, shownDigest string, f func(*question) error) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, e := range q.questions {
 		if id != e.ID && !e.waits([]string{id}) {
 			continue
 		}
-		if e.Shown() != digest {
+		if e.ShownDigest() != shownDigest {
 			return ErrChanged
 		}
 		return f(e)

@@ -80,8 +80,8 @@ func (q *Queue) LoadDenials(file, session string) (err error) {
 }
 
 // DenyAlways denies a question as Deny does, and denies the same question until the session ends.
-func (q *Queue) DenyAlways(id, digest, reason, by string) error {
-	return q.decide(id, digest, func(e *question) error {
+func (q *Queue) DenyAlways(id, shownDigest, reason, by string) error {
+	return q.decide(id, shownDigest, func(e *question) error {
 		if len(q.sessionDenials.list) >= maxDenials {
 			return fmt.Errorf("%d denials of this session hold already: revoke some with docker hostexec policy rm", len(q.sessionDenials.list))
 		}

@@ -109,7 +109,7 @@ func TestDenyAlwaysOfFiles(t *testing.T) {
 		shown, later := withFile("one"), withFile("two")
 		got := put(t.Context(), q, shown)
 		synctest.Wait()
-		if err := q.DenyAlways(shown.ID, shown.Shown(), "", "ann"); err != nil {
+		if err := q.DenyAlways(shown.ID, shown.ShownDigest(), "", "ann"); err != nil {
 			t.Fatal(err)
 		}
 		<-got

@@ -123,8 +123,8 @@ func (t Terms) grant(ask Question, by string, now time.Time) (Grant, error) {
 // Grant approves a question as Approve does, and approves later questions according to the terms.
 // Callers that came after the question was shown are approved at once, because the grant covers
 // them.
-func (q *Queue) Grant(id, digest string, shown []string, by string, t Terms) error {
-	return q.decide(id, digest, func(e *question) error {
+func (q *Queue) Grant(id, shownDigest string, shown []string, by string, t Terms) error {
+	return q.decide(id, shownDigest, func(e *question) error {
 		if !e.waits(shown) {
 			return ErrChanged
 		}

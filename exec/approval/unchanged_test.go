@@ -36,15 +36,15 @@ func TestUnchanged(t *testing.T) {
 	<-changed
 	was, other := withFile("echo 1"), withFile("echo 2")
 	terms := Terms{Unchanged: true}
-	for _, digest := range []string{was.Digest(), other.Shown()} {
+	for _, digest := range []string{was.Digest(), other.ShownDigest()} {
 		if err := q.Grant("1", digest, []string{"1"}, "ann", terms); !errors.Is(err, ErrChanged) {
 			t.Errorf("with another digest: %v, want %v", err, ErrChanged)
 		}
 	}
-	if err := q.Grant("1", was.Shown(), []string{"1"}, "ann", Terms{Unchanged: true, Vary: "1"}); !errors.Is(err, ErrTerms) {
+	if err := q.Grant("1", was.ShownDigest(), []string{"1"}, "ann", Terms{Unchanged: true, Vary: "1"}); !errors.Is(err, ErrTerms) {
 		t.Errorf("with an argument that varies: %v, want %v", err, ErrTerms)
 	}
-	if err := q.Grant("1", was.Shown(), []string{"1"}, "ann", terms); err != nil {
+	if err := q.Grant("1", was.ShownDigest(), []string{"1"}, "ann", terms); err != nil {
 		t.Fatal(err)
 	}
 	if a := <-answer; a.Outcome != Approved || a.Inputs != was.Inputs.Digest() {

@@ -153,7 +153,7 @@ func TestOperandOneQuestion(t *testing.T) {
 	if all := s.Queue.Pending(); len(all) != 1 || len(q.Waiting) != 2 || strings.Join(q.Named(), " ") != "sh run.sh" {
 		t.Fatalf("%d questions wait, the first for %d callers: %q", len(all), len(q.Waiting), q.Named())
 	}
-	if err := s.Queue.Grant(q.ID, q.Shown(), q.Waiting, "ann", approval.Terms{Always: true}); err != nil {
+	if err := s.Queue.Grant(q.ID, q.ShownDigest(), q.Waiting, "ann", approval.Terms{Always: true}); err != nil {
 		t.Fatal(err)
 	}
 	third := calltest.Dial(t, s)

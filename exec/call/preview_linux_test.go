@@ -101,13 +101,13 @@ func TestPreview(t *testing.T) {
 			}
 			bare := q
 			bare.Preview = nil
-			if bare.Digest() != q.Digest() || bare.Shown() == q.Shown() {
+			if bare.Digest() != q.Digest() || bare.ShownDigest() == q.ShownDigest() {
 				t.Error("the preview is a part of the question's identity, or not of what was shown")
 			}
 			if got := calltest.Audited(t, log, "preview=-n"); len(got) != 1 || len(calltest.Audited(t, log, "START")) > 0 {
 				t.Errorf("the log has %q", got)
 			}
-			if err := s.Queue.Deny(q.ID, q.Shown(), "", "ann"); err != nil {
+			if err := s.Queue.Deny(q.ID, q.ShownDigest(), "", "ann"); err != nil {
 				t.Fatal(err)
 			}
 			if c.End(t).Code != 126 || c.Out.Len() > 0 {
@@ -139,7 +139,7 @@ func TestPreviewOnce(t *testing.T) {
 		t.Errorf("approved without the preview: %v", err)
 	}
 	q = s.Queue.Pending()[0]
-	if err := s.Queue.Grant(q.ID, q.Shown(), q.Waiting, "ann", approval.Terms{Always: true}); err != nil {
+	if err := s.Queue.Grant(q.ID, q.ShownDigest(), q.Waiting, "ann", approval.Terms{Always: true}); err != nil {
 		t.Fatal(err)
 	}
 	c.End(t)

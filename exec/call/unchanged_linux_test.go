@@ -61,7 +61,7 @@ func askedAbout(t *testing.T, s *call.Server) (*calltest.Caller, approval.Questi
 
 func approveUnchanged(t *testing.T, s *call.Server, q approval.Question) {
 	t.Helper()
-	if err := s.Queue.Grant(q.ID, q.Shown(), q.Waiting, "ann", approval.Terms{Unchanged: true}); err != nil {
+	if err := s.Queue.Grant(q.ID, q.ShownDigest(), q.Waiting, "ann", approval.Terms{Unchanged: true}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -117,7 +117,7 @@ func shown(q approval.Question) Question {
 	s := Question{
 		ID: q.ID, Args: names.PrintableArgs(q.Args), Cwd: names.Printable(q.Cwd), Dir: names.Printable(q.Dir), Path: names.Printable(q.Path),
 		Rule: names.Printable(q.Rule), Session: q.Session, Container: names.Printable(q.Container), Project: names.Printable(q.Project),
-		Asked: q.Asked, Deadline: q.Deadline, Waiting: q.Waiting, Disconnected: q.Disconnected, Digest: q.Shown(),
+		Asked: q.Asked, Deadline: q.Deadline, Waiting: q.Waiting, Disconnected: q.Disconnected, Digest: q.ShownDigest(),
 		Inputs: shownInputs(q.Inputs), NoInputs: names.Plain(q.NoInputs), Diff: q.Diff, Preview: shownPreview(q.Preview), Earlier: q.Earlier,
 	}
 	s.Named = shownNames(&q)

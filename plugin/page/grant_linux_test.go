@@ -81,7 +81,7 @@ func TestStoredGrants(t *testing.T) {
 	}
 	w.allowed(t, "git", "fetch")
 	answer := w.ask(t, ask1, "git", "push")
-	if q := w.queue.Pending()[0]; w.queue.DenyAlways(q.ID, q.Shown(), "no", "me") != nil {
+	if q := w.queue.Pending()[0]; w.queue.DenyAlways(q.ID, q.ShownDigest(), "no", "me") != nil {
 		t.Fatal("it is not denied")
 	}
 	<-answer
