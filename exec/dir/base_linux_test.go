@@ -65,9 +65,9 @@ func TestBaseReplaced(t *testing.T) {
 	}
 }
 
-// TestSharedThroughLink replaces the shared directory, and the one above it, by a link. Names that
+// TestUntrustedDirThroughLink replaces the shared directory, and the one above it, by a link. Names that
 // lead through a link are not served.
-func TestSharedThroughLink(t *testing.T) {
+func TestUntrustedDirThroughLink(t *testing.T) {
 	for _, rest := range []string{"requests", "requests/make"} {
 		b, at, _ := newShared(t)
 		name := filepath.Join(strings.TrimSuffix(at, "requests/make"), rest)

@@ -75,10 +75,10 @@ var untrustedFiles = []struct {
 	}},
 }
 
-// TestSharedReadsNothingUntrusted checks that Read reads none of untrustedFiles.
+// TestUntrustedDirRefuses checks that Read reads none of untrustedFiles.
 //
 // Attacks 1, 2, 3, 4, 5, 6, 7, 8.
-func TestSharedReadsNothingUntrusted(t *testing.T) {
+func TestUntrustedDirRefuses(t *testing.T) {
 	for _, tt := range untrustedFiles {
 		t.Run(tt.name, func(t *testing.T) {
 			b, at, canary := newShared(t)
@@ -96,11 +96,11 @@ func TestSharedReadsNothingUntrusted(t *testing.T) {
 	}
 }
 
-// TestSharedWritesNowhereElse checks that Create replaces each of untrustedFiles, except a directory, and writes to no
+// TestUntrustedDirWritesNowhereElse checks that Create replaces each of untrustedFiles, except a directory, and writes to no
 // other file.
 //
 // Attacks 14, 15.
-func TestSharedWritesNowhereElse(t *testing.T) {
+func TestUntrustedDirWritesNowhereElse(t *testing.T) {
 	for _, tt := range untrustedFiles {
 		t.Run(tt.name, func(t *testing.T) {
 			b, at, canary := newShared(t)
@@ -135,10 +135,10 @@ func TestSharedWritesNowhereElse(t *testing.T) {
 	}
 }
 
-// TestSharedRemoves checks that Remove removes only the entry itself: no directory, and not the target of a link.
+// TestUntrustedDirRemoves checks that Remove removes only the entry itself: no directory, and not the target of a link.
 //
 // Attack 18.
-func TestSharedRemoves(t *testing.T) {
+func TestUntrustedDirRemoves(t *testing.T) {
 	b, at, canary := newShared(t)
 	if err := errors.Join(os.Symlink(filepath.Dir(canary), filepath.Join(at, "link")), os.MkdirAll(filepath.Join(at, "tree/deep"), 0o777)); err != nil {
 		t.Fatal(err)
@@ -156,11 +156,11 @@ func TestSharedRemoves(t *testing.T) {
 	}
 }
 
-// TestSharedIsHeld replaces the directory by a link: files are still made in the held directory, and no directory is
+// TestUntrustedDirIsHeld replaces the directory by a link: files are still made in the held directory, and no directory is
 // made or opened through a link.
 //
 // Attack 16.
-func TestSharedIsHeld(t *testing.T) {
+func TestUntrustedDirIsHeld(t *testing.T) {
 	b, at, canary := newShared(t)
 	base := filepath.Dir(canary)
 	if err := errors.Join(os.Rename(at, at+".old"), os.Symlink("/", at)); err != nil {
@@ -181,11 +181,11 @@ func TestSharedIsHeld(t *testing.T) {
 	}
 }
 
-// TestSharedModes makes directories for all users and for the owner alone, whatever the umask.
+// TestUntrustedDirModes makes directories for all users and for the owner alone, whatever the umask.
 // Existing ones keep their modes.
 //
 // Attack 126.
-func TestSharedModes(t *testing.T) {
+func TestUntrustedDirModes(t *testing.T) {
 	for _, umask := range []int{0, 0o077} {
 		old := unix.Umask(umask)
 		defer unix.Umask(old)
@@ -219,10 +219,10 @@ func TestSharedModes(t *testing.T) {
 	}
 }
 
-// TestSharedFlood reads many named pipes: no read waits, and the number of threads stays the same.
+// TestUntrustedDirFlood reads many named pipes: no read waits, and the number of threads stays the same.
 //
 // Attacks 5, 20, 138.
-func TestSharedFlood(t *testing.T) {
+func TestUntrustedDirFlood(t *testing.T) {
 	b, at, _ := newShared(t)
 	const many = 2000
 	for i := range many {
@@ -253,10 +253,10 @@ func TestSharedFlood(t *testing.T) {
 	}
 }
 
-// TestSharedRacingExchange reads a file that is exchanged with a link again and again.
+// TestUntrustedDirRacingExchange reads a file that is exchanged with a link again and again.
 //
 // Attack 9.
-func TestSharedRacingExchange(t *testing.T) {
+func TestUntrustedDirRacingExchange(t *testing.T) {
 	b, at, canary := newShared(t)
 	good, evil := filepath.Join(at, "good"), filepath.Join(at, "evil")
 	if err := errors.Join(os.WriteFile(good, []byte("plain"), 0o666), os.Symlink(canary, evil)); err != nil {
@@ -278,10 +278,10 @@ func TestSharedRacingExchange(t *testing.T) {
 	t.Logf("read %d, refused %d, leaked 0", read, refused)
 }
 
-// TestSharedGrowing checks that a file longer than the limit is refused.
+// TestUntrustedDirGrowing checks that a file longer than the limit is refused.
 //
 // Attack 11.
-func TestSharedGrowing(t *testing.T) {
+func TestUntrustedDirGrowing(t *testing.T) {
 	b, at, _ := newShared(t)
 	if err := os.WriteFile(filepath.Join(at, "x"), []byte(strings.Repeat("a", 101)), 0o666); err != nil {
 		t.Fatal(err)
@@ -294,8 +294,8 @@ func TestSharedGrowing(t *testing.T) {
 	}
 }
 
-// TestSharedUmask checks that the owner can read and write a new file, whatever the umask.
-func TestSharedUmask(t *testing.T) {
+// TestUntrustedDirUmask checks that the owner can read and write a new file, whatever the umask.
+func TestUntrustedDirUmask(t *testing.T) {
 	b, at, _ := newShared(t)
 	defer syscall.Umask(syscall.Umask(0o777))
 	f, err := b.Create("x", Entry{UID: os.Geteuid()})
