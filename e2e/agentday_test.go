@@ -89,7 +89,7 @@ func dayContainer(t *testing.T, h *Host, tests, push string) (c *Container, text
 	return c, text
 }
 
-// TestIntegrationAgentDay makes the same 30 calls twice: with approvals of exactly the same call until the session ends,
+// TestIntegrationAgentDay makes the same 30 calls twice: with approvals of exactly the same call for this session,
 // and with a rule for pushes, tests in a sandbox, and approvals in which one argument varies. The second has at most three
 // questions.
 func TestIntegrationAgentDay(t *testing.T) {

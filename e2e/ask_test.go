@@ -169,7 +169,7 @@ func TestIntegrationWatchPending(t *testing.T) {
 			}{{"y", 5}, {"n", 126}, {"\r", 126}, {"rnot today\r", 126}} {
 				call := c.Start(t, "hsh", "-c", "echo 'two words'; exit 5", "key"+tt.key[:1])
 				m.Expect(t, "  argv[2]  echo 'two words'; exit 5\r\n")
-				m.Expect(t, "y runs it once, a until the session ends, n or Enter refuses it, r with a reason, N until the session ends, q leaves: ")
+				m.Expect(t, "y runs it once, a for this session, n or Enter refuses it, r with a reason, N for this session, q leaves: ")
 				m.Type(t, tt.key)
 				r := call.Ended(t)
 				want(t, "code after the key", r.Code, tt.code)

@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestIntegrationDenials denies a call until the session ends. The same call is refused at once, also by a watcher
+// TestIntegrationDenials denies a call for this session. The same call is refused at once, also by a watcher
 // that was started again. The denial is listed and logged.
 func TestIntegrationDenials(t *testing.T) {
 	h := dockerUsers(t)[0]
@@ -19,7 +19,7 @@ func TestIntegrationDenials(t *testing.T) {
 	call := c.Start(t, "hsh", "-c", "echo never")
 	id := pending(t, h, "never", 1)[0].ID
 	h.Must(t, "hostexec", "deny", "--always", "-m", "not today", id)
-	const told = "Command denied: not today; the same is denied until the session ends (request "
+	const told = "Command denied: not today; the same is denied for this session (request "
 	if r := call.Ended(t); r.Code != 126 || !strings.Contains(r.Err, told) {
 		t.Errorf("the denied call: %v, want %q", r, told)
 	}
@@ -43,7 +43,7 @@ func TestIntegrationDenials(t *testing.T) {
 	}
 }
 
-// TestIntegrationPageDenials denies until the session ends by the keyboard, on a narrow screen, and revokes the denial
+// TestIntegrationPageDenials denies for this session by the keyboard, on a narrow screen, and revokes the denial
 // on the page.
 func TestIntegrationPageDenials(t *testing.T) {
 	h := dockerUsers(t)[0]
@@ -56,7 +56,7 @@ func TestIntegrationPageDenials(t *testing.T) {
 	tab.until("it can be denied", "document.querySelector('"+card(id)+" .never:enabled') !== null")
 	want(t, "the page is wider than the screen", eval[bool](tab, "document.documentElement.scrollWidth > innerWidth"), false)
 	tab.keys("D")
-	tab.until("it is denied", "document.querySelector('"+card(id)+".settled').innerText.match(/^Denied until the session ends/)")
+	tab.until("it is denied", "document.querySelector('"+card(id)+".settled').innerText.match(/^Denied for this session/)")
 	want(t, "code", call.Ended(t).Code, 126)
 	tab.until("the denial is shown", "document.querySelector('#denials .row').innerText.includes('echo never')")
 	want(t, "code, unasked", c.Exec(t, args...).Code, 126)

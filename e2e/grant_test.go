@@ -165,9 +165,9 @@ func TestIntegrationWatchAlways(t *testing.T) {
 	waitUntilAsked(t, c, "hsh", "-c", "exit 0")
 	call := c.Start(t, "hsh", "-c", "echo each time")
 	m.Expect(t, "  argv[2]  echo each time\r\n")
-	m.Expect(t, "a until the session ends, ")
+	m.Expect(t, "a for this session, ")
 	m.Type(t, "a")
-	m.Expect(t, "Runs, each time until the session ends.")
+	m.Expect(t, "Runs, each time in this session.")
 	want(t, "stdout", call.Ended(t).Out, "each time\n")
 	want(t, "stdout unasked", c.Exec(t, "hsh", "-c", "echo each time").Out, "each time\n")
 }

@@ -21,7 +21,7 @@ func TestIntegrationPageGrants(t *testing.T) {
 		choose      func(tab *Tab, id string)
 	}{
 		{"keys", "left", func(tab *Tab, id string) { tab.keys("jj\r") }},
-		{"mouse", "until the session ends", func(tab *Tab, id string) { tab.click(card(id) + " .grant[data-always]") }},
+		{"mouse", "for this session", func(tab *Tab, id string) { tab.click(card(id) + " .grant[data-always]") }},
 	} {
 		t.Run(tt.word, func(t *testing.T) {
 			tab := &Tab{t, tab.ctx}
@@ -38,7 +38,7 @@ func TestIntegrationPageGrants(t *testing.T) {
 			tt.choose(tab, id)
 			tab.until("it is answered", "document.querySelector('"+card(id)+".live') === null")
 			want(t, "stdout", call.Ended(t).Out, "granted\n")
-			tab.until("it says for how long", "document.querySelector('"+card(id)+".settled').innerText.match(/^Approved (for 15 minutes|until the session ends)/)")
+			tab.until("it says for how long", "document.querySelector('"+card(id)+".settled').innerText.match(/^Approved (for 15 minutes|for this session)/)")
 			tab.until("the grant is shown", "document.querySelector('#grants .row').innerText.includes('"+tt.word+"')")
 			if row := tab.text("#grants .row"); !strings.Contains(row, "hsh -c 'echo granted' hsh "+tt.word) || !strings.Contains(row, tt.holds) {
 				t.Errorf("the grant is shown as %q", row)

@@ -71,7 +71,7 @@ func TestIntegrationPageGroup(t *testing.T) {
 	tab.keys("j")
 	tab.until("they can be denied", "document.querySelector('"+card(id)+" .never:enabled') !== null")
 	tab.keys("D")
-	tab.until("they are denied", "document.querySelector('"+card(id)+".settled').innerText.startsWith('Denied 2 of 2 until the session ends')")
+	tab.until("they are denied", "document.querySelector('"+card(id)+".settled').innerText.startsWith('Denied 2 of 2 for this session')")
 	for i, call := range calls[1:] {
 		want(t, "code", call.Ended(t).Code, 126)
 		want(t, "code, unasked", all[i+1].Exec(t, "hsh", "-c", "pwd; echo again").Code, 126)

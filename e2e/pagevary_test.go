@@ -66,7 +66,7 @@ func TestIntegrationPageVary(t *testing.T) {
 	tab.keys("\tthird,fourth")
 	tab.until("the rule is shown", "document.querySelector('"+card(id)+" .rule').innerText.includes('cat <third|fourth>')")
 	tab.click(card(id) + " .grant[data-always]")
-	tab.until("it says what it grants", "document.querySelector('"+card(id)+".settled').innerText.startsWith('Approved until the session ends: cat <third|fourth>')")
+	tab.until("it says what it grants", "document.querySelector('"+card(id)+".settled').innerText.startsWith('Approved for this session: cat <third|fourth>')")
 	want(t, "stdout", call.Ended(t).Out, "third\n")
 	c.unasked(t, "fourth\n", "hostexec", "cat", "fourth")
 

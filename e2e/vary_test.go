@@ -106,7 +106,7 @@ func TestIntegrationVaryForms(t *testing.T) {
 	m.Type(t, "1=a,b\r")
 	m.Expect(t, "cat <a|b>")
 	m.Type(t, "a")
-	m.Expect(t, "Runs, and so does cat <a|b> until the session ends.")
+	m.Expect(t, "Runs, and so does cat <a|b> for this session.")
 	want(t, "stdout", call.Ended(t).Out, "abcdef\n")
 	c.unasked(t, "bcdefg\n", "hostexec", "cat", "b")
 	for _, tt := range []struct {

@@ -25,9 +25,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Question asks a person whether a request may run. The host sets all fields. Args, Cwd, Called and Copied have the
-// caller's words, and Notes, Inputs, Diff and Preview can show data of the container. It has a field for each fact that
-// a person can see.
+// Question asks a person whether a request may run. The host sets all fields. Args, Cwd, Called and Copied can contain
+// words of the caller, and Notes, Inputs, Diff and Preview data of the container. It has a field for each fact that a
+// person can see.
 type Question struct {
 	ID           string   // of the first request for this question, 16 hex digits
 	Args         []string // the command; Args[0] is its name
@@ -59,12 +59,12 @@ type Question struct {
 
 	// A grant with a varying argument needs these.
 	Called    []string  // the caller's own arguments, if Args has others; then Notes[0] shows them
-	Workspace Workspace // the directory tree of the host that has Dir
+	Workspace Workspace // the bind mount that contains Dir
 	Paths     []int     // arguments that were found to be paths below Workspace
 	Offers    []Offer   // which arguments may vary
 
 	// Setup identifies how the command runs, as far as the other fields do not show it: its environment, sandbox and
-	// limits. It is not part of the digest. If it is empty, the question is not like any other.
+	// limits. It is not part of the digest. If it is empty, the question is shown alone: see Group.
 	Setup string
 }
 
@@ -156,7 +156,7 @@ type Answer struct {
 	Outcome  Outcome
 	Reason   string // for Denied and Refused
 	By       string // for Approved and Denied: the user who decided, or the grant or denial of a person
-	Standing bool   // for Denied: the same question is denied until the session ends
+	Standing bool   // for Denied: the same question is denied for this session
 	Grant    string // for Approved: the Grant.Summary of the grant that the person made with the answer
 	Inputs   string // for Approved: the approval holds only if the inputs have this digest; empty: with any inputs
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// StandingDenial is valid until the session ends: the same question is denied without asking. It wins over any grant.
+// StandingDenial is valid for this session: the same question is denied without asking. It wins over any grant.
 // Its Grant has no end time and no number of calls.
 type StandingDenial struct {
 	Grant
@@ -50,7 +50,7 @@ func (s *denials) of(digest string) (StandingDenial, bool) {
 
 // denialJSON is a denial in the JSON file.
 type denialJSON struct {
-	Call   grantJSON   `json:"call"` // as a grant of the same call until the session ends
+	Call   grantJSON   `json:"call"` // as a grant of the same call for this session
 	Reason quotedBytes `json:"reason"`
 }
 
@@ -79,7 +79,7 @@ func (q *Queue) LoadDenials(file, session string) (err error) {
 	return err
 }
 
-// DenyAlways denies a question as Deny does, and denies the same question until the session ends.
+// DenyAlways denies a question as Deny does, and denies the same question for this session.
 func (q *Queue) DenyAlways(id, shownDigest, reason, by string) error {
 	return q.decide(id, shownDigest, func(e *question) error {
 		if len(q.sessionDenials.list) >= maxDenials {

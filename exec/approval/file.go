@@ -41,7 +41,7 @@ type grantJSON struct {
 	Made      time.Time     `json:"made"`
 	Until     time.Time     `json:"until,omitzero"`
 	Left      int           `json:"left,omitempty"`   // calls
-	Always    bool          `json:"always,omitempty"` // until the session ends
+	Always    bool          `json:"always,omitempty"` // for this session
 	Unchanged *inputs.Set   `json:"unchanged,omitempty"`
 
 	Called []quotedBytes       `json:"called,omitempty"`

@@ -18,7 +18,7 @@ type Grant struct {
 	Question Question
 	User     string // the user who made it
 	Made     time.Time
-	Until    time.Time        // zero: until the session ends
+	Until    time.Time        // zero: for this session
 	Left     int              // remaining calls, or Unlimited
 	Varying  *VaryingArgument // the argument that may differ; nil: none
 
@@ -44,7 +44,7 @@ func (g Grant) varying() string {
 
 // Summary describes the grant in the record of the approval that made it: its ID, and how long it holds.
 func (g Grant) Summary() string {
-	holds := "until the session ends"
+	holds := "for this session"
 	switch {
 	case g.Left != Unlimited:
 		holds = fmt.Sprintf("for this number of calls: %d", g.Left)
@@ -73,9 +73,9 @@ func (g Grant) valid(now time.Time) bool {
 type Terms struct {
 	For    time.Duration // for this time
 	Times  int           // for this number of calls, including those that wait
-	Always bool          // until the session ends
+	Always bool          // for this session
 
-	Unchanged bool // in addition: only while the inputs are unchanged; alone, until the session ends; not with Vary
+	Unchanged bool // in addition: only while the inputs are unchanged; alone, for this session; not with Vary
 
 	Vary string // in addition: the argument that may differ, in the form of ParseVary
 }
@@ -174,8 +174,8 @@ func (q *Queue) Granted(ask Question) (g Grant, ok bool, err error) {
 	return q.granted(&ask, ask.Digest(), time.Now())
 }
 
-// ApprovedInputs returns the inputs with this Set.Call of the latest grant that holds while its inputs are unchanged.
-// It returns nil if there is no such grant.
+// ApprovedInputs returns the inputs of the latest valid grant for which Unchanged.Call is call. It returns nil if there
+// is no such grant.
 func (q *Queue) ApprovedInputs(call string) *inputs.Set {
 	q.mu.Lock()
 	defer q.mu.Unlock()

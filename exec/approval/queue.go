@@ -27,7 +27,7 @@ type Queue struct {
 	answered       []*waiter               // answered waiters whose callers have left and may fetch the answer
 	recentDenials  map[string]recentDenial // by digest
 	grants         grants
-	sessionDenials denials // until the session ends
+	sessionDenials denials // for this session
 	earlier        counts
 	approvers      int
 	changed        chan struct{} // closed at the next change; nil if nobody waits for it

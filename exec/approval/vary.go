@@ -21,7 +21,7 @@ type VaryingArgument struct {
 	Workspace Workspace // for FormPath: the path is below it
 }
 
-// Workspace is the bind mount below which the directory of a call is. The zero value is none.
+// Workspace is the bind mount that contains the directory of a call. The zero value is none.
 type Workspace struct {
 	Path string // its target in the container
 	Dir  string // its source on the host
@@ -136,7 +136,8 @@ func (v VaryingArgument) String() string {
 	return "<" + string(v.Form) + ">"
 }
 
-// Rule returns the rule that v makes of args, in printable ASCII. A literal argument of that text would be quoted.
+// CommandLine returns the command line args for people, in printable ASCII, with v.String() in place of the varying
+// argument. An argument that only looks like v.String() is quoted.
 func (v VaryingArgument) Rule(args []string) string {
 	line := policy.CommandLine(args[:v.Argument]) + " " + v.String()
 	if rest := args[v.Argument+1:]; len(rest) > 0 {

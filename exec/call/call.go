@@ -8,8 +8,9 @@
 //
 // Its invariant: a call succeeds only by an explicit Exit frame. It comes when the command has ended, when a job is
 // ready, or when a verb has answered. If the stream breaks, the whole process tree of the call ends; a ready job stays.
-// The package is independent of Docker. It knows of a carrier only whether it streams: see
-// VerbCall.NonStreamingCarrier. Calls of hostexec itself are answered by Verbs.
+// The package is independent of Docker. It does not know the carriers. By optional methods of a connection it learns
+// whether the carrier streams (VerbCall.NonStreamingCarrier) and passes descriptors (Passed), and reports the verdict
+// (Decided). Calls of hostexec itself are answered by Verbs.
 package call
 
 import (
@@ -47,7 +48,7 @@ type SessionConfig struct {
 	Session   string
 	Project   string // base name of the directory where the session was started
 	Branch    string // of git there, when the configuration was set; empty outside of git
-	Container string // its name, for texts
+	Container string // its name, for messages
 	Agent     string // the program that runs there, if the host knows it
 	Policy    *policy.Policy
 	Audit     *audit.Log
@@ -56,7 +57,7 @@ type SessionConfig struct {
 	PassEnv   []string // names that the container may set
 	NewPrivs  bool
 
-	Environ []string                                 // of commands on this host: the watcher's, after executor.Environ for Dirs
+	Environ []string                                 // of commands on this host: the watcher's, as executor.Environ returns it for Dirs
 	Find    func(name string) (path string, ok bool) // finds programs that only the policy names; nil finds nothing
 	Scratch string                                   // a directory for copies, which no container can reach
 
@@ -70,8 +71,8 @@ type SessionConfig struct {
 	InContainer func(place policy.Place, cwd, copies string) (r Runner, at string, err error)
 
 	// SandboxFor returns the sandbox for a command that a verdict puts into one, and the part of environ that the
-	// command gets. The caller closes the sandbox. report gets texts while that takes long; it may be nil. Nil: there
-	// are no sandboxes.
+	// command gets. The caller closes the sandbox. report gets progress messages while that takes long; it may be nil.
+	// Nil: there are no sandboxes.
 	SandboxFor func(v *policy.Verdict, environ []string, report func(text string)) (s *sandbox.Sandbox, kept []string, err error)
 
 	// Git has the remotes of policy.GitPush. Nil: that command does not exist.
@@ -106,7 +107,7 @@ type Server struct {
 	Jobs    *job.Table   // those of the session, or nil
 	Shells  *shell.Table // of the session, or nil
 	Limits  limit.Session
-	Memory  func(argv int64) // gets the total size of long requests, from any goroutine; may be nil
+	Memory  func(argv int64) // gets the size of all requests when a long one begins or ends, from any goroutine; may be nil
 	// Refresh is called before each decision, by any goroutine. It may call SetConfig if the sources of
 	// the policy have changed. It may be nil.
 	Refresh func()
@@ -158,7 +159,8 @@ func (s *Server) now() *SessionConfig {
 	return s.config.Load()
 }
 
-// Calls returns the number of commands that were started.
+// Calls returns the number of START records: of commands that were about to run, and of approved updates of git-push
+// calls.
 func (s *Server) Calls() int { return int(s.calls.Load()) }
 
 var (

@@ -53,7 +53,7 @@ func (r *request) setDeadline() error {
 	return nil
 }
 
-// ErrDuration means that a text is not a time limit.
+// ErrDuration means that a string is not a time limit.
 var ErrDuration = errors.New("want a time such as 5s, 2m or 300")
 
 // ParseTimeout reads a duration with its unit, or a number of seconds. 0 means no limit.

@@ -184,7 +184,7 @@ func waiting(req *request) string {
 func denied(req *request, dc *decidedCall, a approval.Answer) Failure {
 	e := Failure{Status: StatusDenied, Name: quoteWord(req.Args[0]), Reason: "Command denied: " + names.Printable(a.Reason), Rule: dc.v.Rule, Request: req.ID}
 	if a.Standing {
-		e.Reason += "; the same is denied until the session ends"
+		e.Reason += "; the same is denied for this session"
 	}
 	if a.Outcome == approval.Refused {
 		e.Status, e.Reason, e.Hint = StatusRefused, a.Reason, dc.cause()

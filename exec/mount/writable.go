@@ -77,7 +77,8 @@ func (t *Table) Others() *Table {
 	return &Table{own: &writableSet{}, others: t.others, otherSessions: t.otherSessions}
 }
 
-// AddWritable adds the sources that other callers of the session can write. Targets are ignored.
+// AddWritable adds the sources of mounts to the paths that callers of this session can write. The mounts are those of
+// other callers than the table's container. Targets are ignored.
 func (t *Table) AddWritable(mounts []Point) {
 	for i := range mounts {
 		mounts[i].Target = ""

@@ -13,9 +13,9 @@
 //	           a rule of Ruleset.Approved turns ask into allow
 //	           GitPush: a call that no rule matches has the action of gitPushActions
 //
-// Decide is a pure function of the policy and the request, and all unset values deny. Rules match
-// argv elements, never joined strings. Only the two lists of patterns match a joined line, in which
-// each argument is quoted. The package starts no command, asks nobody and opens no file.
+// Decide is a pure function of the policy and the request. An unset Action denies. Rules match argv elements, never
+// joined strings. Only the two lists of patterns match a joined line, in which each argument is quoted. The package
+// starts no command, asks nobody and opens no file.
 package policy
 
 import (

@@ -4,7 +4,7 @@
 // variables, functions.
 //
 //	Exec --control line--> bash --norc --sources--> ID.cmd > ID.out 2> ID.err
-//	     <--notification, or polling each 50 ms-- done/ID.exit, renamed
+// <--notification, or polling each 50 ms-- done/ID.exit (complete: bash renames it to this name)
 //
 // For a shell in a container or a sandbox, this package runs twice: on the host, and in hostexec-shell there, which
 // calls Serve.
@@ -13,9 +13,9 @@
 //
 // Its invariant: a shell is ready for the next command, whatever the last one was. A Command is also called a text,
 // because its script is a text. A text is a quoted argument of eval, so that an open quote in it cannot swallow what
-// follows. It gets no descriptor of this process. Its errors of syntax do not end the shell; after exit, exec or set
-// -e, the next text gets a new one. A text writes to files. So its output is complete when it has ended, and no child
-// that it leaves can delay the answer. The package does not decide which commands may run.
+// follows. It gets no descriptor of this process. Its syntax errors do not end the shell. exit, exec, or a failure
+// under set -e does: then the next text runs in a new shell. A text writes to files. So its output is complete when it
+// has ended, and no child that it leaves can delay the answer. The package does not decide which commands may run.
 package shell
 
 import (

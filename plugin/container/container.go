@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package container runs commands in call containers. Descriptors, signals and status work like those of
-// exec/executor on the host.
+// Package container runs commands in call containers. It also starts processes in existing containers, for shells: see
+// RunningContainer. Descriptors, signals and status work like those of exec/executor on the host.
 //
 //	Run --create, start--> engine --> container: first process <--socket--> Run
 //	     the command's descriptors and signals -------------^        Stopped, exit status
 //
-// Each container runs one command and is removed after it. When Run returns, the command has ended and none
-// of its processes is left. The engine removes the container. If this process is killed, the first process
-// ends the container; Prune removes containers that are still left. This package pulls no images. A container
-// gets nothing that its caller does not have, except for additions of the host's policy.
+// Each call container runs one command and is removed after it. When Run returns, the command has ended and none of its
+// processes is left. The engine removes the container. If this process is killed, the first process ends the container;
+// Prune removes containers that are still left. This package pulls no images. A container gets nothing that its caller
+// does not have, except for additions of the host's policy.
 package container
 
 import (

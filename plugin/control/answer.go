@@ -13,7 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/approval"
 )
 
-// Pending returns the requests that wait for approval. Long texts are cut; Complete returns them completely.
+// Pending returns the waiting questions. Long texts are cut; Complete returns them completely.
 func (c *Client) Pending(ctx context.Context) ([]Question, error) {
 	var all []Question
 	err := c.get(ctx, "/pending", &all)
@@ -41,7 +41,7 @@ func (c *Client) Deny(ctx context.Context, q Question, reason string) error {
 	return c.decide(ctx, "/deny/", q, Decision{Digest: q.Digest, Waiting: q.Waiting, Reason: reason})
 }
 
-// DenyAlways refuses q, and the same question until the session ends. The errors are those of Approve, and the
+// DenyAlways refuses q, and the same question for this session. The errors are those of Approve, and the
 // reason why the denial cannot be stored.
 func (c *Client) DenyAlways(ctx context.Context, q Question, reason string) error {
 	return c.decide(ctx, "/deny/", q, Decision{Digest: q.Digest, Waiting: q.Waiting, Reason: reason, Always: true})

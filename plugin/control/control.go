@@ -7,16 +7,16 @@
 //	GET  /sessions       a list with this session only, in the form of the page's list
 //	GET  /agents         what an agent should know about the policy, in Markdown
 //	GET  /audit          the last requests and their results
-//	GET  /pending        the requests that wait for approval
+//	GET  /pending        the waiting questions, each with its requests
 //	GET  /pending/{id}   one of them with complete texts; lists cut long texts
 //	GET  /calls/{id}     one running call with complete texts
 //	GET  /events         the waiting requests after each change (SSE); the client counts as an approver
 //	POST /approve/{id}   approve a request as it was shown, once or on terms
-//	POST /deny/{id}      deny a request, once or until the session ends
+//	POST /deny/{id}      deny a request, once or for this session
 //	GET  /grants         the grants in effect
 //	GET  /grants/{id}    one of them with complete texts
 //	DELETE /grants/{id}  revoke a grant
-//	GET /denials         the denials that hold until the session ends
+//	GET /denials         the denials that hold for this session
 //	GET /denials/{id}    one of them with complete texts
 //	DELETE /denials/{id} revoke a denial
 //	POST /kill/{id}      end the process tree of a request's command, or its leftover processes
@@ -52,7 +52,7 @@ type Status struct {
 	CarrierWhy string `json:"carrier_why"` // why this carrier was chosen
 
 	Since   time.Time `json:"since"` // the start of the watcher
-	Calls   int       `json:"calls"` // commands started so far
+	Calls   int       `json:"calls"` // START records so far: commands, and updates of git-push calls
 	Running []Running `json:"running"`
 	PID     int       `json:"pid"` // of the watcher
 
@@ -65,8 +65,8 @@ type Status struct {
 type Running struct {
 	Request string    `json:"request"`
 	Args    []string  `json:"args"`
-	Dir     string    `json:"dir"` // on the host
-	PID     int       `json:"pid"` // on the host
+	Dir     string    `json:"dir"` // on the host; for a shell in a container: CONTAINER:DIR
+	PID     int       `json:"pid"` // on the host; 0: not started yet, or no single process of the host
 	Since   time.Time `json:"since"`
 	Cut     *Cut      `json:"cut,omitempty"` // in a list: the texts are cut
 }

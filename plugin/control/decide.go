@@ -41,7 +41,7 @@ func approve(q *approval.Queue, id string, d Decision, by string) error {
 	return q.Grant(id, d.Digest, d.Waiting, by, terms)
 }
 
-// deny denies the question id as shown in d, once or until the session ends.
+// deny denies the question id as shown in d, once or for this session.
 func deny(q *approval.Queue, id string, d Decision, by string) error {
 	terms, err := d.Terms()
 	switch terms {

@@ -11,7 +11,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/approval"
 )
 
-// TestDenials checks that a denial until the session ends is listed in printable form, and can be revoked once.
+// TestDenials checks that a denial for this session is listed in printable form, and can be revoked once.
 func TestDenials(t *testing.T) {
 	s, c := serve(t)
 	defer s.queue.AddApprover()()

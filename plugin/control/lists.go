@@ -196,8 +196,8 @@ func replyOne[T any](w http.ResponseWriter, all []T, matches func(T) bool, show 
 	Reply(w, http.StatusOK, show(all[i]))
 }
 
-// Question returns one waiting request with complete texts. The error is approval.ErrUnknown if it does
-// not wait.
+// Question returns the question for which request id waits, with complete texts. The error is approval.ErrUnknown if it
+// does not wait.
 func (c *Client) Question(ctx context.Context, id string) (q Question, err error) {
 	err = c.get(ctx, "/pending/"+url.PathEscape(id), &q)
 	return q, err

@@ -11,7 +11,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Question is the form in which a waiting request is shown: all texts are printable ASCII. It is a JSON object of the
+// Question is the form in which a waiting question is shown: all texts are printable ASCII. It is a JSON object of the
 // API in docs/api.md, with a field for each key.
 type Question struct {
 	ID           string       `json:"id"`
@@ -93,9 +93,9 @@ type Decision struct {
 	// At most one of these is set; none means once.
 	For    string `json:"for,omitempty"`    // a duration such as 15m
 	Times  int    `json:"times,omitempty"`  // calls, including those that wait
-	Always bool   `json:"always,omitempty"` // until the session ends
+	Always bool   `json:"always,omitempty"` // for this session
 
-	Unchanged bool `json:"unchanged,omitempty"` // only while the inputs are unchanged; alone: until the session ends
+	Unchanged bool `json:"unchanged,omitempty"` // only while the inputs are unchanged; alone: for this session
 
 	Vary string `json:"vary,omitempty"` // in addition: the argument that may vary, as in 2=path
 }

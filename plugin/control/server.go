@@ -24,7 +24,7 @@ type Session interface {
 	Kill(id string) bool         // ends the command of a request, if it runs; does not wait
 	Leftovers() []Leftover       // leftover processes of ended commands
 	EndLeftovers(id string) bool // ends the leftover processes of a request's command, and waits; false: there are none
-	Queue() *approval.Queue      // the requests that wait for approval
+	Queue() *approval.Queue      // the waiting questions
 	Jobs() []job.Info            // oldest first
 	// EndJob ends a job and waits until it has ended, or sends it a signal. The error wraps job.ErrUnknown
 	// or job.ErrEnded.
@@ -70,7 +70,8 @@ func Serve(ln *net.UnixListener, s Session) error {
 	return err
 }
 
-// OwnUser returns ln without connections that this package would reject.
+// OwnUserListener returns a listener that accepts from ln only connections of this user's and root's processes on this
+// host, as Serve does.
 func OwnUser(ln *net.UnixListener) net.Listener { return ownUser{ln} }
 
 // ownUser accepts only connections of this user's and root's processes on this host. The mode of the

@@ -33,7 +33,7 @@ func (e AnswerKind) NotFound() error {
 	return approval.ErrNoGrant
 }
 
-// StandingAnswer shows an answer that also holds for later requests: a grant, or a denial until the session ends. All
+// StandingAnswer shows an answer that also holds for later requests: a grant, or a denial for this session. All
 // texts are printable ASCII. docs/api.md describes its JSON keys.
 type StandingAnswer struct {
 	ID        string           `json:"id"`
@@ -49,7 +49,7 @@ type StandingAnswer struct {
 	User      string           `json:"user"`    // the user who made it
 	Made      time.Time        `json:"made"`
 	Reason    string           `json:"reason,omitempty"`    // of a denial
-	Until     time.Time        `json:"until,omitzero"`      // absent: until the session ends
+	Until     time.Time        `json:"until,omitzero"`      // absent: for this session
 	Left      int              `json:"left,omitempty"`      // remaining calls; absent: no limit
 	Vary      *VaryingArgument `json:"vary,omitempty"`      // the argument that varies
 	Cut       *Cut             `json:"cut,omitempty"`       // in a list: the texts are cut

@@ -23,7 +23,7 @@ type Summary struct {
 	Carrier   string          `json:"carrier"`
 	Commands  []state.Command `json:"commands"`
 	Created   time.Time       `json:"created"`
-	Calls     int             `json:"calls"` // commands started so far
+	Calls     int             `json:"calls"` // START records so far: commands, and updates of git-push calls
 	Running   []Running       `json:"running"`
 
 	Shells []shell.Info `json:"shells,omitempty"` // the shells with state

@@ -5,8 +5,8 @@
 //
 //	Options -> Plan -> Begin -> Launch -> Create, or Attach -> Detach
 //
-// The verbs that start or resume sessions use it, and detach. The watcher, not this package, decides on calls and runs
-// commands.
+// The verbs that start or resume sessions use it, and so does the verb detach. The watcher, not this package, decides
+// on calls and runs commands.
 package launch
 
 import (

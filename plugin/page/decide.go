@@ -68,7 +68,7 @@ func (p *Page) deny(w http.ResponseWriter, r *http.Request) {
 		}
 		d = cardDecision{}
 	}
-	if d.For != "" || d.Times != 0 || d.Vary != "" { // a denial holds once or until the session ends
+	if d.For != "" || d.Times != 0 || d.Vary != "" { // a denial holds once or for this session
 		replyError(w, http.StatusBadRequest, approval.ErrTerms.Error())
 		return
 	}

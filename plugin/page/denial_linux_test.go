@@ -11,7 +11,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
-// TestDenials checks that a denial until the session ends refuses the same question, is listed, and has no effect
+// TestDenials checks that a denial for this session refuses the same question, is listed, and has no effect
 // after its revocation.
 func TestDenials(t *testing.T) {
 	store := newStore(t)
@@ -25,7 +25,7 @@ func TestDenials(t *testing.T) {
 		}
 	}
 	a := s.try(http.MethodPost, "/deny/"+ask1, on(r, control.Decision{Always: true, Reason: "not now"}), html)
-	if a.code != 200 || !strings.Contains(a.body, "Denied</strong> until the session ends") {
+	if a.code != 200 || !strings.Contains(a.body, "Denied</strong> for this session") {
 		t.Errorf("deny = %d, %s", a.code, a.body)
 	}
 	if got := <-answer; got.Outcome != approval.Denied || got.Reason != "not now" {
@@ -46,7 +46,7 @@ func TestDenials(t *testing.T) {
 	}
 }
 
-// forbidden makes a denial that holds until the session ends.
+// forbidden makes a denial that holds for this session.
 func (w *watcher) forbidden(t *testing.T, args ...string) {
 	t.Helper()
 	answer := w.ask(t, "88a0c1d2e3f40516", args...)

@@ -70,7 +70,7 @@ type offer struct {
 
 var offers = []offer{
 	{Text: "once"}, {Text: "for 15 minutes", For: "15m"}, {Text: "5 calls, including those that wait now", Times: 5},
-	{Text: "until the session ends", Always: true},
+	{Text: "for this session", Always: true},
 }
 
 // describeTerms describes how long an approval with these terms holds. It returns "" for once.
@@ -81,7 +81,7 @@ func describeTerms(t approval.Terms) string {
 	}
 	switch {
 	case t.Always:
-		return "until the session ends"
+		return "for this session"
 	case t.For > 0:
 		return "for " + strings.ToLower(units.HumanDuration(t.For))
 	case t.Times > 1:

@@ -151,7 +151,7 @@ func TestGrantIsDescribed(t *testing.T) {
 		terms approval.Terms
 		want  string
 	}{
-		{approval.Terms{}, ""}, {approval.Terms{Times: 1}, ""}, {approval.Terms{Times: 5}, "for 5 calls"}, {approval.Terms{Always: true}, "until the session ends"},
+		{approval.Terms{}, ""}, {approval.Terms{Times: 1}, ""}, {approval.Terms{Times: 5}, "for 5 calls"}, {approval.Terms{Always: true}, "for this session"},
 		{approval.Terms{For: 15 * time.Minute}, "for 15 minutes"}, {approval.Terms{For: time.Hour}, "for about an hour"},
 	} {
 		if got := describeTerms(tt.terms); got != tt.want {

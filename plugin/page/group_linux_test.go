@@ -131,7 +131,7 @@ func TestGroupGrants(t *testing.T) {
 				t.Errorf("%s: container %d has %d", verb, i, holds(w))
 			}
 		}
-		if got := cards.next("pending", " 3 of 3 "); !strings.Contains(got, "</strong> 3 of 3 until the session ends in another window") {
+		if got := cards.next("pending", " 3 of 3 "); !strings.Contains(got, "</strong> 3 of 3 for this session in another window") {
 			t.Errorf("%s: other tabs show\n%s", verb, got)
 		}
 	}

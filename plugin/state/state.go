@@ -36,7 +36,7 @@
 //	        jobs/                    0700, commands that continue without their callers: exec/job
 //	        watch.log, watch.log.old the watcher's log: Log
 //	        grants.json              0600, the grants in effect
-//	        denials.json             0600, the denials that hold until the session ends
+//	        denials.json             0600, the denials that hold for this session
 //	        shim                     the shim: for the container, and for call containers
 //	        shells/                  files of the session's shells: exec/shell
 //	        scratch/                 copies of files for running calls; no container can reach it

@@ -18,10 +18,10 @@ import (
 
 // Carriers are the ways by which calls reach the session.
 type Carriers struct {
-	ByFiles     bool            // calls arrive as files in directories of the session's directory
-	Relay       *relay.Listener // nil: the session cannot use a relay
-	Connected   chan struct{}   // closed after the socket's first connection
-	Unreachable string          // the reason why no calls arrive over HTTP, or ""
+	ByFiles         bool            // calls arrive as files in directories of the session's directory
+	Relay           *relay.Listener // nil: the session cannot use a relay
+	Connected       chan struct{}   // closed after the socket's first connection
+	HTTPUnreachable string          // the reason why no calls arrive over HTTP, or ""
 
 	record *Record
 	calls  *Calls
@@ -36,7 +36,8 @@ type Carriers struct {
 // mount. A relay that is ready but could not reach the socket shows that they do not.
 type Choice struct{ Carrier, Why string }
 
-// Choice returns the carrier that is in use. Its pointer changes with each decision.
+// Choice returns the carrier that is in use. Each Decide stores a new Choice, so the pointer shows whether Decide was
+// called since.
 func (c *Carriers) Choice() *Choice { return c.choice.Load() }
 
 // Open opens the listeners of the session's carriers.

@@ -14,8 +14,9 @@ import (
 
 // Configuration is the session's configuration, as it was last read.
 type Configuration struct {
-	// Environ is the environment with which this process was started. The process's own PATH loses the
-	// entries that a container can write. Lost entries are still reported, and may return after a restart.
+	// Environ is the environment with which this process was started. It never changes. The entries of PATH that a
+	// container can write are removed from the process's own PATH only. So warnings can still name them, and they
+	// return if a restarted container cannot write them.
 	Environ []string
 
 	record  *Record

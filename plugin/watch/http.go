@@ -159,6 +159,6 @@ func (c *Carriers) reopenHTTP() {
 	}
 	if err != nil {
 		c.log.Error("listen for HTTP", "error", err)
-		c.Unreachable = "calls over HTTP are not answered: " + err.Error()
+		c.HTTPUnreachable = "calls over HTTP are not answered: " + err.Error()
 	}
 }

@@ -32,8 +32,8 @@ type ProtectedFile struct {
 // Narrower is advice to mount a smaller directory, without the protected file.
 const Narrower = "something narrower"
 
-// ProtectedFiles lists the protected files of a session. Only mounts of hostexec's own state, policy and programs are
-// refused.
+// ProtectedFiles lists the protected files of a session. Mounts of docker's config.json and of ~/.ssh only cause a
+// warning. Mounts of hostexec's state are refused, and writable mounts of all other protected files.
 func ProtectedFiles(record *Record, settings *Configuration, notifier notify.Notifier) (all []ProtectedFile) {
 	all = append(all, ProtectedFile{record.Store.Home, "is hostexec's own state", Refuse, ""})
 	for _, cmd := range record.Proxied() {

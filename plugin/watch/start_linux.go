@@ -27,10 +27,10 @@ const (
 	stdioFD = 4
 )
 
-// Start starts the keeper and the watcher of a session, which outlive this process. dir is the session's directory,
-// which the caller creates between Start and Conn.Recorded. So the watcher removes it if run is killed. globalArgs are
-// docker's flags for the same engine. stdio is nil, or becomes 0, 1 and 2 of the Process of Conn.Run. The caller ends
-// the connection by Done, EndSession or Close.
+// Start starts the keeper and the watcher of a session, which outlive this process. dir is the session's directory. The
+// caller creates it after Start and before Conn.Recorded: then a watcher already runs that removes it if the caller is
+// killed. globalArgs are docker's flags for the same engine. stdio is nil, or becomes 0, 1 and 2 of the Process of
+// Conn.Run. The caller ends the connection by Done, EndSession or Close.
 func Start(dir string, globalArgs []string, stdio ...*os.File) (*Conn, error) {
 	exe, err := os.Executable()
 	if err != nil {

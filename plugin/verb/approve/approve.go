@@ -86,9 +86,9 @@ func NewApproveCommand(dockerCLI command.Cli) *cobra.Command {
 	flags := cmd.Flags()
 	flags.DurationVar(&terms.For, "for", 0, "Allow the same request without a question for a `time`, such as 15m")
 	flags.IntVar(&terms.Times, "times", 0, "Allow the same request this number of `times`; waiting calls count")
-	flags.BoolVar(&terms.Always, "always", false, "Allow the same request without a question until the session ends")
+	flags.BoolVar(&terms.Always, "always", false, "Allow the same request without a question for this session")
 	flags.StringVar(&terms.Vary, "vary", "", "With --for, --times or --always: let `argument` N of the request vary")
-	flags.BoolVar(&terms.Unchanged, "while-unchanged", false, "Allow it only while the files that decide what runs are unchanged; alone, until the session ends")
+	flags.BoolVar(&terms.Unchanged, "while-unchanged", false, "Allow it only while the files that decide what runs are unchanged; alone, for this session")
 	return cmd
 }
 

@@ -16,7 +16,7 @@ const denyLong = `Refuse requests that docker hostexec pending lists
 
 The callers get the reason, and exit with 126. For the next ten seconds the same request is
 refused without a question. After each further denial that time is longer. With --always, the
-same request is refused until its session ends. docker hostexec policy ls lists these denials,
+same request is refused for the whole session. docker hostexec policy ls lists these denials,
 and policy rm removes them. REQUEST is an id, or at least its first 8 characters.
 
 EXIT STATUS
@@ -49,6 +49,6 @@ func NewDenyCommand(dockerCLI command.Cli) *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVarP(&reason, "message", "m", "", "The reason, for the caller and the audit log")
-	cmd.Flags().BoolVar(&always, "always", false, "Refuse the same request without a question until the session ends")
+	cmd.Flags().BoolVar(&always, "always", false, "Refuse the same request without a question for this session")
 	return cmd
 }

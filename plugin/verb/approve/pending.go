@@ -33,10 +33,10 @@ shows all its ids. Other formats have a row for each request.
 --watch shows each request completely, one argument per line, and the same request of several
 containers together. You answer with a key:
 
-  y, a, u   approve it once, until the session ends, or while its files are unchanged
+  y, a, u   approve it once, for this session, or while its files are unchanged
   v         approve it with an argument that may vary
   n, Enter  refuse it
-  r, N      refuse it with a reason, or until the session ends
+  r, N      refuse it with a reason, or for this session
   q         quit
 
 If nobody can be asked, a request is refused at once, unless approval.wait is always. You can

@@ -187,7 +187,7 @@ func (d *questionList) key(ctx context.Context, out io.Writer, keys <-chan byte,
 		select {
 		case <-shown.C:
 			ready = true
-			fmt.Fprint(out, "y runs it once, a until the session ends, "+conditions(q)+"n or Enter refuses it, r with a reason, N until the session ends, q leaves: ")
+			fmt.Fprint(out, "y runs it once, a for this session, "+conditions(q)+"n or Enter refuses it, r with a reason, N for this session, q leaves: ")
 		case <-d.changed:
 			if change := d.changeOf(group, keep); change != "" {
 				return 0, change
@@ -223,13 +223,13 @@ func (d *questionList) answer(ctx context.Context, group []control.Question, key
 	case keyYes:
 		return d.each(ctx, group, "Runs.", func(c *control.Client, q control.Question) error { return c.Approve(ctx, q) })
 	case keyNever:
-		return d.each(ctx, group, "Refused, each time until the session ends.", func(c *control.Client, q control.Question) error { return c.DenyAlways(ctx, q, reason) })
+		return d.each(ctx, group, "Refused, each time in this session.", func(c *control.Client, q control.Question) error { return c.DenyAlways(ctx, q, reason) })
 	case keyAlways:
 		always := approval.Terms{Always: true}
-		return d.each(ctx, group, "Runs, each time until the session ends.", func(c *control.Client, q control.Question) error { return c.Grant(ctx, q, always) })
+		return d.each(ctx, group, "Runs, each time in this session.", func(c *control.Client, q control.Question) error { return c.Grant(ctx, q, always) })
 	case keyFiles:
 		unchanged := approval.Terms{Unchanged: true}
-		return d.each(ctx, group, "Runs, each time while its files are unchanged, until the session ends.", func(c *control.Client, q control.Question) error { return c.Grant(ctx, q, unchanged) })
+		return d.each(ctx, group, "Runs, each time while its files are unchanged, in this session.", func(c *control.Client, q control.Question) error { return c.Grant(ctx, q, unchanged) })
 	}
 	return d.each(ctx, group, "Refused.", func(c *control.Client, q control.Question) error { return c.Deny(ctx, q, reason) })
 }

@@ -41,7 +41,7 @@ func describeTerms(t approval.Terms) string {
 	case t.Times > 0:
 		return fmt.Sprintf("%d times", t.Times)
 	}
-	return "until the session ends"
+	return "for this session"
 }
 
 // describeOffers describes which arguments of q may vary, one in each line.
@@ -85,7 +85,7 @@ func (d *questionList) vary(ctx context.Context, out io.Writer, keys <-chan byte
 		fmt.Fprintln(out, "Not granted: "+err.Error())
 		return "", false
 	}
-	fmt.Fprintf(out, "%s\nh allows that for 1h, a until the session ends, any other key goes back: ", names.Plain(line))
+	fmt.Fprintf(out, "%s\nh allows that for 1h, a for this session, any other key goes back: ", names.Plain(line))
 	select {
 	case key := <-keys:
 		terms, known := varyTerms[key]

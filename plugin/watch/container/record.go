@@ -16,8 +16,8 @@ import (
 // result of mountCheck.warnings.
 func (m *Mode) setWarnings(c container.InspectResponse, found []string) {
 	list := append(slices.Clone(found), m.s.Config.WritableCode(m.mounts.access(c))...)
-	if m.s.Carriers.Unreachable != "" {
-		list = append(list, m.s.Carriers.Unreachable)
+	if m.s.Carriers.HTTPUnreachable != "" {
+		list = append(list, m.s.Carriers.HTTPUnreachable)
 	}
 	m.s.Warnings.Set(append(list, m.s.Calls.HostCode(m.mounts.writable(c), "which the container can write")...))
 }

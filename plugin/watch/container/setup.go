@@ -102,8 +102,8 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 		return "", nil, setUpFailed(fresh, err)
 	}
 	list = append(list, m.s.Config.WritableCode(m.s.Calls.Dirs())...)
-	if m.s.Carriers.Unreachable != "" {
-		list = append(list, m.s.Carriers.Unreachable)
+	if m.s.Carriers.HTTPUnreachable != "" {
+		list = append(list, m.s.Carriers.HTTPUnreachable)
 	}
 	if fresh && m.s.Record.StartedLater {
 		m.s.Life.Down.Store(true) // until admission finds that it runs
