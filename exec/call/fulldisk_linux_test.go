@@ -35,7 +35,7 @@ func TestFullDisk(t *testing.T) {
 			continue
 		}
 		req := &request{Request: policy.Request{Args: []string{"make"}}}
-		r := &shellRun{x: &exchange{req: req}, w: &decidedCall{}}
+		r := &shellRun{x: &exchange{req: req}, dc: &decidedCall{}}
 		for _, e := range []Failure{notRun(req, &policy.Verdict{}, tt.err), r.endReason(tt.err)} {
 			if !strings.HasSuffix(e.Reason, tt.want) || !strings.Contains(e.Hint, "doctor") {
 				t.Errorf("%v: the caller is told %+v", tt.err, e)
