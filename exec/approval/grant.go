@@ -38,7 +38,7 @@ func (g Grant) varying() string {
 	if g.Varying == nil {
 		return ""
 	}
-	short, _ := names.TruncateArgs([]string{g.Varying.Rule(g.Question.Named())}, names.MaxListed)
+	short, _ := names.TruncateArgs([]string{g.Varying.CommandLine(g.Question.Named())}, names.MaxListed)
 	return ": " + short[0]
 }
 

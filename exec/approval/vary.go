@@ -138,7 +138,7 @@ func (v VaryingArgument) String() string {
 
 // CommandLine returns the command line args for people, in printable ASCII, with v.String() in place of the varying
 // argument. An argument that only looks like v.String() is quoted.
-func (v VaryingArgument) Rule(args []string) string {
+func (v VaryingArgument) CommandLine(args []string) string {
 	line := policy.CommandLine(args[:v.Argument]) + " " + v.String()
 	if rest := args[v.Argument+1:]; len(rest) > 0 {
 		line += " " + policy.CommandLine(rest)

@@ -149,7 +149,7 @@ func (x *exchange) prepare(ctx context.Context, dc *decidedCall) error {
 	if err := dc.findRunner(x.req, x.report()); err != nil {
 		return err
 	}
-	if dc.v.Action == policy.Ask && x.req.shell == nil && !dc.v.Place.Contained() && isGit(filepath.Base(dc.v.Command.Path)) {
+	if dc.v.Action == policy.Ask && x.req.shell == nil && !dc.v.Place.InContainer() && isGit(filepath.Base(dc.v.Command.Path)) {
 		dc.notes = append(dc.notes, dc.remotes(ctx, x.req)...)
 	}
 	return nil

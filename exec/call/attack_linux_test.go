@@ -25,7 +25,7 @@ import (
 // capturing is the policy of a rule that has stdin read first, all of it.
 func capturing(t *testing.T, do policy.Action) *policy.Policy {
 	t.Helper()
-	r := policy.Rule{ID: "in", Do: do, Accept: true, Argv: []policy.Element{{Kind: policy.Word, Words: []string{"-s"}}}}
+	r := policy.Rule{ID: "in", Do: do, Accept: true, Argv: []policy.Element{{Kind: policy.KindWord, Words: []string{"-s"}}}}
 	r.Settings.Stdin = &policy.Stdin{Mode: policy.StdinCapture, Limit: 1 << 10}
 	if err := r.Compile(); err != nil {
 		t.Fatal(err)
@@ -186,7 +186,7 @@ func TestCopiesAreLimited(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := policy.Rule{ID: "f", Do: policy.Allow, Accept: true, Argv: []policy.Element{{Kind: policy.Path, Type: policy.TypeFile, Snapshot: policy.SnapshotAll, Min: 1, Max: 10}}}
+	r := policy.Rule{ID: "f", Do: policy.Allow, Accept: true, Argv: []policy.Element{{Kind: policy.KindPath, Type: policy.TypeFile, Snapshot: policy.SnapshotAll, Min: 1, Max: 10}}}
 	if err := r.Compile(); err != nil {
 		t.Fatal(err)
 	}

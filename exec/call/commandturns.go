@@ -84,7 +84,7 @@ func (t *commandTurns) leave(o git.Overlap) {
 // overlap returns how v may conflict with other git commands, if rules trust a repository.
 func overlap(p *policy.Policy, name string, v *policy.Verdict) git.Overlap {
 	gitDir := p.Rules[name].GitDir
-	if gitDir == "" || v.Place.Contained() || !isGit(name) && !isGit(filepath.Base(v.Command.Path)) {
+	if gitDir == "" || v.Place.InContainer() || !isGit(name) && !isGit(filepath.Base(v.Command.Path)) {
 		return git.Independent
 	}
 	return git.Overlaps(v.Args, gitDir == policy.GitHost)

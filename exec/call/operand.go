@@ -33,11 +33,11 @@ func (dc *decidedCall) operands(req *request) error {
 		if err != nil {
 			return fmt.Errorf("argument %s: %v", shown, err) // not wrapped: a missing file is not a missing program
 		}
-		if !dc.v.Place.Contained() { // a container has the file at the path that the caller uses
+		if !dc.v.Place.InContainer() { // a container has the file at the path that the caller uses
 			dc.v.Args[check.Index] = onHost(dc.cwd.Path(), arg, f.Path())
 		}
 		switch {
-		case f.Regular() && check.Snapshot.Copies(dc.v.Place.Contained()):
+		case f.Regular() && check.Snapshot.Copies(dc.v.Place.InContainer()):
 			var sum string
 			if copied[check.Index], sum, err = dc.snapshot(req.ID, check.Index, f); err == nil {
 				dc.notes = append(dc.notes, fmt.Sprintf("argument %d is a copy of %s, sha256 %s", check.Index, shown, sum))

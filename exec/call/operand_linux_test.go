@@ -30,7 +30,7 @@ func reading(t *testing.T, path policy.Element) (s *call.Server, work, log strin
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { dirs.Close() })
-	path.Kind, path.Min, path.Max = policy.Path, 1, 10
+	path.Kind, path.Min, path.Max = policy.KindPath, 1, 10
 	r := policy.Rule{ID: "f", Do: policy.Allow, Accept: true, Argv: []policy.Element{path}}
 	if err := r.Compile(); err != nil {
 		t.Fatal(err)

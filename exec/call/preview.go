@@ -79,7 +79,7 @@ func (x asking) previewCommand() (executor.Command, error) {
 	switch {
 	case x.req.shell != nil:
 		return executor.Command{}, errPreviewOfShells
-	case v.Place.Contained():
+	case v.Place.InContainer():
 		return executor.Command{}, errPreviewInContainer
 	case dc.config.SandboxFor == nil:
 		return executor.Command{}, sandbox.ErrUnsupported

@@ -46,7 +46,7 @@ func (sc *SessionConfig) findProgram(v *policy.Verdict) error {
 		v.Command.Path = "bash"
 		return nil
 	}
-	if v.Place.Contained() { // it is the image's
+	if v.Place.InContainer() { // it is the image's
 		if v.SHA256 != "" {
 			return errors.New("the policy has its sha256, which cannot be checked in a container: name the image by its digest")
 		}

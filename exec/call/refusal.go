@@ -254,9 +254,9 @@ func notRun(req *request, v *policy.Verdict, err error) Failure {
 	switch path := strconv.QuoteToASCII(v.Command.Path); {
 	case errors.As(err, &hint):
 		e.Status, e.Reason, e.Hint = StatusFailed, names.Plain(err.Error()), names.Plain(hint.Hint())
-	case v.Place.Contained() && errors.Is(err, fs.ErrNotExist):
+	case v.Place.InContainer() && errors.Is(err, fs.ErrNotExist):
 		e.Status, e.Reason, e.Hint = StatusNotFound, "not found in "+v.Program(), "--proxy "+e.Name+"=/PATH, or exec: in the configuration, names its path in the image"
-	case v.Place.Contained() && errors.Is(err, fs.ErrPermission):
+	case v.Place.InContainer() && errors.Is(err, fs.ErrPermission):
 		e.Status, e.Reason, e.Hint = StatusNotExecutable, "not executable in "+v.Program(), "check its mode in the image"
 	case errors.Is(err, fs.ErrNotExist):
 		e.Status, e.Reason, e.Hint = StatusNotFound, "not found on the host any more", "look for "+path+" there"

@@ -44,8 +44,8 @@ func TestRefusalHints(t *testing.T) {
 		s, _ := calltest.NewServer(t)
 		sc := *s.Config()
 		sc.Policy = &policy.Policy{Rules: map[string]policy.Ruleset{"git": {Rules: []policy.Rule{
-			{ID: "s", Do: policy.Allow, Argv: []policy.Element{{Kind: policy.Word, Words: []string{"status"}}}},
-			{ID: "no", Do: policy.Deny, Argv: []policy.Element{{Kind: policy.Word, Words: []string{"gc"}}}},
+			{ID: "s", Do: policy.Allow, Argv: []policy.Element{{Kind: policy.KindWord, Words: []string{"status"}}}},
+			{ID: "no", Do: policy.Deny, Argv: []policy.Element{{Kind: policy.KindWord, Words: []string{"gc"}}}},
 		}}}}
 		for i := range sc.Policy.Rules["git"].Rules {
 			if err := sc.Policy.Rules["git"].Rules[i].Compile(); err != nil {

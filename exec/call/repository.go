@@ -40,7 +40,7 @@ func (dc *decidedCall) decideInRepository(ctx context.Context, req *request) {
 		}
 	}
 	trusted := req.GitDirReadOnly || dc.cwd != nil && gitDir == policy.GitHost
-	if !trusted || dc.v.Action == policy.Deny || dc.v.Place.Contained() || req.shell != nil {
+	if !trusted || dc.v.Action == policy.Deny || dc.v.Place.InContainer() || req.shell != nil {
 		return
 	}
 	v := dc.v

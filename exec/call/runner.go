@@ -21,7 +21,7 @@ var (
 // the policy passes. It has its own PATH and HOME, and must not see secrets of the host. report gets texts if that
 // takes long.
 func (dc *decidedCall) findRunner(req *request, report func(string)) error {
-	if req.shell != nil && dc.v.Place.Contained() {
+	if req.shell != nil && dc.v.Place.InContainer() {
 		return errShellPlace // runText runs it in the existing shell
 	}
 	if req.shell != nil && req.shell.shell.In() != "" {
@@ -34,7 +34,7 @@ func (dc *decidedCall) findRunner(req *request, report func(string)) error {
 	if dc.v.Place.Sandboxed {
 		return dc.confine(req, report)
 	}
-	if !dc.v.Place.Contained() {
+	if !dc.v.Place.InContainer() {
 		dc.runner = dc.server.Runner
 		dc.env = environ(dc.config.hostEnviron, req.env, dc.config.PassEnv, dc.v.Env, dc.cwd.Path())
 		return nil

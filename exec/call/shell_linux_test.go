@@ -171,7 +171,7 @@ func TestShellsOfOthers(t *testing.T) {
 //
 // Attack 190.
 func TestShellStart(t *testing.T) {
-	rule := policy.Rule{ID: "pwd", Do: policy.Allow, Accept: true, Argv: []policy.Element{{Kind: policy.Word, Words: []string{"pwd"}}}}
+	rule := policy.Rule{ID: "pwd", Do: policy.Allow, Accept: true, Argv: []policy.Element{{Kind: policy.KindWord, Words: []string{"pwd"}}}}
 	if err := rule.Compile(); err != nil {
 		t.Fatal(err)
 	}

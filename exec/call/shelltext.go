@@ -181,7 +181,7 @@ func (s *Server) outputMissing(request string, err error) string {
 // reportBusy tells a caller at a terminal that it waits for its turn.
 func (r *shellRun) reportBusy() {
 	if r.x.req.shell.tty {
-		io.WriteString(r.x.peer.writer(wire.KindStderr), MessageLine("%s", shell.Busy(r.o.Name)))
+		io.WriteString(r.x.peer.writer(wire.KindStderr), MessageLine("%s", shell.BusyMessage(r.o.Name)))
 	}
 }
 

@@ -43,8 +43,8 @@ func scripts(t *testing.T, file policy.Element) (s *call.Server, work, log strin
 }
 
 var (
-	opened = policy.Element{Kind: policy.Word, Words: []string{"run.sh"}}
-	copied = policy.Element{Kind: policy.Path, Min: 1, Max: 1}
+	opened = policy.Element{Kind: policy.KindWord, Words: []string{"run.sh"}}
+	copied = policy.Element{Kind: policy.KindPath, Min: 1, Max: 1}
 )
 
 // askedAbout starts a call and returns its question.

@@ -51,7 +51,7 @@ func (dc *decidedCall) below(q *approval.Question, arg string) bool {
 		return false
 	}
 	defer f.Close()
-	return q.Workspace.Holds(f.Path()) && (dc.v.Place.Contained() || onHost(dc.cwd.Path(), arg, f.Path()) == arg)
+	return q.Workspace.Holds(f.Path()) && (dc.v.Place.InContainer() || onHost(dc.cwd.Path(), arg, f.Path()) == arg)
 }
 
 // offers sets which arguments of q may vary, for a person who answers.

@@ -18,7 +18,7 @@ type confinement struct {
 }
 
 // confine prepares the start s of a command that runs in a sandbox, or returns nil.
-func (h *Host) confine(c Command, s *proctree.Start) *confinement {
+func (h *Host) confine(c Command, s *proctree.StartConfig) *confinement {
 	if c.Sandbox == nil {
 		return nil
 	}

@@ -24,7 +24,7 @@ func WritableSettings(home string, access ContainerAccess) (found []Finding) {
 	if err != nil {
 		return nil
 	}
-	sources := access.Sources()
+	sources := access.WritableSources()
 	for _, name := range homeSettings {
 		p := filepath.Join(home, name)
 		below := slices.ContainsFunc(sources, func(s string) bool {

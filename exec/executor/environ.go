@@ -15,7 +15,7 @@ type ContainerAccess interface {
 	Writable(path string) bool       // the file itself, or a link or directory on its path
 	ControlsFilesIn(dir string) bool // a file in the directory
 	Writer(path string) string       // names the container that can change a path for which one of the above is true
-	Sources() []string               // the real paths of the directories that it can change
+	WritableSources() []string       // the real paths of the directories that it can change
 }
 
 // Finding is a part of an environment with which a container could make the host run code.

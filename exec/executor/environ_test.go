@@ -14,7 +14,7 @@ type below string
 func (b below) Writable(p string) bool        { return p == string(b) || strings.HasPrefix(p, string(b)+"/") }
 func (b below) ControlsFilesIn(p string) bool { return b.Writable(p) }
 func (b below) Writer(string) string          { return "the container" }
-func (b below) Sources() []string             { return []string{string(b)} }
+func (b below) WritableSources() []string     { return []string{string(b)} }
 
 // Attacks 62, 215, 233.
 func TestEnviron(t *testing.T) {

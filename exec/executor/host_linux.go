@@ -91,7 +91,7 @@ func (h *Host) run(ctx context.Context, c Command, s Streams) (Status, error) {
 		conns.closeAll()
 		return Status{}, context.Cause(ctx)
 	}
-	start := proctree.Start{
+	start := proctree.StartConfig{
 		ID:        c.ID,
 		Session:   h.Session,
 		Path:      c.Path,

@@ -13,7 +13,7 @@ import (
 // Links returns the links in the directories of path, a PATH, whose targets the container can
 // write. The directories stay in PATH, because they contain other programs.
 func Links(path string, access ContainerAccess) (found []Finding) {
-	if len(access.Sources()) == 0 {
+	if len(access.WritableSources()) == 0 {
 		return nil
 	}
 	l := lookup{access: access, dirs: map[string]bool{}}

@@ -21,13 +21,13 @@ type HostMounts struct{ mounts []Info }
 
 // ReadHostMounts reads the mount table. The snapshot is empty on a system that has no mountinfo file.
 func ReadHostMounts() (*HostMounts, error) {
-	text, err := ReadFile("/proc/self/mountinfo")
+	text, err := ReadMountinfo("/proc/self/mountinfo")
 	if errors.Is(err, fs.ErrNotExist) {
 		return &HostMounts{}, nil
 	}
 	var mounts []Info
 	if err == nil {
-		mounts, err = Parse(text)
+		mounts, err = ParseMountinfo(text)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the mount table: %w", err)

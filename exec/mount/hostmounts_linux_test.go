@@ -81,7 +81,7 @@ func TestRoute(t *testing.T) {
 // TestPlace finds the mount of a path below nested mounts, one on top of another, and names
 // with blanks.
 func TestPlace(t *testing.T) {
-	mounts, err := Parse(`27 1 254:0 / / rw - ext4 /dev/vda rw
+	mounts, err := ParseMountinfo(`27 1 254:0 / / rw - ext4 /dev/vda rw
 28 27 0:9 / /none/home rw - tmpfs x rw
 29 27 8:1 /a\040b /none/home rw - ext4 /dev/sda1 rw
 30 29 8:1 /a\040b/me/c\134d /none/home/me/x\011y ro,nosuid - ext4 /dev/sda1 rw
@@ -113,11 +113,11 @@ func TestPlace(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	const line = "27 1 254:0 / / rw - ext4 /dev/vda rw\n"
 	for _, text := range []string{"short\n", line + "28 27\n", "27 1 254 / / rw - ext4 /dev/vda rw\n", `27 1 8:1 / /\9 rw - ext4 /dev/sda1 rw`, strings.Repeat("x", 1<<20)} {
-		if all, err := Parse(text); err == nil {
+		if all, err := ParseMountinfo(text); err == nil {
 			t.Errorf("Parse(%.40q) = %v, want an error", text, all)
 		}
 	}
-	if all, err := Parse(line); len(all) != 1 || err != nil {
+	if all, err := ParseMountinfo(line); len(all) != 1 || err != nil {
 		t.Errorf("Parse = %v, %v", all, err)
 	}
 }
@@ -129,7 +129,7 @@ func TestReadFileTooLong(t *testing.T) {
 		if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, size)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ReadFile(file); err != want {
+		if _, err := ReadMountinfo(file); err != want {
 			t.Errorf("ReadFile of %d bytes: %v, want %v", size, err, want)
 		}
 	}

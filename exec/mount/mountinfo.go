@@ -28,8 +28,8 @@ const maxTable = 16 << 20
 // ErrTooLong means that a mount table is larger than the limit.
 var ErrTooLong = errors.New("the mount table is too long")
 
-// ReadFile reads a mountinfo file. The length is limited, because a container can add mounts to its own.
-func ReadFile(path string) (text string, err error) {
+// ReadMountinfo reads a mountinfo file. The length is limited, because a container can add mounts to its own.
+func ReadMountinfo(path string) (text string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err

@@ -10,9 +10,9 @@ import (
 	"github.com/moby/sys/mountinfo"
 )
 
-// Parse parses the text of a mountinfo file. A line that it cannot parse is an error, because an unknown mount could
+// ParseMountinfo parses the text of a mountinfo file. A line that it cannot parse is an error, because an unknown mount could
 // show any file.
-func Parse(text string) (all []Info, err error) {
+func ParseMountinfo(text string) (all []Info, err error) {
 	list, err := mountinfo.GetMountsFromReader(strings.NewReader(text), nil)
 	for _, m := range list {
 		dev := strconv.Itoa(m.Major) + ":" + strconv.Itoa(m.Minor)

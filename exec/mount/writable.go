@@ -120,8 +120,8 @@ func (w *writableSet) load(all []mount) *writableSet {
 	return w
 }
 
-// Sources returns the real paths of the directories that the container can write.
-func (t *Table) Sources() (list []string) {
+// WritableSources returns the real paths of the directories that the container can write.
+func (t *Table) WritableSources() (list []string) {
 	known := t.ownWritable()
 	for _, at := range known.sources {
 		list = append(list, at.Path)

@@ -37,7 +37,7 @@ func (d *decision) effective(r *Rule) (action Action, grade Grade, askReason str
 	case r.Do != Allow:
 	case grade == GradeUnknown && !r.Accept:
 		return Ask, grade, askEffects
-	case grade.Code() && !r.Accept:
+	case grade.MayRunCode() && !r.Accept:
 		return Ask, grade, askCode
 	case r.Fixed == nil && !r.AnyArgs && !r.Anywhere && d.req.Args[0] != GitPush: // its arguments are no paths
 		if n := d.m.firstOutsideMatch(); n > 0 {
@@ -76,9 +76,9 @@ func (m *matcher) firstOutsideMatch() int {
 // resolved below the mounts, so these are not open.
 func (e *Element) matchedByPattern(a string) bool {
 	switch e.Kind {
-	case Re, Args:
+	case KindRegexp, KindArgs:
 		return true
-	case Options:
+	case KindOptions:
 		return !slices.Contains(e.Flags, a) && !slices.ContainsFunc(e.Opts, func(o Opt) bool { return o.Name == a })
 	}
 	return false

@@ -122,13 +122,13 @@ func TestEffects(t *testing.T) {
 		}{{nil, tt.without}, {[]string{"read"}, tt.with}, {[]string{"read", "code"}, Ask}} {
 			r.Effects, r.Accept = try.effects, false
 			v := (&Policy{Rules: map[string]Ruleset{args[0]: {Rules: []Rule{r}}}}).Decide(Request{Args: args, GitDirReadOnly: true})
-			if v.Action != try.want || v.Grade.Code() != (try.want == Ask) || (v.AskReason != "") != (try.want == Ask) {
-				t.Errorf("%s, effects %q: %v, code %v, askReason %q, want %v", tt.line, try.effects, v.Action, v.Grade.Code(), v.AskReason, try.want)
+			if v.Action != try.want || v.Grade.MayRunCode() != (try.want == Ask) || (v.AskReason != "") != (try.want == Ask) {
+				t.Errorf("%s, effects %q: %v, code %v, askReason %q, want %v", tt.line, try.effects, v.Action, v.Grade.MayRunCode(), v.AskReason, try.want)
 			}
 			r.Accept = true
 			v = (&Policy{Rules: map[string]Ruleset{args[0]: {Rules: []Rule{r}}}}).Decide(Request{Args: args, GitDirReadOnly: true})
-			if v.Action != Allow || v.Grade.Code() != (try.want == Ask) {
-				t.Errorf("%s, effects %q, accepted: %v, code %v", tt.line, try.effects, v.Action, v.Grade.Code())
+			if v.Action != Allow || v.Grade.MayRunCode() != (try.want == Ask) {
+				t.Errorf("%s, effects %q, accepted: %v, code %v", tt.line, try.effects, v.Action, v.Grade.MayRunCode())
 			}
 		}
 	}

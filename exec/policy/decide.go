@@ -143,8 +143,8 @@ func (r *Rule) hasEffect(effect string) bool {
 func (d *decision) command() Command {
 	c := d.c
 	c.Name = d.req.Args[0]
-	switch contained := d.place().Contained(); {
-	case c.Placed && (contained || d.set.Place.Contained()): // exec is a path in another place
+	switch contained := d.place().InContainer(); {
+	case c.Placed && (contained || d.set.Place.InContainer()): // exec is a path in another place
 	case contained, d.set.Exec != "": // --proxy searched its path on the host
 		c.Path = d.set.Exec
 	}

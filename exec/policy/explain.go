@@ -139,15 +139,15 @@ func shorten(s string) string {
 // String describes e in words.
 func (e Element) String() string {
 	switch e.Kind {
-	case Word, Any:
+	case KindWord, KindAny:
 		return CommandLine(e.Words[:1]) + more(e.Words)
-	case Re:
+	case KindRegexp:
 		return "one that matches " + e.Pattern.String()
-	case Args:
+	case KindArgs:
 		return e.count() + " matching " + e.Pattern.String()
-	case Path:
+	case KindPath:
 		return e.count() + " that is a path below a mount"
-	case Insert:
+	case KindInsert:
 		return "nothing"
 	}
 	var names []string

@@ -12,13 +12,13 @@ func gitRule(t *testing.T, id string, do Action, pattern string, words ...string
 	t.Helper()
 	r := Rule{ID: id, Do: do}
 	for _, w := range words {
-		r.Argv = append(r.Argv, Element{Kind: Word, Words: []string{w}})
+		r.Argv = append(r.Argv, Element{Kind: KindWord, Words: []string{w}})
 	}
 	compiled, err := ParseArgPattern(pattern, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Argv = append(r.Argv, Element{Kind: Re, Pattern: compiled})
+	r.Argv = append(r.Argv, Element{Kind: KindRegexp, Pattern: compiled})
 	if err := r.Compile(); err != nil {
 		t.Fatal(err)
 	}

@@ -22,8 +22,8 @@ const (
 // Grades lists the grades that are shown, worst first.
 var Grades = []Grade{GradeCertain, GradePossible, GradeUnknown}
 
-// Code reports whether the command may run code that the container wrote. It is true if hostexec does not know.
-func (g Grade) Code() bool { return g != GradeNone }
+// MayRunCode reports whether the command may run code that the container wrote. It is true if hostexec does not know.
+func (g Grade) MayRunCode() bool { return g != GradeNone }
 
 // Label returns a short description of g, or "" for GradeNone.
 func (g Grade) Label() string {

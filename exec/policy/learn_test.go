@@ -77,7 +77,7 @@ func TestLearnable(t *testing.T) {
 
 // TestApproved has a rule of Approved for the call deploy a, beside rules and flags that decide about it.
 func TestApproved(t *testing.T) {
-	word := Element{Kind: Word, Words: []string{"a"}}
+	word := Element{Kind: KindWord, Words: []string{"a"}}
 	asks := func(change func(*Rule)) []Rule {
 		r := rule("x", Ask, word)
 		change(&r)
@@ -286,10 +286,10 @@ func (g generator) policy() *Policy {
 	}
 	var rules []Rule
 	for range g.Intn(4) {
-		r := Rule{ID: "r" + strconv.Itoa(len(rules)), Do: Action(g.Intn(3)), Effects: []string{"read"}, Argv: []Element{{Kind: Any, Words: []string{g.pick("start", "stop"), g.pick("view", "7")}}}}
+		r := Rule{ID: "r" + strconv.Itoa(len(rules)), Do: Action(g.Intn(3)), Effects: []string{"read"}, Argv: []Element{{Kind: KindAny, Words: []string{g.pick("start", "stop"), g.pick("view", "7")}}}}
 		if g.Intn(2) == 0 {
 			p, _ := ParseArgPattern("[a-z0-9/.-]+", false)
-			r.Argv = append(r.Argv, Element{Kind: Args, Pattern: p, Max: 3})
+			r.Argv = append(r.Argv, Element{Kind: KindArgs, Pattern: p, Max: 3})
 		}
 		if r.Compile() == nil {
 			rules = append(rules, r)

@@ -141,7 +141,7 @@ func readsStdin(args []string) bool {
 func literalRule(c Candidate) Rule {
 	r := Rule{ID: "learned", Do: Allow, Effects: c.Effects, Confined: c.Confined}
 	for _, a := range c.Args[1:] {
-		r.Argv = append(r.Argv, Element{Kind: Word, Words: []string{a}})
+		r.Argv = append(r.Argv, Element{Kind: KindWord, Words: []string{a}})
 	}
 	if r.Compile() != nil {
 		r.ready = false // it denies

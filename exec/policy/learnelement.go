@@ -25,9 +25,9 @@ var fileName = names.Form{First: "A-Za-z0-9_", Chars: "A-Za-z0-9._-", Min: 1, Ma
 // listed returns the element that matches exactly the values of argument at in calls.
 func listed(calls []*Candidate, at int) Element {
 	if len(calls) == 1 {
-		return Element{Kind: Word, Words: []string{calls[0].Args[at]}}
+		return Element{Kind: KindWord, Words: []string{calls[0].Args[at]}}
 	}
-	return Element{Kind: Any, Words: slices.Sorted(slices.Values(valuesOf(calls, at)))}
+	return Element{Kind: KindAny, Words: slices.Sorted(slices.Values(valuesOf(calls, at)))}
 }
 
 func valuesOf(calls []*Candidate, at int) (values []string) {
@@ -59,7 +59,7 @@ func generalized(calls []*Candidate, at int) (Element, bool) {
 		return Element{}, false
 	}
 	t, err := ParseArgPattern(pattern, false)
-	return Element{Kind: Re, Pattern: t}, err == nil // it is too long
+	return Element{Kind: KindRegexp, Pattern: t}, err == nil // it is too long
 }
 
 // numberPattern returns the pattern of numbers that have as many digits as values.
@@ -115,7 +115,7 @@ func (r *Rule) refuse(command string, denied Denials) {
 	}
 	first := r.MustMatch[0]
 	for i, e := range r.Argv {
-		if e.Kind != Word {
+		if e.Kind != KindWord {
 			add(slices.Concat(first[:i], []string{"-" + first[i]}, first[i+1:]))
 		}
 	}

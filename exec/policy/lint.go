@@ -140,10 +140,10 @@ func (s subject) known() toolKind {
 func (r *Rule) verbs() [][]string {
 	all := [][]string{nil}
 	for _, e := range r.Argv {
-		if e.Kind == Insert {
+		if e.Kind == KindInsert {
 			continue
 		}
-		if e.Kind != Word && e.Kind != Any || len(all[0]) == 2 {
+		if e.Kind != KindWord && e.Kind != KindAny || len(all[0]) == 2 {
 			break
 		}
 		var longer [][]string
@@ -163,7 +163,7 @@ func (r *Rule) freeArgs() bool {
 		return false
 	}
 	return slices.ContainsFunc(r.Argv, func(e Element) bool {
-		return e.Kind == Re || e.Kind == Args || e.Kind == Path || len(e.Opts) > 0
+		return e.Kind == KindRegexp || e.Kind == KindArgs || e.Kind == KindPath || len(e.Opts) > 0
 	})
 }
 
@@ -187,13 +187,13 @@ func (s subject) controlsEngine(name string) bool {
 	}
 	var verbs []Element
 	for _, e := range s.Argv {
-		if e.Kind == Options && (slices.ContainsFunc(e.Flags, rootOpts) || slices.ContainsFunc(e.Opts, func(o Opt) bool { return rootOpts(o.Name) })) {
+		if e.Kind == KindOptions && (slices.ContainsFunc(e.Flags, rootOpts) || slices.ContainsFunc(e.Opts, func(o Opt) bool { return rootOpts(o.Name) })) {
 			return true
 		}
-		if e.Kind == Insert {
+		if e.Kind == KindInsert {
 			return false
 		}
-		if e.Kind == Word || e.Kind == Any {
+		if e.Kind == KindWord || e.Kind == KindAny {
 			verbs = append(verbs, e)
 		}
 	}

@@ -13,14 +13,14 @@ import (
 func (l *linter) elements(s subject) {
 	for _, e := range s.Argv {
 		switch {
-		case e.Kind == Args && e.Max < 0:
+		case e.Kind == KindArgs && e.Max < 0:
 			l.add(s.Where, s.title, s.Do == Allow, "args without max: any number of them")
-		case e.Kind == Path && e.Max < 0:
+		case e.Kind == KindPath && e.Max < 0:
 			l.add(s.Where, s.title, false, "path without max: any number of them")
 		}
-		if e.Kind == Re || e.Kind == Args {
+		if e.Kind == KindRegexp || e.Kind == KindArgs {
 			l.pattern(s, e.Pattern)
-			if fits(e.Pattern, "-") && !e.afterDashDash && !(e.Kind == Re && e.Pattern.dashed) {
+			if fits(e.Pattern, "-") && !e.afterDashDash && !(e.Kind == KindRegexp && e.Pattern.dashed) {
 				l.add(s.Where, s.title, false, "%s could match a leading -, where it never does: name options in flags or opts, or put \"--\" before", e.Pattern)
 			}
 		}
@@ -43,8 +43,8 @@ func (l *linter) escapes(s subject) {
 		return
 	}
 	for _, e := range s.Argv {
-		if e.Kind == Re || e.Kind == Args {
-			l.escape(s, e.Pattern, e.startState(), e.afterDashDash || e.Kind == Re && e.Pattern.dashed)
+		if e.Kind == KindRegexp || e.Kind == KindArgs {
+			l.escape(s, e.Pattern, e.startState(), e.afterDashDash || e.Kind == KindRegexp && e.Pattern.dashed)
 		}
 		for _, o := range e.Opts {
 			l.escape(s, o.Value, atValue, false)
@@ -245,9 +245,9 @@ func (r *Rule) samples() (all [][]string, exact bool) {
 	var args []string
 	for _, e := range r.Argv {
 		switch e.Kind {
-		case Word:
+		case KindWord:
 			args = append(args, e.Words[0])
-		case Insert:
+		case KindInsert:
 		default:
 			return r.MustMatch, false
 		}

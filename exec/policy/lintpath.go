@@ -7,12 +7,12 @@ import "slices"
 // paths reports path arguments that the container can replace between the check and their use. It
 // also reports writes to a snapshot, which are lost.
 func (l *linter) paths(s subject) {
-	if s.Do == Deny || s.Fixed != nil || s.set.Place.Contained() {
+	if s.Do == Deny || s.Fixed != nil || s.set.Place.InContainer() {
 		return
 	}
 	for _, e := range s.Argv {
 		switch {
-		case e.Kind != Path:
+		case e.Kind != KindPath:
 		case e.Snapshot == SnapshotNone && e.Type == TypeDir: // there is no other way, and it is written down
 		// Git is exempt: its pathspecs are names, and it opens its work tree without them.
 		case e.Snapshot == SnapshotNone && !slices.Contains(s.names, "git"):

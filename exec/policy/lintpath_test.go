@@ -25,7 +25,7 @@ func TestLintPaths(t *testing.T) {
 		{"a directory, knowingly", "ls", Element{Type: TypeDir, Snapshot: SnapshotNone}, nil, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.path.Kind, tt.path.Min, tt.path.Max = Path, 1, 1
+			tt.path.Kind, tt.path.Min, tt.path.Max = KindPath, 1, 1
 			r := Rule{ID: "r", Do: Ask, Argv: []Element{tt.path}, Effects: tt.effects, MustNotMatch: [][]string{{"-x"}}}
 			if err := r.Compile(); err != nil {
 				t.Fatal(err)

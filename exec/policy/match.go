@@ -83,15 +83,15 @@ func (m *matcher) try(i, j int) bool {
 	}
 	e := &m.argv[i]
 	switch e.Kind {
-	case Insert:
+	case KindInsert:
 		return m.next(i, j)
-	case Options:
+	case KindOptions:
 		n := m.option(e, j)
 		if n == 0 {
 			m.note(i, j)
 		}
 		return n > 0 && m.from(i, j+n) || m.next(i, j)
-	case Args, Path:
+	case KindArgs, KindPath:
 		return m.several(i, j)
 	}
 	if j < len(m.args) && m.fits(e, m.args[j]) {
@@ -163,14 +163,14 @@ func (m *matcher) fits(e *Element, a string) bool {
 		return false
 	}
 	switch e.Kind {
-	case Word, Any:
+	case KindWord, KindAny:
 		return slices.Contains(e.Words, a)
-	case Re, Args:
-		if strings.HasPrefix(a, "-") && !e.afterDashDash && !(e.Kind == Re && e.Pattern.dashed) {
+	case KindRegexp, KindArgs:
+		if strings.HasPrefix(a, "-") && !e.afterDashDash && !(e.Kind == KindRegexp && e.Pattern.dashed) {
 			return false
 		}
 		return m.useStep(cost(a)) && e.Pattern.match(a)
-	case Path: // no leading -, even after --: the caller can write ./-x
+	case KindPath: // no leading -, even after --: the caller can write ./-x
 		return a != "" && a[0] != '-' && ascii(a)
 	}
 	return false
@@ -196,11 +196,11 @@ func (m *matcher) build(r *Rule, before []string) (args []string, paths []PathCh
 			break
 		}
 		e := &r.Argv[i]
-		if e.Kind == Insert {
+		if e.Kind == KindInsert {
 			args = append(args, e.Words...)
 		}
 		for ; at < m.ends[i]; at++ {
-			if e.Kind == Path {
+			if e.Kind == KindPath {
 				paths = append(paths, PathCheck{Index: len(args), Type: e.Type, Snapshot: e.Snapshot})
 			}
 			args = append(args, m.args[at])

@@ -94,7 +94,7 @@ func (d *decision) usual(r *Rule) Action {
 func (r *Rule) callShape() string {
 	call := Rule{AnyArgs: r.AnyArgs}
 	for _, e := range r.Argv {
-		if e.Kind != Insert {
+		if e.Kind != KindInsert {
 			call.Argv = append(call.Argv, e)
 		}
 	}

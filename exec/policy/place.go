@@ -19,19 +19,19 @@ type Place struct {
 	Pids       int64  // processes and threads; 0: 4096, the default of plugin/container
 }
 
-// Contained reports whether p is a container rather than the host.
-func (p Place) Contained() bool { return p.Image != "" }
+// InContainer reports whether p is a container rather than the host.
+func (p Place) InContainer() bool { return p.Image != "" }
 
 // Confined reports whether code that the container wrote cannot reach the host's own files: p is a
 // container or a sandbox.
-func (p Place) Confined() bool { return p.Contained() || p.Sandboxed }
+func (p Place) Confined() bool { return p.InContainer() || p.Sandboxed }
 
 // String returns p in the syntax of --proxy, without the network and the limits.
 func (p Place) String() string {
 	switch {
 	case p.Sandboxed:
 		return "sandbox"
-	case !p.Contained():
+	case !p.InContainer():
 		return "host"
 	case p.DockerHost != "":
 		return "container:" + p.Image + ",docker_host=" + p.DockerHost

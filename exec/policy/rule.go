@@ -72,7 +72,7 @@ func (r *Rule) Compile() error {
 			return err
 		}
 		e.afterDashDash = loose
-		loose = loose || e.Kind == Word && e.Words[0] == "--"
+		loose = loose || e.Kind == KindWord && e.Words[0] == "--"
 	}
 	r.ready = true
 	return nil
@@ -83,7 +83,7 @@ func (r *Rule) Compile() error {
 func mergeOptions(argv []Element) []Element {
 	var out []Element
 	for _, e := range argv {
-		if n := len(out); e.Kind == Options && n > 0 && out[n-1].Kind == Options {
+		if n := len(out); e.Kind == KindOptions && n > 0 && out[n-1].Kind == KindOptions {
 			last := &out[n-1]
 			last.Flags = append(slices.Clone(last.Flags), e.Flags...)
 			last.Opts = append(slices.Clone(last.Opts), e.Opts...)
@@ -94,22 +94,22 @@ func mergeOptions(argv []Element) []Element {
 	return out
 }
 
-// Kind is the kind of an element.
-type Kind int
+// ElementKind is the kind of an element.
+type ElementKind int
 
 const (
-	Word    Kind = iota // one argument equal to Words[0]
-	Any                 // one argument equal to any of Words
-	Re                  // one argument that Pattern matches
-	Args                // Min to Max arguments that Pattern matches
-	Path                // Min to Max paths below a mount
-	Options             // any number of Flags and Opts, in any order
-	Insert              // matches no argument: the host inserts Words here
+	KindWord    ElementKind = iota // one argument equal to Words[0]
+	KindAny                        // one argument equal to any of Words
+	KindRegexp                     // one argument that Pattern matches
+	KindArgs                       // Min to Max arguments that Pattern matches
+	KindPath                       // Min to Max paths below a mount
+	KindOptions                    // any number of Flags and Opts, in any order
+	KindInsert                     // matches no argument: the host inserts Words here
 )
 
 // Element is one part of a rule's argv.
 type Element struct {
-	Kind     Kind
+	Kind     ElementKind
 	Words    []string
 	Pattern  ArgPattern
 	Flags    []string // options without a value, exactly as spelled
@@ -134,22 +134,22 @@ func (e *Element) check() error {
 		}
 	}
 	switch e.Kind {
-	case Word:
+	case KindWord:
 		if len(e.Words) != 1 {
 			return errors.New("a word element has exactly one word")
 		}
-	case Any:
+	case KindAny:
 		if len(e.Words) == 0 {
 			return errors.New("any: the list of words is empty")
 		}
-	case Re:
+	case KindRegexp:
 		e.Min, e.Max = 1, 1
 		return e.Pattern.check()
-	case Args:
+	case KindArgs:
 		return errors.Join(e.Pattern.check(), e.checkRange())
-	case Path:
+	case KindPath:
 		return e.checkRange()
-	case Options:
+	case KindOptions:
 		return e.checkOptions()
 	}
 	return nil

@@ -11,16 +11,18 @@ import (
 
 // Constructors of rule elements for the tests.
 
-func w(s string) Element         { return Element{Kind: Word, Words: []string{s}} }
-func anyOf(s ...string) Element  { return Element{Kind: Any, Words: s} }
-func insert(s ...string) Element { return Element{Kind: Insert, Words: s} }
-func flags(s ...string) Element  { return Element{Kind: Options, Flags: s} }
-func re(s string) Element        { return Element{Kind: Re, Pattern: argPattern(s)} }
-func opt(name, s string) Element { return Element{Kind: Options, Opts: []Opt{{name, argPattern(s)}}} }
-func several(s string, min, max int) Element {
-	return Element{Kind: Args, Pattern: argPattern(s), Min: min, Max: max}
+func w(s string) Element         { return Element{Kind: KindWord, Words: []string{s}} }
+func anyOf(s ...string) Element  { return Element{Kind: KindAny, Words: s} }
+func insert(s ...string) Element { return Element{Kind: KindInsert, Words: s} }
+func flags(s ...string) Element  { return Element{Kind: KindOptions, Flags: s} }
+func re(s string) Element        { return Element{Kind: KindRegexp, Pattern: argPattern(s)} }
+func opt(name, s string) Element {
+	return Element{Kind: KindOptions, Opts: []Opt{{name, argPattern(s)}}}
 }
-func file(min, max int) Element { return Element{Kind: Path, Type: TypeFile, Min: min, Max: max} }
+func several(s string, min, max int) Element {
+	return Element{Kind: KindArgs, Pattern: argPattern(s), Min: min, Max: max}
+}
+func file(min, max int) Element { return Element{Kind: KindPath, Type: TypeFile, Min: min, Max: max} }
 
 func argPattern(s string) ArgPattern {
 	t, err := ParseArgPattern(s, false)
@@ -256,8 +258,8 @@ func TestCodeAsks(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			args := strings.Split(tt.args, " ")
 			p := &Policy{Rules: map[string]Ruleset{args[0]: tt.set}}
-			if v := p.Decide(Request{Args: args, GitDirReadOnly: tt.gitDir}); v.Action != tt.want || v.Grade.Code() != tt.code {
-				t.Errorf("Decide(%q) = %v, code %v, want %v, %v", tt.args, v.Action, v.Grade.Code(), tt.want, tt.code)
+			if v := p.Decide(Request{Args: args, GitDirReadOnly: tt.gitDir}); v.Action != tt.want || v.Grade.MayRunCode() != tt.code {
+				t.Errorf("Decide(%q) = %v, code %v, want %v, %v", tt.args, v.Action, v.Grade.MayRunCode(), tt.want, tt.code)
 			}
 		})
 	}

@@ -96,8 +96,8 @@ func (p *Policy) failures() (all []Problem) {
 	return all
 }
 
-// Sort sorts problems by file and line.
-func Sort(all []Problem) {
+// SortProblems sorts problems by file and line.
+func SortProblems(all []Problem) {
 	slices.SortStableFunc(all, func(a, b Problem) int { return compareWhere(a.Where, b.Where) })
 }
 

@@ -36,21 +36,21 @@ func (r *Rule) Shape() string {
 
 func (e Element) shape() string {
 	switch e.Kind {
-	case Word:
+	case KindWord:
 		return CommandLine(e.Words)
-	case Any:
+	case KindAny:
 		var words []string
 		for _, w := range e.Words {
 			words = append(words, CommandLine([]string{w}))
 		}
 		return strings.Join(words, "|")
-	case Re:
+	case KindRegexp:
 		return e.Pattern.shape()
-	case Args:
+	case KindArgs:
 		return e.Pattern.shape() + e.times()
-	case Path:
+	case KindPath:
 		return "PATH" + e.times()
-	case Insert:
+	case KindInsert:
 		return "+(" + CommandLine(e.Words) + ")"
 	}
 	names := append([]string{}, e.Flags...)

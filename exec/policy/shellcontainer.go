@@ -40,7 +40,7 @@ func (r *Rule) namesContainer(container string) bool {
 		return false
 	}
 	first, second := r.Argv[0], r.Argv[1]
-	return first.Kind == Word && first.Words[0] == containerOption && (second.Kind == Word || second.Kind == Any) && slices.Contains(second.Words, container)
+	return first.Kind == KindWord && first.Words[0] == containerOption && (second.Kind == KindWord || second.Kind == KindAny) && slices.Contains(second.Words, container)
 }
 
 // appliesToContainer reports whether a rule may apply to the container of the request. r is nil for

@@ -12,15 +12,15 @@ import (
 func TestShellInContainer(t *testing.T) {
 	word := func(w ...string) Element {
 		if len(w) > 1 {
-			return Element{Kind: Any, Words: w}
+			return Element{Kind: KindAny, Words: w}
 		}
-		return Element{Kind: Word, Words: w}
+		return Element{Kind: KindWord, Words: w}
 	}
 	compiled, err := ParseArgPattern(".*", true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	anything := Element{Kind: Args, Pattern: compiled, Max: -1}
+	anything := Element{Kind: KindArgs, Pattern: compiled, Max: -1}
 	rules := func(rr ...Rule) map[string]Ruleset {
 		for i := range rr {
 			rr[i].Accept = true

@@ -31,7 +31,7 @@ type Child struct {
 	pidfd  int // -1 where the kernel has none
 }
 
-func newChild(s Start) *Child {
+func newChild(s StartConfig) *Child {
 	return &Child{id: s.ID, mark: s.mark, dead: make(chan struct{}), stopped: make(chan struct{}, 1), pidfd: -1}
 }
 

@@ -52,7 +52,7 @@ func TestStartFails(t *testing.T) {
 	}
 	for _, newPrivs := range []bool{false, true} {
 		for path, want := range map[string]error{"/no/such": fs.ErrNotExist, plain: fs.ErrPermission, "/": fs.ErrPermission} {
-			_, err := p.Start(context.Background(), Start{Path: path, Args: []string{"x"}, NewPrivs: newPrivs})
+			_, err := p.Start(context.Background(), StartConfig{Path: path, Args: []string{"x"}, NewPrivs: newPrivs})
 			if !errors.Is(err, want) {
 				t.Errorf("Start(%s) = %v, want %v", path, err, want)
 			}
@@ -70,7 +70,7 @@ func TestScriptWithoutInterpreter(t *testing.T) {
 	if err := os.WriteFile(script, []byte("echo \"$0 $*\"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	tr := start(t, p, Start{Path: script, Args: []string{"called", "a", "b c"}})
+	tr := start(t, p, StartConfig{Path: script, Args: []string{"called", "a", "b c"}})
 	if got, want := tr.ready(t), script+" a b c"; got != want {
 		t.Errorf("script printed %q, want %q", got, want)
 	}
@@ -175,7 +175,7 @@ func TestStatusesAreNotStolen(t *testing.T) {
 					}
 					continue
 				}
-				c, err := p.Start(context.Background(), Start{Path: "/bin/sh", Args: []string{"sh", "-c", "(:) & exit 7"}, Files: [3]int{0, 1, 2}})
+				c, err := p.Start(context.Background(), StartConfig{Path: "/bin/sh", Args: []string{"sh", "-c", "(:) & exit 7"}, Files: [3]int{0, 1, 2}})
 				if err != nil {
 					t.Error(err)
 					return
@@ -193,8 +193,8 @@ func TestStatusesAreNotStolen(t *testing.T) {
 // Where the kernel has no pidfd a child is waited for by a thread.
 func TestWithoutPidfd(t *testing.T) {
 	p := newParent(t)
-	c := newChild(Start{ID: "x"})
-	s := Start{Files: [3]int{0, 1, 2}}
+	c := newChild(StartConfig{ID: "x"})
+	s := StartConfig{Files: [3]int{0, 1, 2}}
 	err := p.strict.start("/bin/sh", []string{"sh", "-c", "exit 5"}, s.attr(), 0, func(pid int) {
 		c.leader, c.Pid, c.done = pid, pid, c.dead
 		if children.byPID == nil {
@@ -236,7 +236,7 @@ func BenchmarkStart(b *testing.B) {
 		}
 		defer p.Close()
 		for range b.N {
-			c, err := p.Start(context.Background(), Start{Path: path, Args: args, Files: [3]int{fd, fd, fd}})
+			c, err := p.Start(context.Background(), StartConfig{Path: path, Args: args, Files: [3]int{fd, fd, fd}})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -24,10 +24,10 @@ const (
 
 // Attack 152.
 func TestEnd(t *testing.T) {
-	threads := Start{Path: "/proc/self/exe", Args: []string{"threads"}, Env: append(os.Environ(), "PROCTREE_TEST_AS=threads")}
+	threads := StartConfig{Path: "/proc/self/exe", Args: []string{"threads"}, Env: append(os.Environ(), "PROCTREE_TEST_AS=threads")}
 	tests := []struct {
 		name  string
-		start Start
+		start StartConfig
 		grace time.Duration
 	}{
 		{"alone", sh("echo ready; exec sleep 1000"), patience},
@@ -141,7 +141,7 @@ func TestParentEndLeaves(t *testing.T) {
 	stays.ready(t)
 	stays.Reap()
 	pid := orphan(t)
-	for name, s := range map[string]Start{
+	for name, s := range map[string]StartConfig{
 		"another call's":      sh("setsid sleep 1000 & echo ready"),
 		"it says so itself":   sh("HOSTEXEC_LEAVE=1 setsid sleep 1000 & echo ready"),
 		"its call still runs": {Path: "/bin/sh", Args: []string{"sh", "-c", "echo ready; exec sleep 1000"}, Leave: true},

@@ -56,7 +56,7 @@ func runHelper(args []string) int {
 
 // startHelper starts this program again, with a socket to the watcher and the directory of s. Its exec does not block,
 // so no lock is held for long.
-func (c *Child) startHelper(sp *spawner, d *exitWaiter, as string, s Start, attr *syscall.ProcAttr) (*helperLink, error) {
+func (c *Child) startHelper(sp *spawner, d *exitWaiter, as string, s StartConfig, attr *syscall.ProcAttr) (*helperLink, error) {
 	link, theirs, err := newLink()
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (c *Child) startHelper(sp *spawner, d *exitWaiter, as string, s Start, attr
 
 // startSlow starts a command whose exec may block on a file system or a lease: this program is started again
 // and becomes the command. Other commands can start at the same time.
-func startSlow(ctx context.Context, sp *spawner, d *exitWaiter, s Start) (*Child, error) {
+func startSlow(ctx context.Context, sp *spawner, d *exitWaiter, s StartConfig) (*Child, error) {
 	c := newChild(s)
 	link, err := c.startHelper(sp, d, asCommand, s, s.attr())
 	if err != nil {

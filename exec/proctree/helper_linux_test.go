@@ -48,7 +48,7 @@ func TestBlockedExec(t *testing.T) {
 			blocked := make(chan result, 1)
 			// ends when the program was started; the end of the test waits for it.
 			go func() {
-				c, err := p.Start(context.Background(), Start{ID: "blocked", Path: tt.path, Args: []string{"x"}})
+				c, err := p.Start(context.Background(), StartConfig{ID: "blocked", Path: tt.path, Args: []string{"x"}})
 				blocked <- result{c, err}
 			}()
 			exectest.Eventually(t, "its process is there", func() bool { return len(Tree("blocked")) == 1 })
@@ -81,7 +81,7 @@ func TestBlockedExecIsGivenUp(t *testing.T) {
 	before := zombies(t) // of earlier tests
 	for _, tty := range []bool{false, true} {
 		program, _ := exectest.LeasedProgram(t, []byte("#!/bin/sh\n"))
-		s := Start{ID: "blocked", Path: program, Args: []string{"x"}}
+		s := StartConfig{ID: "blocked", Path: program, Args: []string{"x"}}
 		if tty {
 			master, line, err := pty.Open()
 			if err != nil {
@@ -135,14 +135,14 @@ func TestStartSlowExec(t *testing.T) {
 		t.Fatal(err)
 	}
 	limit := soft(t)
-	apart := func(s Start) (*Child, error) {
+	apart := func(s StartConfig) (*Child, error) {
 		return startSlow(context.Background(), p.strict, p.exits, s)
 	}
 	for i, script := range []string{
 		`[ "$0" = zero ]`, `[ "$(pwd -P)" = "$1" ]`, `[ ! -e /proc/self/fd/3 ] && [ ! -e /proc/self/fd/4 ]`,
 		`grep -q "^NoNewPrivs:.1" /proc/self/status`, `[ "$(ulimit -Sn)" = "$2" ]`,
 	} {
-		c, err := apart(Start{ID: "apart", Path: "/bin/sh", Args: []string{"sh", "-c", script, "zero", home, limit}, Dir: dir})
+		c, err := apart(StartConfig{ID: "apart", Path: "/bin/sh", Args: []string{"sh", "-c", script, "zero", home, limit}, Dir: dir})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,11 +150,11 @@ func TestStartSlowExec(t *testing.T) {
 			t.Errorf("%d. %s: %v, want exit 0", i, script, ws)
 		}
 	}
-	if c, err := apart(Start{Path: plain, Args: []string{"x"}}); err != nil || c.Reap().ExitStatus() != 4 {
+	if c, err := apart(StartConfig{Path: plain, Args: []string{"x"}}); err != nil || c.Reap().ExitStatus() != 4 {
 		t.Errorf("a script without an interpreter: %v, want code 4", err)
 	}
 	for path, want := range map[string]error{"/no/such": fs.ErrNotExist, "/": fs.ErrPermission} {
-		if _, err := apart(Start{Path: path, Args: []string{"x"}}); !errors.Is(err, want) {
+		if _, err := apart(StartConfig{Path: path, Args: []string{"x"}}); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", path, err, want)
 		}
 	}

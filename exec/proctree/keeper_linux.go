@@ -88,7 +88,7 @@ func startWatcher(args, env []string, extra []*os.File) (*Child, error) {
 		return nil, err
 	}
 	defer sp.close()
-	c := newChild(Start{})
+	c := newChild(StartConfig{})
 	err = c.start(sp, nil, args[0], args, &syscall.ProcAttr{Env: env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: true}})
 	if err != nil {
 		return nil, err

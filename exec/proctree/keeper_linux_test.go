@@ -45,7 +45,7 @@ func watcherMain() int {
 		return leaverMain(p, out)
 	}
 	script := `(setsid env -i sh -c 'trap "" TERM; echo ready; sleep 1000' &); sleep 1000 & wait`
-	c, err := p.Start(context.Background(), Start{Path: "/bin/sh", Args: []string{"sh", "-c", script}, Env: os.Environ(), Files: [3]int{0, int(w.Fd()), 3}})
+	c, err := p.Start(context.Background(), StartConfig{Path: "/bin/sh", Args: []string{"sh", "-c", script}, Env: os.Environ(), Files: [3]int{0, int(w.Fd()), 3}})
 	if err != nil {
 		return 1
 	}
@@ -70,7 +70,7 @@ func leaverMain(p *Parent, out *os.File) int {
 			return 1
 		}
 		script := "setsid sleep 1000 >&- 2>&- & echo $!"
-		c, err := p.Start(context.Background(), Start{ID: strconv.FormatBool(leave), Path: "/bin/sh", Args: []string{"sh", "-c", script},
+		c, err := p.Start(context.Background(), StartConfig{ID: strconv.FormatBool(leave), Path: "/bin/sh", Args: []string{"sh", "-c", script},
 			Env: os.Environ(), Files: [3]int{0, int(w.Fd()), 2}, Leave: leave})
 		if err != nil {
 			return 1

@@ -21,12 +21,12 @@ func AllLeftovers() []Leftover { return allLeftovers() }
 // returns when none is left, and reports whether there was any.
 func EndLeftovers(id string, grace time.Duration) (bool, error) { return endLeftovers(id, grace) }
 
-// EndOrphans ends the processes of a session whose watcher and keeper were killed together: TERM, and KILL after
+// EndSessionProcesses ends the processes of a session whose watcher and keeper were killed together: TERM, and KILL after
 // grace. It returns when none is left, and reports whether there was any. Processes are recognised by
 // SessionMarker. A process that has cleared its environment is found only below one that has the marker. This
-// process and its ancestors are left out. If this process is a command of the session itself, EndOrphans ends
+// process and its ancestors are left out. If this process is a command of the session itself, EndSessionProcesses ends
 // nothing and returns an error.
-func EndOrphans(session string, grace time.Duration) (bool, error) { return endOrphans(session, grace) }
+func EndSessionProcesses(session string, grace time.Duration) (bool, error) { return endSessionProcesses(session, grace) }
 
 // HasLeftovers reports whether processes are left of a command that was started with the marker id and has
 // been reaped.

@@ -69,7 +69,7 @@ func completeScan(t *testing.T) (found *ProcessScan) {
 
 // What nobody's child is any more is found by its marker, with its descendants, and what this
 // process is a part of is spared.
-func TestEndOrphans(t *testing.T) {
+func TestEndSessionProcesses(t *testing.T) {
 	p := newParent(t)
 	one := sh("env -u " + SessionMarker + " sleep 1000 & (trap '' TERM; setsid sleep 1000; :) & echo ready; wait")
 	one.Session = "lost"
@@ -81,23 +81,23 @@ func TestEndOrphans(t *testing.T) {
 	if found := completeScan(t); !found.MayHaveProcesses("lost") || !found.MayHaveProcesses("lost2") || found.MayHaveProcesses("los") || found.MayHaveKeeper("lost", "lost") {
 		t.Errorf("ScanProcesses = %+v", found)
 	}
-	if was, err := EndOrphans("lost", 50*time.Millisecond); !was || err != nil {
-		t.Errorf("EndOrphans = %v, %v", was, err)
+	if was, err := EndSessionProcesses("lost", 50*time.Millisecond); !was || err != nil {
+		t.Errorf("EndSessionProcesses = %v, %v", was, err)
 	}
 	a.Reap()
 	a.gone(t)
 	if found := completeScan(t); found.MayHaveProcesses("lost") || !found.MayHaveProcesses("lost2") {
-		t.Errorf("ScanProcesses after EndOrphans = %+v", found)
+		t.Errorf("ScanProcesses after EndSessionProcesses = %+v", found)
 	}
-	if was, err := EndOrphans("lost", 0); was || err != nil {
-		t.Errorf("EndOrphans again = %v, %v", was, err)
+	if was, err := EndSessionProcesses("lost", 0); was || err != nil {
+		t.Errorf("EndSessionProcesses again = %v, %v", was, err)
 	}
-	if was, err := EndOrphans("los", 0); was || err != nil {
-		t.Errorf("EndOrphans of a part of the id = %v, %v", was, err)
+	if was, err := EndSessionProcesses("los", 0); was || err != nil {
+		t.Errorf("EndSessionProcesses of a part of the id = %v, %v", was, err)
 	}
 	t.Setenv(SessionMarker, "lost2")
-	if was, err := EndOrphans("lost2", 0); was || err != errOwnSession || !exectest.ProcessExists(b.Pid) {
-		t.Errorf("EndOrphans of its own = %v, %v, want %v", was, err, errOwnSession)
+	if was, err := EndSessionProcesses("lost2", 0); was || err != errOwnSession || !exectest.ProcessExists(b.Pid) {
+		t.Errorf("EndSessionProcesses of its own = %v, %v, want %v", was, err, errOwnSession)
 	}
 	if err := b.End(0); err != nil {
 		t.Error(err)

@@ -58,7 +58,7 @@ func starterMain() int {
 	if err != nil {
 		return 1
 	}
-	c, err := p.Start(context.Background(), Start{Path: "/bin/grep", Args: []string{"grep", "^Sig[BI]", "/proc/self/status"}, Files: [3]int{0, 1, 2}})
+	c, err := p.Start(context.Background(), StartConfig{Path: "/bin/grep", Args: []string{"grep", "^Sig[BI]", "/proc/self/status"}, Files: [3]int{0, 1, 2}})
 	if err != nil {
 		return 1
 	}
@@ -96,7 +96,7 @@ type tree struct {
 }
 
 // start starts sh with a script and waits until it has written its first line.
-func start(t *testing.T, p *Parent, s Start) tree {
+func start(t *testing.T, p *Parent, s StartConfig) tree {
 	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -123,8 +123,8 @@ func start(t *testing.T, p *Parent, s Start) tree {
 	return tree{c, bufio.NewReader(r)}
 }
 
-func sh(script string, args ...string) Start {
-	return Start{Path: "/bin/sh", Args: append([]string{"sh", "-c", script}, args...)}
+func sh(script string, args ...string) StartConfig {
+	return StartConfig{Path: "/bin/sh", Args: append([]string{"sh", "-c", script}, args...)}
 }
 
 // ready waits for the tree's first line.

@@ -25,7 +25,7 @@ type helperLink struct {
 
 // startMonitored starts a command on a terminal, under a monitor that is this program
 // again.
-func startMonitored(ctx context.Context, sp *spawner, d *exitWaiter, s Start) (*Child, error) {
+func startMonitored(ctx context.Context, sp *spawner, d *exitWaiter, s StartConfig) (*Child, error) {
 	attr := s.attr()
 	attr.Sys.Setctty = true
 	attr.Sys.Ctty = 0
@@ -37,7 +37,7 @@ func startMonitored(ctx context.Context, sp *spawner, d *exitWaiter, s Start) (*
 }
 
 // startUnderHelper starts this program again, as the helper that starts the command.
-func (c *Child) startUnderHelper(ctx context.Context, sp *spawner, d *exitWaiter, as string, s Start, attr *syscall.ProcAttr) error {
+func (c *Child) startUnderHelper(ctx context.Context, sp *spawner, d *exitWaiter, as string, s StartConfig, attr *syscall.ProcAttr) error {
 	c.done = make(chan struct{})
 	link, err := c.startHelper(sp, d, as, s, attr)
 	if err != nil {

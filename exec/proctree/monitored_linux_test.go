@@ -54,7 +54,7 @@ func TestEndAsMonitorStarts(t *testing.T) {
 	failed := make(chan error, 1)
 	// ends when the start fails; the end of the test waits for it.
 	go func() {
-		_, err := p.Start(context.Background(), Start{ID: "blocked", Path: program, Args: []string{"x"}, TTY: true, Files: [3]int{fd, fd, fd}})
+		_, err := p.Start(context.Background(), StartConfig{ID: "blocked", Path: program, Args: []string{"x"}, TTY: true, Files: [3]int{fd, fd, fd}})
 		failed <- err
 	}()
 	exectest.Eventually(t, "its process is there", func() bool { return len(Tree("blocked")) > 0 })

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Start describes how a process is started. It has a field for each option.
-type Start struct {
+// StartConfig describes how a process is started. It has a field for each option.
+type StartConfig struct {
 	ID        string // of the request, for Marker
 	Session   string // for SessionMarker; empty: none
 	Path      string // absolute
@@ -73,7 +73,7 @@ func NewParent() (*Parent, error) {
 
 // Start starts a process. The error wraps the error of the system. If the exec can block, and ctx ends before it,
 // Start ends the process, and the error is ctx's cause.
-func (p *Parent) Start(ctx context.Context, s Start) (*Child, error) {
+func (p *Parent) Start(ctx context.Context, s StartConfig) (*Child, error) {
 	sp, err := p.spawner(s.NewPrivs)
 	if s.Confine != nil {
 		if s.mark, err = p.newMark(); err != nil {
@@ -115,7 +115,7 @@ func (p *Parent) Start(ctx context.Context, s Start) (*Child, error) {
 }
 
 // attr returns the attributes with which s is started, without its directory.
-func (s *Start) attr() *syscall.ProcAttr {
+func (s *StartConfig) attr() *syscall.ProcAttr {
 	return &syscall.ProcAttr{
 		Env:   s.Env,
 		Files: []uintptr{uintptr(s.Files[0]), uintptr(s.Files[1]), uintptr(s.Files[2])},
@@ -209,7 +209,7 @@ func (p *Parent) Close() error {
 }
 
 // marked returns the environment with the markers of this start, without those of other starts.
-func (s *Start) marked() []string {
+func (s *StartConfig) marked() []string {
 	list := make([]string, 0, len(s.Env)+3)
 	for _, kv := range s.Env {
 		if name, _, _ := strings.Cut(kv, "="); name != Marker && name != SessionMarker && name != leaveMarker {

@@ -30,7 +30,7 @@ func (s *ProcessScan) add(args, ids []string) {
 	}
 }
 
-// MayHaveProcesses reports whether processes of a session may run. If not, EndOrphans would find none.
+// MayHaveProcesses reports whether processes of a session may run. If not, EndSessionProcesses would find none.
 func (s *ProcessScan) MayHaveProcesses(session string) bool { return s == nil || s.sessions[session] }
 
 // MayHaveKeeper reports whether the keeper of the session with directory dir may run. A running keeper ends what the

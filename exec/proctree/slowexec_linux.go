@@ -22,7 +22,7 @@ var lookups = make(chan struct{}, 32)
 // prompt reports whether the kernel can execute the program without waiting for another process. That could be the
 // holder of a lease (fcntl(2)), or the server of a network or FUSE file system. Until an exec has succeeded, the Go
 // runtime starts no other process and collects no garbage.
-func (s *Start) prompt() bool {
+func (s *StartConfig) prompt() bool {
 	select {
 	case lookups <- struct{}{}:
 	default:

@@ -69,7 +69,7 @@ func adopt(pid int) {
 }
 
 // startSupervised starts a command under a supervisor that is this program again.
-func startSupervised(ctx context.Context, sp *spawner, d *exitWaiter, s Start) (*Child, error) {
+func startSupervised(ctx context.Context, sp *spawner, d *exitWaiter, s StartConfig) (*Child, error) {
 	c := newChild(s)
 	if err := c.startUnderHelper(ctx, sp, d, asSupervisor, s, s.attr()); err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 // detached starts a process that has no marker, no session and no parent of its command's.
 const detached = "(env -i setsid sh -c 'trap \"\" TERM; echo ready; sleep 1000; :' &); "
 
-func supervisedSh(script string) Start {
+func supervisedSh(script string) StartConfig {
 	s := sh(script)
 	s.Supervise = true
 	return s

@@ -31,8 +31,8 @@ func (s *Shell) Exec(ctx context.Context, b StartConfig, c Command, o Output) (i
 // busyNotice is the time after which a caller is notified that its command waits for its turn.
 const busyNotice = 2 * time.Second
 
-// Busy returns the message that a command waits for its turn in the shell called name.
-func Busy(name string) string { return "shell " + name + " is busy: waiting for its turn" }
+// BusyMessage returns the message that a command waits for its turn in the shell called name.
+func BusyMessage(name string) string { return "shell " + name + " is busy: waiting for its turn" }
 
 // takeTurn waits until no other command uses the shell exclusively.
 func (s *Shell) takeTurn(ctx context.Context, o Output) error {

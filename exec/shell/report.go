@@ -22,14 +22,14 @@ type Report struct {
 	Since   time.Time
 }
 
-// Events writes a line of JSON for each event: start, stdout, stderr and complete.
-type Events struct {
+// JSONEvents writes a line of JSON for each event: start, stdout, stderr and complete.
+type JSONEvents struct {
 	Report
 	to *json.Encoder
 }
 
 // Events returns r in the form of one line for each event.
-func (r Report) Events() *Events { return &Events{r, encoder(r.To)} }
+func (r Report) Events() *JSONEvents { return &JSONEvents{r, encoder(r.To)} }
 
 // encoder does not escape < and &, because the reader is no browser.
 func encoder(w io.Writer) *json.Encoder {
@@ -51,30 +51,30 @@ type event struct {
 }
 
 // Out and Err are the writers for the command's output.
-func (e *Events) Out() io.Writer { return &eventWriter{e: e, typ: "stdout"} }
-func (e *Events) Err() io.Writer { return &eventWriter{e: e, typ: "stderr"} }
+func (e *JSONEvents) Out() io.Writer { return &eventWriter{e: e, typ: "stdout"} }
+func (e *JSONEvents) Err() io.Writer { return &eventWriter{e: e, typ: "stderr"} }
 
 // Started reports that the command runs.
-func (e *Events) Started(request string, pid int) {
+func (e *JSONEvents) Started(request string, pid int) {
 	at := e.Since.UTC()
 	e.to.Encode(event{Type: "start", Request: request, PID: pid, Command: e.Command, Timestamp: &at})
 }
 
 // Ended reports the end of the command, and the reason if it did not end by itself.
-func (e *Events) Ended(code int, why string) {
+func (e *JSONEvents) Ended(code int, why string) {
 	at, took := time.Now().UTC(), time.Since(e.Since).Seconds()
 	e.to.Encode(event{Type: "complete", ExitCode: &code, Error: why, Duration: &took, Timestamp: &at})
 }
 
 // Fallback returns the beginning of the last event. A reader whose connection breaks before that event completes it.
-func (e *Events) Fallback() []byte { return []byte(`{"type":"complete"`) }
+func (e *JSONEvents) Fallback() []byte { return []byte(`{"type":"complete"`) }
 
 // Close implements io.Closer: there is nothing to release.
-func (e *Events) Close() error { return nil }
+func (e *JSONEvents) Close() error { return nil }
 
 // eventWriter makes an event of each write, with complete UTF-8 sequences.
 type eventWriter struct {
-	e    *Events
+	e    *JSONEvents
 	typ  string
 	held []byte // the beginning of a rune
 }
@@ -102,15 +102,15 @@ func wholeRunes(b []byte) int {
 	return len(b)
 }
 
-// Object writes one JSON object at the end of the command. Output is stored in files until then, which Close removes.
-type Object struct {
+// JSONObject writes one JSON object at the end of the command. Output is stored in files until then, which Close removes.
+type JSONObject struct {
 	Report
 	spools [2]io.ReadWriteSeeker
 }
 
 // Object returns r in the form of one object at the end. spool creates the files for the output; Close closes them.
-func (r Report) Object(spool func() (io.ReadWriteSeeker, error)) (*Object, error) {
-	o := &Object{Report: r}
+func (r Report) Object(spool func() (io.ReadWriteSeeker, error)) (*JSONObject, error) {
+	o := &JSONObject{Report: r}
 	for i := range o.spools {
 		f, err := spool()
 		if err != nil {
@@ -134,15 +134,15 @@ func Spool(dir string) (*os.File, error) {
 }
 
 // Out and Err are the writers for the command's output.
-func (o *Object) Out() io.Writer { return o.spools[0] }
-func (o *Object) Err() io.Writer { return o.spools[1] }
+func (o *JSONObject) Out() io.Writer { return o.spools[0] }
+func (o *JSONObject) Err() io.Writer { return o.spools[1] }
 
 // maxFallback is the maximum number of bytes of a command in a fallback. As JSON, each byte has at most six.
 const maxFallback = 8 << 10
 
 // Fallback returns the beginning of an object without output for a reader that loses the writer. The reader
 // completes it. A long command is cut.
-func (o *Object) Fallback() []byte {
+func (o *JSONObject) Fallback() []byte {
 	var b bytes.Buffer
 	b.WriteString(`{"command":`)
 	writeJSON(&b, o.Command[:min(len(o.Command), maxFallback)])
@@ -152,10 +152,10 @@ func (o *Object) Fallback() []byte {
 }
 
 // Started does nothing: an object has no start event.
-func (o *Object) Started(string, int) {}
+func (o *JSONObject) Started(string, int) {}
 
 // Close removes the files.
-func (o *Object) Close() error {
+func (o *JSONObject) Close() error {
 	for _, f := range o.spools {
 		if c, ok := f.(io.Closer); ok {
 			c.Close()
@@ -165,7 +165,7 @@ func (o *Object) Close() error {
 }
 
 // Ended reports the command's output, its result, and the reason if it did not end by itself.
-func (o *Object) Ended(code int, why string) {
+func (o *JSONObject) Ended(code int, why string) {
 	w := bufio.NewWriterSize(o.To, 32<<10)
 	defer w.Flush()
 	fmt.Fprint(w, `{"command":`)

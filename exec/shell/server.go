@@ -42,7 +42,7 @@ func Serve(args []string) int {
 	case len(args) == 2 && args[1] == serveArg:
 		err = serve(os.Stdin, os.Stdout)
 	case len(args) == 3 && args[1] == sweepArg && nameForm.Matches(args[2]):
-		_, err = proctree.EndOrphans(args[2], proctree.DefaultGrace)
+		_, err = proctree.EndSessionProcesses(args[2], proctree.DefaultGrace)
 		for _, dir := range outputDirs() {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, outputDir(args[2]))))
 		}

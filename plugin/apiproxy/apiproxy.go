@@ -78,7 +78,7 @@ func (s *Server) Serve(ctx context.Context, ln *net.UnixListener) error {
 	}
 	srv.Protocols.SetHTTP1(true)
 	srv.Protocols.SetUnencryptedHTTP2(true)
-	l := &listener{Listener: control.OwnUser(ln)}
+	l := &listener{Listener: control.OwnUserListener(ln)}
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })() // Serve returns its error
 	err := srv.Serve(l)
 	l.closeAll()

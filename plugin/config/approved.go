@@ -18,7 +18,7 @@ func (d *document) approvedRule(n *yaml.Node, _ int) policy.Rule {
 	known := d.matching(&r)
 	known["confined"] = scalar(d.reader, "confined", &r.Confined, parseBool)
 	d.fields(n, "approved", known)
-	needsPath := func(e policy.Element) bool { return e.Kind == policy.Path || e.Kind == policy.Insert }
+	needsPath := func(e policy.Element) bool { return e.Kind == policy.KindPath || e.Kind == policy.KindInsert }
 	switch {
 	case len(d.problems) > before:
 		return r

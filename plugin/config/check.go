@@ -36,14 +36,14 @@ func Check(src Source) []policy.Problem {
 	all = append(all, found...)
 	for _, name := range slices.Sorted(maps.Keys(c.rules)) {
 		set := c.rules[name]
-		if set.Exec == "" || set.Place.Contained() { // a contained command uses the program of its image
+		if set.Exec == "" || set.Place.InContainer() { // a contained command uses the program of its image
 			continue
 		}
 		if err := checkProgram(set.Exec, set.SHA256); err != nil {
 			all = append(all, policy.Problem{Where: set.Where, Rule: name, Text: "exec: " + err.Error(), Fatal: true})
 		}
 	}
-	policy.Sort(all)
+	policy.SortProblems(all)
 	return all
 }
 

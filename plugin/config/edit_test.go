@@ -75,8 +75,8 @@ func TestAddToNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := decide(Load(src), "make", "test"); v.Action != policy.Allow || !v.Grade.Code() || !slices.Equal(v.Effects, []string{"code", "read"}) {
-		t.Errorf("%v, code %v", v.Action, v.Grade.Code())
+	if v := decide(Load(src), "make", "test"); v.Action != policy.Allow || !v.Grade.MayRunCode() || !slices.Equal(v.Effects, []string{"code", "read"}) {
+		t.Errorf("%v, code %v", v.Action, v.Grade.MayRunCode())
 	}
 	if err := Remove(src.ProjectFile(), title); err != nil {
 		t.Fatal(err)

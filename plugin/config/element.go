@@ -14,7 +14,7 @@ import (
 // element reads one element of a rule's argv.
 func (d *document) element(n *yaml.Node) (e policy.Element) {
 	if n.Kind == yaml.ScalarNode && !isNull(n) {
-		return policy.Element{Kind: policy.Word, Words: []string{n.Value}}
+		return policy.Element{Kind: policy.KindWord, Words: []string{n.Value}}
 	}
 	if n.Kind != yaml.MappingNode {
 		d.fail(n, "argv: a word, or one of {re: } {any: } {flags: } {opts: } {args: } {path: } {insert: } wanted")
@@ -22,16 +22,16 @@ func (d *document) element(n *yaml.Node) (e policy.Element) {
 	}
 	switch {
 	case lookup(n, "re") != nil:
-		e.Kind = policy.Re
+		e.Kind = policy.KindRegexp
 		d.readPattern(n, "re", &e, nil)
 	case lookup(n, "args") != nil:
-		e.Kind, e.Max = policy.Args, -1
+		e.Kind, e.Max = policy.KindArgs, -1
 		d.readPattern(n, "args", &e, d.countKeys(&e))
 	case lookup(n, "any") != nil:
-		e.Kind = policy.Any
+		e.Kind = policy.KindAny
 		d.fields(n, "any", map[string]func(*yaml.Node){"any": d.scalars("any", &e.Words)})
 	case lookup(n, "insert") != nil:
-		e.Kind = policy.Insert
+		e.Kind = policy.KindInsert
 		d.fields(n, "insert", map[string]func(*yaml.Node){"insert": d.scalars("insert", &e.Words)})
 	case lookup(n, "path") != nil:
 		d.path(n, &e)
@@ -40,7 +40,7 @@ func (d *document) element(n *yaml.Node) (e policy.Element) {
 	case lookup(n, "flags") == nil && lookup(n, "opts") == nil:
 		d.fail(n, "unknown key %s in argv: there are any, args, flags, insert, opts, path, re", names.Quoted(n.Content[0].Value))
 	default:
-		e.Kind = policy.Options
+		e.Kind = policy.KindOptions
 		d.fields(n, "argv", map[string]func(*yaml.Node){
 			"flags": d.scalars("flags", &e.Flags),
 			"opts":  d.opts(&e.Opts),
@@ -77,7 +77,7 @@ func (d *document) readPattern(n *yaml.Node, key string, e *policy.Element, more
 
 func (d *document) path(n *yaml.Node, e *policy.Element) {
 	var root, kind string
-	*e = policy.Element{Kind: policy.Path, Min: 1, Max: 1}
+	*e = policy.Element{Kind: policy.KindPath, Min: 1, Max: 1}
 	known := d.countKeys(e)
 	known["path"] = scalar(d.reader, "path", &root, choice("ws"))
 	known["type"] = scalar(d.reader, "type", &kind, choice("any", "file", "dir"))

@@ -137,11 +137,11 @@ func learnedNode(r policy.Rule) *yaml.Node {
 func elementNode(e policy.Element) *yaml.Node {
 	n := flow(yaml.MappingNode)
 	switch e.Kind {
-	case policy.Word:
+	case policy.KindWord:
 		return quotedNode(e.Words[0])
-	case policy.Any:
+	case policy.KindAny:
 		n.Content = []*yaml.Node{plainNode("any"), words(e.Words, quotedNode)}
-	case policy.Re:
+	case policy.KindRegexp:
 		n.Content = []*yaml.Node{plainNode("re"), quotedNode(e.Pattern.Source)}
 	}
 	return n // Change.check rejects an empty element

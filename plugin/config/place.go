@@ -116,21 +116,21 @@ func (d *document) container(p *policy.Place) func(*yaml.Node) {
 // setPlace checks and sets the place where a command runs.
 func (d *document) setPlace(key *yaml.Node, set *policy.Ruleset, where, limits policy.Place) {
 	switch {
-	case key.Value == policy.Shell && (where.Contained() || limits != policy.Place{}):
+	case key.Value == policy.Shell && (where.InContainer() || limits != policy.Place{}):
 		d.fail(key, "%s takes neither where nor container: for a shell in a container, use hostexec session create --in CONTAINER", key.Value)
 	case key.Value == policy.GitPush && (where.Confined() || limits != policy.Place{}):
 		d.fail(key, "%s takes neither where nor container", key.Value)
-	case !where.Contained() && limits != policy.Place{}:
+	case !where.InContainer() && limits != policy.Place{}:
 		d.fail(key, "container: %s runs on the host: it needs where: container:IMAGE", key.Value)
-	case where.Contained() && set.SHA256 != "":
+	case where.InContainer() && set.SHA256 != "":
 		d.fail(key, "sha256: the program is in the image: pin the image by its digest, container:IMAGE@sha256:...")
-	case where.Contained() && !set.Sandbox.Empty():
+	case where.InContainer() && !set.Sandbox.Empty():
 		d.fail(key, "sandbox: %s runs in a container: remove sandbox or where", key.Value)
 	case where.Sandboxed && set.Settings.NewPrivs != nil && *set.Settings.NewPrivs:
 		d.fail(key, "new_privs: no program gains privileges in a sandbox: remove new_privs or where: sandbox")
 	}
 	for _, r := range set.Rules {
-		if len(r.Preview) > 0 && (where.Contained() || key.Value == policy.Shell || key.Value == policy.GitPush) {
+		if len(r.Preview) > 0 && (where.InContainer() || key.Value == policy.Shell || key.Value == policy.GitPush) {
 			d.fail(key, "rule %s: preview is only for programs on the host, not for %s", r.ID, notPreviewed(key.Value, where))
 		}
 	}
@@ -140,7 +140,7 @@ func (d *document) setPlace(key *yaml.Node, set *policy.Ruleset, where, limits p
 
 // notPreviewed names a command without previews, for a message.
 func notPreviewed(name string, where policy.Place) string {
-	if where.Contained() {
+	if where.InContainer() {
 		return "where: container"
 	}
 	return name

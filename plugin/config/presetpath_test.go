@@ -111,19 +111,19 @@ func pick[T any](g generator, list []T) T { return list[g.IntN(len(list))] }
 func (g generator) args(r policy.Rule) (args []string) {
 	for _, e := range r.Argv {
 		switch e.Kind {
-		case policy.Word, policy.Any:
+		case policy.KindWord, policy.KindAny:
 			args = append(args, pick(g, e.Words))
-		case policy.Re:
+		case policy.KindRegexp:
 			args = append(args, g.text(e.Pattern))
-		case policy.Args:
+		case policy.KindArgs:
 			for range g.IntN(3) {
 				args = append(args, g.text(e.Pattern))
 			}
-		case policy.Path:
+		case policy.KindPath:
 			for range max(e.Min, g.IntN(3)) {
 				args = append(args, pick(g, []string{"f", "d/f", "/etc/passwd"}))
 			}
-		case policy.Options:
+		case policy.KindOptions:
 			args = append(args, g.options(e)...)
 		}
 	}

@@ -22,7 +22,7 @@ func (c *Config) resolvePrograms(p *policy.Policy) {
 		if path == "" {
 			path, _ = osenv.LookPath(name, os.Getenv("PATH"))
 		}
-		if path != "" && name != policy.Shell && !p.Place(name).Contained() {
+		if path != "" && name != policy.Shell && !p.Place(name).InContainer() {
 			for _, at := range executor.LinkChain(path) {
 				p.Programs[name] = append(p.Programs[name], filepath.Base(at))
 			}

@@ -94,7 +94,7 @@ func Review(path string, content []byte) []policy.Problem {
 	c.add(parse(path, content, workspace), Source{})
 	all := append(c.problems, c.warnings...)
 	all = append(all, c.Policy(nil).Lint()...)
-	policy.Sort(all)
+	policy.SortProblems(all)
 	return all
 }
 

@@ -34,8 +34,8 @@ func (e *SuspendedError) Error() string {
 // Hint returns the command that continues the watcher.
 func (e *SuspendedError) Hint() string { return fmt.Sprintf("kill -CONT %d", e.PID) }
 
-// ErrCalled means that this process was started by a call from a container.
-var ErrCalled = errors.New("a command that a container called may not answer for you")
+// ErrStartedByCall means that this process was started by a call from a container.
+var ErrStartedByCall = errors.New("a command that a container called may not answer for you")
 
 // ErrNotRunning means that no command runs for a request.
 var ErrNotRunning = errors.New("no command runs for that request")
@@ -171,7 +171,7 @@ func statusError(resp *http.Response) error {
 	case fromWatcher && resp.StatusCode == http.StatusConflict:
 		return approval.ErrChanged
 	case fromWatcher && resp.StatusCode == http.StatusForbidden:
-		return ErrCalled
+		return ErrStartedByCall
 	case fromWatcher:
 		return replyError(resp)
 	}

@@ -55,7 +55,7 @@ func StartedByCall() bool { return startedByCall(os.Getpid()) }
 func rejectCalledProcess(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if p, ok := r.Context().Value(peerKey{}).(peer); !ok || startedByCall(p.pid) {
-			Reply(w, http.StatusForbidden, problem{ErrCalled.Error()})
+			Reply(w, http.StatusForbidden, problem{ErrStartedByCall.Error()})
 			return
 		}
 		h(w, r)

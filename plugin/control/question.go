@@ -122,7 +122,7 @@ func shown(q approval.Question) Question {
 	}
 	s.Named = shownNames(&q)
 	s.Grade, s.Vary, s.Group = q.Grade, shownOffers(&q), q.Group()
-	s.Branch, s.Agent, s.Effects, s.Code, s.Notes = names.Printable(q.Branch), names.Printable(q.Agent), names.PrintableArgs(q.Effects), q.Grade.Code(), texts(q.Notes)
+	s.Branch, s.Agent, s.Effects, s.Code, s.Notes = names.Printable(q.Branch), names.Printable(q.Agent), names.PrintableArgs(q.Effects), q.Grade.MayRunCode(), texts(q.Notes)
 	return s
 }
 

@@ -72,7 +72,7 @@ func Serve(ln *net.UnixListener, s Session) error {
 
 // OwnUserListener returns a listener that accepts from ln only connections of this user's and root's processes on this
 // host, as Serve does.
-func OwnUser(ln *net.UnixListener) net.Listener { return ownUser{ln} }
+func OwnUserListener(ln *net.UnixListener) net.Listener { return ownUser{ln} }
 
 // ownUser accepts only connections of this user's and root's processes on this host. The mode of the
 // socket excludes other users too, but not a container that has the socket mounted.

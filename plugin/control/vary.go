@@ -49,7 +49,7 @@ func shownVarying(g *approval.Grant) *VaryingArgument {
 	}
 	return &VaryingArgument{
 		Argument: v.Argument, Form: v.Form, Words: names.PrintableArgs(v.Words), Below: names.Printable(v.Workspace.Path),
-		Rule: v.Rule(g.Question.Named()),
+		Rule: v.CommandLine(g.Question.Named()),
 	}
 }
 
@@ -61,9 +61,9 @@ func (g StandingAnswer) CommandLine() string {
 	return CommandLine(words(g.Args, g.Named)) + g.Cut.String()
 }
 
-// VaryRule returns the readable rule of a grant for q in which the argument of spec varies. It returns "" if q does not
+// VaryCommandLine returns the readable rule of a grant for q in which the argument of spec varies. It returns "" if q does not
 // offer that argument: the watcher says why.
-func (q *Question) VaryRule(spec string) (string, error) {
+func (q *Question) VaryCommandLine(spec string) (string, error) {
 	v, err := approval.ParseVary(spec)
 	if err != nil {
 		return "", err
@@ -81,5 +81,5 @@ func (q *Question) VaryRule(spec string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return chosen.Rule(asked.Args), nil
+	return chosen.CommandLine(asked.Args), nil
 }

@@ -50,7 +50,7 @@ func TestNamed(t *testing.T) {
 	}
 	s := shown(q)
 	s.Vary = []Offer{{Argument: 2, Forms: []policy.Form{policy.FormNumber}}}
-	if got, err := s.VaryRule("2=number"); err != nil || got != strings.TrimSuffix(line, "1")+"<number>" {
+	if got, err := s.VaryCommandLine("2=number"); err != nil || got != strings.TrimSuffix(line, "1")+"<number>" {
 		t.Errorf("a rule is offered as %s, %v", got, err)
 	}
 	q.Args[2] = strings.Repeat("x", 2*maxListedQuestion)
@@ -67,7 +67,7 @@ func TestVaryRule(t *testing.T) {
 		{"a", "1", `x <path below /w> $'\033'`}, {"a b", "1=a b,c", `x <'a b'|c> $'\033'`}, {"a", "2", ""}, {"a", "1=number", "error"}, {"a", "1=b,c", "error"}, {"a", "y", "error"},
 	} {
 		q := Question{Args: []string{"x", tt[0], `"\x1b"`}, Vary: []Offer{{Argument: 1, Forms: []policy.Form{policy.FormPath, policy.FormWords}, Below: "/w"}}}
-		got, err := q.VaryRule(tt[1])
+		got, err := q.VaryCommandLine(tt[1])
 		if err != nil {
 			got = "error"
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/docker/docker/api/types/mount"
 
+	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -38,10 +39,26 @@ func (l *Launch) additions(want Creation, path string) Additions {
 		share = inject.VolumeMount(l.volume, true)
 	}
 	a.Mounts = l.Plan.Mounts(l.Dir, share)
-	if l.Plan.Workspace != "" && !l.Plan.KeepDir {
+	if l.Plan.Workspace != "" && !l.Plan.HasWorkdir {
 		a.WorkingDir = l.Plan.Workspace
 	}
 	return a
+}
+
+// Mounts returns the mounts that a session adds to its container: the share, and those of the plan. session is the
+// session's directory.
+func (p *Plan) Mounts(session string, share mount.Mount) []mount.Mount {
+	all := []mount.Mount{share}
+	if p.Record.Relay {
+		all = append(all, inject.RelayMount())
+	}
+	if p.Record.Carrier == carrier.ByFiles {
+		all = append(all, inject.RequestsMount(state.RequestsDir(session)))
+	}
+	if dir := p.Workspace; dir != "" {
+		all = append(all, mount.Mount{Type: mount.TypeBind, Source: dir, Target: dir})
+	}
+	return all
 }
 
 // Apply returns want with the additions. It changes copies, because docker run passes the same values again after a

@@ -52,7 +52,7 @@ func parseHTTP(text string, compat bool) (o httpOptions, err error) {
 		host, port = text[:i], text[i+1:]
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 {
-			return o, HTTPUsage(text)
+			return o, HTTPUsageError(text)
 		}
 		o.port = uint16(n)
 	}
@@ -60,7 +60,7 @@ func parseHTTP(text string, compat bool) (o httpOptions, err error) {
 		return o, nil
 	}
 	if o.addr, err = netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")); err != nil {
-		return o, HTTPUsage(text)
+		return o, HTTPUsageError(text)
 	}
 	if o.addr.IsUnspecified() {
 		return o, cli.Hint(fmt.Errorf("--http=%s is every address of this host: the whole network could call", names.Quoted(text)),
@@ -69,8 +69,8 @@ func parseHTTP(text string, compat bool) (o httpOptions, err error) {
 	return o, nil
 }
 
-// HTTPUsage returns the error for an invalid value of --http.
-func HTTPUsage(text string) error {
+// HTTPUsageError returns the error for an invalid value of --http.
+func HTTPUsageError(text string) error {
 	return cli.Hint(fmt.Errorf("--http=%s: want :PORT, ADDRESS or ADDRESS:PORT", names.Quoted(text)), "--http alone listens at the container's gateway")
 }
 

@@ -308,7 +308,7 @@ func (l *Launch) Finish() error {
 	if l.filled != nil {
 		_ = l.filled() // Create has reported its error
 	}
-	lost := watch.EndOrphans(l.Dir)
+	lost := watch.EndUnwatched(l.Dir)
 	if l.ID != "" {
 		_ = l.Conn.Done() // fails if the watcher has ended with its container
 		return lost
@@ -330,7 +330,7 @@ func (l *Launch) EndAgent() error {
 	ctx, cancel := context.WithTimeout(context.Background(), WatcherEndTimeout)
 	defer cancel()
 	_ = l.Conn.EndSession(ctx) // fails if the watcher has ended
-	return watch.EndOrphans(l.Dir)
+	return watch.EndUnwatched(l.Dir)
 }
 
 // WatcherEndTimeout is the time for which the launcher waits for a watcher to exit. The watcher may take longer. When

@@ -66,11 +66,11 @@ func (o *Options) AddCommonFlags(flags *pflag.FlagSet) {
 
 // Plan is the checked result of the flags. Nothing has been created yet.
 type Plan struct {
-	Record    state.Session
-	Workspace string // host directory to mount and to work in, or ""
-	KeepDir   bool   // whether the user gave a working directory
-	Config    *config.Config
-	http      httpOptions
+	Record     state.Session
+	Workspace  string // host directory to mount and to work in, or ""
+	HasWorkdir bool   // whether the user gave a working directory
+	Config     *config.Config
+	http       httpOptions
 }
 
 // Plan checks the flags against the host. It creates nothing.
@@ -85,7 +85,7 @@ func (o *Options) Plan(image string, keepDir bool) (*Plan, error) {
 	if err := CheckEnv(o.PassEnv); err != nil {
 		return nil, err
 	}
-	p := &Plan{KeepDir: keepDir, Record: state.Session{
+	p := &Plan{HasWorkdir: keepDir, Record: state.Session{
 		Version:  entry.Version,
 		Created:  time.Now().UTC().Truncate(time.Second),
 		Image:    image,

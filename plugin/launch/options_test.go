@@ -33,7 +33,7 @@ func TestPlan(t *testing.T) {
 	}
 	rec := p.Record
 	if rec.WorkdirHost != dir || rec.InvokedIn != dir || rec.Image != "img" || rec.Carrier != "auto" || !rec.NewPrivs ||
-		len(rec.PassEnv) != 1 || rec.Commands[0].Path != filepath.Join(dir, "bin/make") || !p.KeepDir {
+		len(rec.PassEnv) != 1 || rec.Commands[0].Path != filepath.Join(dir, "bin/make") || !p.HasWorkdir {
 		t.Errorf("plan = %+v", p)
 	}
 }

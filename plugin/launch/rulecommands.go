@@ -28,7 +28,7 @@ func (p *Plan) ruleCommands(search string) (names []string) {
 		switch {
 		case name == policy.Shell, name == policy.GitPush, name == inject.Shim, slices.Contains(p.Record.Names(), name):
 		case !slices.ContainsFunc(set.Rules, func(r policy.Rule) bool { return r.Do != policy.Deny }):
-		case set.Exec != "", set.Place.Contained():
+		case set.Exec != "", set.Place.InContainer():
 			names = append(names, name)
 		default:
 			if _, ok := osenv.LookPath(name, search); ok {

@@ -89,7 +89,7 @@ func (p *Page) question(w http.ResponseWriter, r *http.Request) {
 
 // whole returns q with complete texts.
 func (p *Page) whole(ctx context.Context, q control.Question) (control.Question, error) {
-	return control.Ask(ctx, p.Store.Dir(q.Session), func(c *control.Client, ctx context.Context) (control.Question, error) { return c.Complete(ctx, q) })
+	return control.Query(ctx, p.Store.Dir(q.Session), func(c *control.Client, ctx context.Context) (control.Question, error) { return c.Complete(ctx, q) })
 }
 
 // find returns the question whose Waiting contains request id.

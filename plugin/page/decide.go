@@ -107,7 +107,7 @@ func (p *Page) decide(w http.ResponseWriter, r *http.Request, shown []*member, o
 	}
 	c := settledCard(shown, done, outcome)
 	c.Held = describeTerms(t)
-	if rule, err := done[0].now.VaryRule(t.Vary); err == nil && rule != "" {
+	if rule, err := done[0].now.VaryCommandLine(t.Vary); err == nil && rule != "" {
 		c.Held += ": " + rule
 	}
 	p.state.recordAnswer(c, done)
@@ -159,7 +159,7 @@ func (p *Page) refuse(w http.ResponseWriter, r *http.Request, shown []*member) {
 		control.Reply(w, http.StatusConflict, problem{Error: err.Error(), Question: &q})
 	case errors.Is(err, approval.ErrTerms), errors.Is(err, approval.ErrNoInputs), errors.As(err, &vary):
 		replyError(w, http.StatusBadRequest, err.Error())
-	case errors.Is(err, control.ErrCalled):
+	case errors.Is(err, control.ErrStartedByCall):
 		replyError(w, http.StatusForbidden, err.Error())
 	default:
 		replyError(w, http.StatusBadGateway, err.Error())
@@ -177,7 +177,7 @@ func (p *Page) kill(w http.ResponseWriter, r *http.Request) {
 	switch err := control.WithClient(r.Context(), dir, func(c *control.Client, ctx context.Context) error { return c.Kill(ctx, id) }); {
 	case errors.Is(err, control.ErrNotRunning), errors.Is(err, control.ErrNoWatcher):
 		replyError(w, http.StatusNotFound, control.ErrNotRunning.Error())
-	case errors.Is(err, control.ErrCalled):
+	case errors.Is(err, control.ErrStartedByCall):
 		replyError(w, http.StatusForbidden, err.Error())
 	case err != nil:
 		replyError(w, http.StatusBadGateway, err.Error())

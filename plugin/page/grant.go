@@ -31,7 +31,7 @@ func answers(ctx context.Context, store *state.Store, e control.AnswerKind) []co
 	list := func(c *control.Client, ctx context.Context) ([]control.StandingAnswer, error) {
 		return c.Answers(ctx, e)
 	}
-	all, _ := control.AskAll(ctx, store, list, func(g control.StandingAnswer) time.Time { return g.Made })
+	all, _ := control.QueryAll(ctx, store, list, func(g control.StandingAnswer) time.Time { return g.Made })
 	return append([]control.StandingAnswer{}, all...) // [] in JSON, not null
 }
 
@@ -50,7 +50,7 @@ func (p *Page) revoke(e control.AnswerKind) http.HandlerFunc {
 		switch {
 		case errors.Is(err, e.NotFound()):
 			replyError(w, http.StatusNotFound, e.NotFound().Error())
-		case errors.Is(err, control.ErrCalled):
+		case errors.Is(err, control.ErrStartedByCall):
 			replyError(w, http.StatusForbidden, err.Error())
 		case err != nil:
 			replyError(w, http.StatusBadGateway, err.Error())

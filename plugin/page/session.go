@@ -33,7 +33,7 @@ func sessionStates(ctx context.Context, store *state.Store) ([]control.Summary, 
 	}
 	list := []control.Summary{} // [] in JSON, not null
 	for _, rec := range recs {
-		st, err := control.Ask(ctx, store.Dir(rec.ID), (*control.Client).Status)
+		st, err := control.Query(ctx, store.Dir(rec.ID), (*control.Client).Status)
 		if errors.Is(err, control.ErrNoWatcher) {
 			continue
 		}

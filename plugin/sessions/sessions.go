@@ -149,7 +149,7 @@ func watchedState(rec state.Session, watcher string) string {
 // AskWatcher returns the status of a session's watcher, or nil if there is none. The error is the reason why
 // an existing watcher does not answer.
 func AskWatcher(ctx context.Context, store *state.Store, id string) (*control.Status, error) {
-	st, err := control.Ask(ctx, store.Dir(id), func(c *control.Client, ctx context.Context) (control.Status, error) {
+	st, err := control.Query(ctx, store.Dir(id), func(c *control.Client, ctx context.Context) (control.Status, error) {
 		st, err := c.Status(ctx)
 		if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) { // it may have just ended
 			return c.Status(ctx)

@@ -112,7 +112,7 @@ func (c *Calls) AddWritable(fresh []mount.Point) {
 	sc.Dirs.AddWritable(fresh)
 	c.cleanEnvironLocked(&sc)
 	c.Server.SetConfig(&sc)
-	c.record.Writable = sc.Dirs.Sources()
+	c.record.Writable = sc.Dirs.WritableSources()
 	if err := c.record.Save(); err != nil {
 		c.log.Error("write down what the container can write", "error", err)
 	}

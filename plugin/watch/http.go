@@ -62,7 +62,7 @@ func (c *Carriers) openOtherListeners() (listeners []net.Listener, err error) {
 		return nil, fmt.Errorf("listen for tools: %w", err)
 	}
 	options := http.SocketOptions{Secret: secret, Token: token, Cwd: c.cwdOf}
-	listeners = append(listeners, &removedOnClose{http.ListenExecSocket(control.OwnUser(ln), c.record.Dir, options), state.ExecSock(c.record.Dir)})
+	listeners = append(listeners, &removedOnClose{http.ListenExecSocket(control.OwnUserListener(ln), c.record.Dir, options), state.ExecSock(c.record.Dir)})
 	if c.record.HTTP == nil {
 		return listeners, nil
 	}

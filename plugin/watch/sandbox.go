@@ -85,7 +85,7 @@ func (s *sandboxes) forCommand(v *policy.Verdict, environ []string, report func(
 
 // privateDirs returns the sandbox's own directories, with links and caches in its home.
 func (s *sandboxes) privateDirs(v *policy.Verdict, home string, report func(string)) (private state.SandboxDirs, err error) {
-	if private, err = s.rec.Store.SandboxDirs(s.rec.Workspace, s.dirs.Sources()); err != nil {
+	if private, err = s.rec.Store.SandboxDirs(s.rec.Workspace, s.dirs.WritableSources()); err != nil {
 		return private, err
 	}
 	s.copying.Lock()

@@ -64,7 +64,7 @@ func (w *Watcher) serve(ctx context.Context, s *Session, log *audit.Log, conn *L
 		return err
 	}
 	host.Session = s.Record.ID
-	s.endOrphans()
+	s.endEarlierCommands()
 	if err := w.openCalls(s, host, log); err != nil {
 		return errors.Join(err, host.Close())
 	}

@@ -28,7 +28,7 @@ func WritableCode(p *policy.Policy, env []string, access executor.ContainerAcces
 	s := writableFinder{access: access, search: search}
 	s.settings("", "", p.Defaults)
 	for _, name := range slices.Sorted(maps.Keys(p.Rules)) {
-		if set := p.Rules[name]; !set.Place.Contained() {
+		if set := p.Rules[name]; !set.Place.InContainer() {
 			s.command(name, set)
 		}
 	}
@@ -60,7 +60,7 @@ func (s *writableFinder) command(name string, set policy.Ruleset) {
 		title := r.Title(name)
 		s.words(r.Where, title, "fixed", r.Fixed)
 		for _, e := range r.Argv {
-			if e.Kind == policy.Insert {
+			if e.Kind == policy.KindInsert {
 				s.words(r.Where, title, "insert", e.Words)
 			}
 		}

@@ -65,7 +65,7 @@ func rulesOf(ctx context.Context, dockerCLI command.Cli, ref string) (string, er
 	if err != nil {
 		return "", cli.Hint(err, "docker hostexec status")
 	}
-	text, err := control.Ask(ctx, store.Dir(rec.ID), (*control.Client).AgentRules)
+	text, err := control.Query(ctx, store.Dir(rec.ID), (*control.Client).AgentRules)
 	switch {
 	case errors.Is(err, control.ErrNoWatcher):
 		return "", cli.Hint(fmt.Errorf("session %s: %w", rec.ID, err), "docker hostexec resume "+rec.ID)

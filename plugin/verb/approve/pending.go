@@ -219,7 +219,7 @@ func (r *pendingRow) Left() string  { return units.HumanDuration(r.q.Deadline.Su
 // write.
 func (r *pendingRow) Effects() string {
 	effects := r.q.Effects
-	if g := r.q.Grade; g.Code() {
+	if g := r.q.Grade; g.MayRunCode() {
 		effects = append([]string{g.Label()}, effects...)
 	}
 	return strings.Join(effects, ", ")

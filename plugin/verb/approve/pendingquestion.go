@@ -147,7 +147,7 @@ type fact struct{ name, text string }
 // questionFacts returns the facts about a group of equal requests, the most dangerous first.
 func questionFacts(group []control.Question) (facts []fact) {
 	q := group[0]
-	if g := q.Grade; g.Code() {
+	if g := q.Grade; g.MayRunCode() {
 		name := map[policy.Grade]string{policy.GradeCertain: "WARNING", policy.GradePossible: "caution", policy.GradeUnknown: "note"}[g]
 		facts = append(facts, fact{name, g.Label() + ": " + g.SentenceForOne()})
 	}

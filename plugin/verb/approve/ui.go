@@ -56,7 +56,7 @@ func NewUICommand(dockerCLI command.Cli) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: cli.VerbWithSignals(func(cmd *cobra.Command, _ []string) error {
 			if control.StartedByCall() {
-				return control.ErrCalled
+				return control.ErrStartedByCall
 			}
 			store, err := state.Open()
 			if err != nil {

@@ -17,7 +17,7 @@ import (
 
 // grantVarying grants q on the terms t, with an argument that varies. It returns the readable rule of the grant.
 func grantVarying(ctx context.Context, c *control.Client, q control.Question, t approval.Terms) (string, error) {
-	line, err := q.VaryRule(t.Vary)
+	line, err := q.VaryCommandLine(t.Vary)
 	if err == nil {
 		err = c.Grant(ctx, q, t)
 	}
@@ -80,7 +80,7 @@ func (d *questionList) vary(ctx context.Context, out io.Writer, keys <-chan byte
 	if !ok || spec == "" {
 		return "", false
 	}
-	line, err := q.VaryRule(spec)
+	line, err := q.VaryCommandLine(spec)
 	if err != nil {
 		fmt.Fprintln(out, "Not granted: "+err.Error())
 		return "", false

@@ -166,7 +166,7 @@ func (d *doctor) unserved(left *leftovers, s sessions.Session) {
 		left.add(callsFail, "docker hostexec logs "+s.ID, "session %s (%s) has a watcher that does not answer", s.ID, s.ContainerName)
 	case s.Damaged && s.State != sessions.StateGone:
 		left.add(callsFail, "docker rm -f "+s.ContainerName+", then docker hostexec run again", "session %s (%s) has no record that can be read, and its container is there", s.ID, s.ContainerName)
-	case sessions.Orphaned(s, time.Now()) && s.State != sessions.StateGone:
+	case sessions.AbandonedAgent(s, time.Now()) && s.State != sessions.StateGone:
 		left.add(usesDisk, "docker hostexec prune", "session %s is of an agent whose processes are gone; its container may be there", s.ID)
 	case s.State == sessions.StateLost:
 		left.add(callsFail, "docker hostexec resume --all", "session %s (%s) is lost: its container runs, and its watcher has gone", s.ID, s.ContainerName)

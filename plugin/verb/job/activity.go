@@ -52,7 +52,7 @@ func activities(ctx context.Context, store *state.Store, recs []state.Session) (
 }
 
 func activitiesOf(ctx context.Context, store *state.Store, rec state.Session) ([]activity, error) {
-	all, err := control.Ask(ctx, store.Dir(rec.ID), watchedActivities)
+	all, err := control.Query(ctx, store.Dir(rec.ID), watchedActivities)
 	if errors.Is(err, control.ErrNoWatcher) {
 		return endedJobs(state.JobsDir(store.Dir(rec.ID)))
 	}

@@ -138,7 +138,7 @@ func newVerdict(p *policy.Policy, args []string, r policy.Rule) (policy.Verdict,
 		return policy.Verdict{}, cli.Hint(errors.New("the configuration is broken: "+names.Escaped(p.Broken)), "docker hostexec policy check")
 	}
 	for _, a := range args[1:] {
-		r.Argv = append(r.Argv, policy.Element{Kind: policy.Word, Words: []string{a}})
+		r.Argv = append(r.Argv, policy.Element{Kind: policy.KindWord, Words: []string{a}})
 	}
 	if err := r.Compile(); err != nil {
 		return policy.Verdict{}, err

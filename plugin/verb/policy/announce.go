@@ -29,7 +29,7 @@ func announced(cmd *cobra.Command) *cobra.Command {
 			_, err := c.AgentRules(ctx)
 			return nil, err
 		}
-		_, _ = control.AskAll(ctx, store, renew, func(t time.Time) time.Time { return t })
+		_, _ = control.QueryAll(ctx, store, renew, func(t time.Time) time.Time { return t })
 	}
 	return cmd
 }

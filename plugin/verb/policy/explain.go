@@ -131,13 +131,13 @@ func facts(w io.Writer, v policy.Verdict) {
 		program = v.Args[0] // looked up in PATH when a session starts
 	}
 	fmt.Fprintln(w, names.Escaped("  runs "+policy.CommandLine(append([]string{program}, v.Args[1:]...))))
-	if v.Place.Contained() {
+	if v.Place.InContainer() {
 		fmt.Fprintln(w, names.Escaped(strings.TrimSuffix("  in a fresh container of "+v.Place.Image+", "+v.Place.Limits(), ", ")))
 	}
 	if v.Place.Sandboxed {
 		fmt.Fprintln(w, "  in a sandbox: it reaches the container's directories, and what the configuration opens")
 	}
-	if g := v.Grade; g.Code() {
+	if g := v.Grade; g.MayRunCode() {
 		fmt.Fprintln(w, "  "+g.Label()+": "+g.SentenceForOne())
 	}
 	if v.Action == policy.Ask && len(v.Preview) > 0 {

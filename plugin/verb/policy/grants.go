@@ -29,7 +29,7 @@ func listAnswers(ctx context.Context, store *state.Store, e control.AnswerKind) 
 	list := func(c *control.Client, ctx context.Context) ([]control.StandingAnswer, error) {
 		return c.Answers(ctx, e)
 	}
-	return control.AskAll(ctx, store, list, func(g control.StandingAnswer) time.Time { return g.Made })
+	return control.QueryAll(ctx, store, list, func(g control.StandingAnswer) time.Time { return g.Made })
 }
 
 // revokeAnswer ends the answer with the ID ref, or whose ID begins with ref, and returns its ID. Its requests
@@ -72,7 +72,7 @@ func answerRows(ctx context.Context, store *state.Store, whole bool) (rows []*po
 
 // completeAnswer returns g with its complete text. If it has ended meanwhile, g is unchanged.
 func completeAnswer(ctx context.Context, store *state.Store, e control.AnswerKind, g control.StandingAnswer) control.StandingAnswer {
-	all, err := control.Ask(ctx, store.Dir(g.Session), func(c *control.Client, ctx context.Context) (control.StandingAnswer, error) {
+	all, err := control.Query(ctx, store.Dir(g.Session), func(c *control.Client, ctx context.Context) (control.StandingAnswer, error) {
 		return c.Answer(ctx, e, g.ID)
 	})
 	if err != nil {

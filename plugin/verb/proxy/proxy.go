@@ -135,7 +135,7 @@ func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, arg
 	}()
 	select {
 	case <-gone:
-		return watch.EndOrphans(store.Dir(p.Record.ID)) // another process has ended the watcher
+		return watch.EndUnwatched(store.Dir(p.Record.ID)) // another process has ended the watcher
 	case <-ctx.Done():
 	}
 	if cli.DockerKilled(ctx) {

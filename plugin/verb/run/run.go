@@ -82,7 +82,7 @@ func NewRunCommand(dockerCLI command.Cli) *cobra.Command {
 			return cli.FailRun(err)
 		}
 		if f := cmd.Flags().Lookup("http"); f.Changed && opts.HTTP == "" {
-			return cli.FailRun(launch.HTTPUsage(""))
+			return cli.FailRun(launch.HTTPUsageError(""))
 		}
 		p, err := opts.Plan(args[0], cmd.Flags().Changed("workdir"))
 		if err != nil {

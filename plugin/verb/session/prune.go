@@ -82,7 +82,7 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, leftovers 
 	rebuilt, answered := sessions.Rebuilt(ctx, dockerCLI, store, recs)
 	recs = append(recs, rebuilt...)
 	all := sessions.States(ctx, dockerCLI, store, recs)
-	errs := []error{sessions.EndAllOrphans(store), inject.Prune(store.Home), sessions.PruneAgents(ctx, dockerCLI, store, all), pruneEngines(ctx, dockerCLI, store, all), store.ProxyLocks().Prune()}
+	errs := []error{sessions.EndAllUnwatched(store), inject.Prune(store.Home), sessions.PruneAgents(ctx, dockerCLI, store, all), pruneEngines(ctx, dockerCLI, store, all), store.ProxyLocks().Prune()}
 	if answered { // otherwise an unknown container may mount such a directory
 		errs = append(errs, pruneRecordless(store, recs, removalsOf(dockerCLI)))
 	}

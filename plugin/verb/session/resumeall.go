@@ -70,7 +70,7 @@ func keepResuming(ctx context.Context, dockerCLI command.Cli, store *state.Store
 	var retryAt time.Time
 	var delay time.Duration
 	for {
-		_ = sessions.EndAllOrphans(store) // prune reports what cannot be ended
+		_ = sessions.EndAllUnwatched(store) // prune reports what cannot be ended
 		lost, err := lostIDs(ctx, dockerCLI, store)
 		if err != nil {
 			return err

@@ -86,7 +86,7 @@ func stop(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref st
 		grace = time.Duration(opts.time) * time.Second
 	}
 	err = sessions.StopWatcher(ctx, store.Dir(rec.ID), rec.ID, grace)
-	return errors.Join(err, watch.EndOrphans(store.Dir(rec.ID)))
+	return errors.Join(err, watch.EndUnwatched(store.Dir(rec.ID)))
 }
 
 func stopContainer(ctx context.Context, dockerCLI command.Cli, rec state.Session, seconds int) error {

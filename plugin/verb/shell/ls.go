@@ -50,7 +50,7 @@ func newShellLsCommand(dockerCLI command.Cli) *cobra.Command {
 func shellRows(ctx context.Context, store *state.Store, recs []state.Session, named bool) (rows []*shellRow, err error) {
 	var errs []error
 	for _, rec := range recs {
-		all, err := control.Ask(ctx, store.Dir(rec.ID), (*control.Client).Shells)
+		all, err := control.Query(ctx, store.Dir(rec.ID), (*control.Client).Shells)
 		if err != nil && (named || !errors.Is(err, control.ErrNoWatcher)) {
 			errs = append(errs, fmt.Errorf("session %s: %w", rec.ID, err))
 		}

@@ -58,7 +58,7 @@ func (v plainShell) Started(request string, pid int) {
 // sayBusy tells a user at a terminal that the shell is busy.
 func sayBusy(dockerCLI command.Cli, name string) {
 	if dockerCLI.Err().IsTerminal() {
-		cli.Say(dockerCLI.Err(), "%s", shell.Busy(name))
+		cli.Say(dockerCLI.Err(), "%s", shell.BusyMessage(name))
 	}
 }
 

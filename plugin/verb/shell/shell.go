@@ -171,7 +171,7 @@ func completeShells(cmd *cobra.Command, given []string, typed string) ([]string,
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	all, _ := control.Ask(context.Background(), store.Dir(rec.ID), (*control.Client).Shells) // an error completes nothing
+	all, _ := control.Query(context.Background(), store.Dir(rec.ID), (*control.Client).Shells) // an error completes nothing
 	var names []string
 	for _, sh := range all {
 		names = append(names, sh.Name)

@@ -103,7 +103,7 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 func runWith(cmd *cobra.Command, dockerCLI command.Cli, opts *options, args []string) error {
 	err := cli.RefuseEmpty(cmd.Flags(), "workspace", "workdir-host")
 	if f := cmd.Flags().Lookup("http"); err == nil && f.Changed && opts.run.HTTP == "" {
-		err = launch.HTTPUsage("")
+		err = launch.HTTPUsageError("")
 	}
 	if err == nil {
 		err = run(cmd.Context(), dockerCLI, opts, args)

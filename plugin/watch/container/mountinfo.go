@@ -48,7 +48,7 @@ func (mc *mountCheck) runningMounts(c container.InspectResponse, locate func() (
 
 // refuseMounts checks each mount of a container's mount table.
 func (l *protectedFiles) refuseMounts(table string, share mount.FSPath, given []mount.FSPath) error {
-	all, err := mount.Parse(table)
+	all, err := mount.ParseMountinfo(table)
 	if err != nil {
 		return fmt.Errorf("read the container's mount table: %w", err)
 	}
@@ -104,7 +104,7 @@ func mountInfoOf(c container.InspectResponse) (text string, err error) {
 		return "", nil
 	}
 	proc := fmt.Sprintf("/proc/%d/", c.State.Pid)
-	text, err = mount.ReadFile(proc + "mountinfo")
+	text, err = mount.ReadMountinfo(proc + "mountinfo")
 	switch {
 	case errors.Is(err, mount.ErrTooLong):
 		return "", fmt.Errorf("read the container's mount table: %w", err)

@@ -27,7 +27,7 @@ func (m *Mode) noteContainer(c container.InspectResponse, found []string) (err e
 	m.s.Record.Change(func() {
 		m.s.Record.Container, m.s.Record.ContainerName, m.s.Record.Image = c.ID, nameOf(c), c.Config.Image
 		m.s.Record.Killed = ""
-		m.s.Record.Writable = m.s.Calls.Dirs().Sources()
+		m.s.Record.Writable = m.s.Calls.Dirs().WritableSources()
 		m.setWarnings(c, found)
 		err = m.s.Record.Save()
 	})
@@ -38,7 +38,7 @@ func (m *Mode) noteContainer(c container.InspectResponse, found []string) (err e
 func (m *Mode) updateWarnings(c container.InspectResponse, found []string) {
 	m.s.Record.Change(func() { // the container may be renamed at the same time
 		old, wrote := m.s.Record.Warnings, m.s.Record.Writable
-		m.s.Record.Writable = m.s.Calls.Dirs().Sources()
+		m.s.Record.Writable = m.s.Calls.Dirs().WritableSources()
 		if m.setWarnings(c, found); slices.Equal(old, m.s.Record.Warnings) && slices.Equal(wrote, m.s.Record.Writable) {
 			return
 		}

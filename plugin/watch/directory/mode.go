@@ -43,7 +43,7 @@ func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 		err = m.refuse()
 	}
 	if err == nil {
-		s.Record.Writable = s.Calls.Dirs().Sources()
+		s.Record.Writable = s.Calls.Dirs().WritableSources()
 		err = s.Record.Save()
 	}
 	if err == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// TestEndOrphansWithin: a command of the session itself does not make the others forgotten.
-func TestEndOrphansWithin(t *testing.T) {
+// TestEndUnwatchedWithin: a command of the session itself does not make the others forgotten.
+func TestEndUnwatchedWithin(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "00aa00aa00aa00aa")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -21,7 +21,7 @@ func TestEndOrphansWithin(t *testing.T) {
 	if err := os.WriteFile(sock, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := EndOrphans(dir); err != nil {
+	if err := EndUnwatched(dir); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Lstat(state.LockFile(dir)); !os.IsNotExist(err) {
@@ -32,14 +32,14 @@ func TestEndOrphansWithin(t *testing.T) {
 	}
 	_, id := state.StoreOf(dir)
 	t.Setenv(proctree.SessionMarker, id)
-	if err := EndOrphans(dir); err == nil {
-		t.Error("EndOrphans from within = nil")
+	if err := EndUnwatched(dir); err == nil {
+		t.Error("EndUnwatched from within = nil")
 	}
 	if _, err := os.Lstat(sock); err != nil {
 		t.Errorf("from then on nobody ends them: %v", err)
 	}
 	os.Unsetenv(proctree.SessionMarker)
-	if err := EndOrphans(dir); err != nil {
+	if err := EndUnwatched(dir); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Lstat(sock); !os.IsNotExist(err) {

@@ -24,13 +24,13 @@ import (
 )
 
 // The process that started an agent's container removes it, or else the watcher does. If both were killed at once, the
-// container is an orphan.
+// container is abandoned.
 
 // AgentContainerName is the name of the container of session id's agent.
 func AgentContainerName(id string) string { return "hostexec-agent-" + id }
 
-// Orphaned reports whether s is an agent's session that no process ends any more.
-func Orphaned(s Session, now time.Time) bool {
+// AbandonedAgent reports whether s is an agent's session that no process ends any more.
+func AbandonedAgent(s Session, now time.Time) bool {
 	return s.Watcher == nil && s.Agent != nil && !s.Agent.Keep && !s.OnHost() && created(s, now)
 }
 
@@ -39,12 +39,12 @@ func created(s Session, now time.Time) bool {
 	return s.Container != "" || now.Sub(s.Created) > time.Minute
 }
 
-// PruneAgents removes the containers of orphaned sessions, and sets the State of these sessions in all to StateGone. If
+// PruneAgents removes the containers of abandoned agents, and sets the State of these sessions in all to StateGone. If
 // an engine does not answer, its sessions stay.
 func PruneAgents(ctx context.Context, dockerCLI command.Cli, store *state.Store, all []Session) error {
 	var errs []error
 	for i, s := range all {
-		if s.State == StateUnknown || !Orphaned(s, time.Now()) || Served(store, s.ID) {
+		if s.State == StateUnknown || !AbandonedAgent(s, time.Now()) || Served(store, s.ID) {
 			continue
 		}
 		if err := pruneAgent(ctx, dockerCLI, s); err != nil {
@@ -77,11 +77,11 @@ func lockHeld(store *state.Store, id string, try func(*flock.Flock) (bool, error
 	return lock.Close() != nil
 }
 
-// EndAllOrphans ends the commands of sessions whose watcher and keeper were killed together, because no other
+// EndAllUnwatched ends the commands of sessions whose watcher and keeper were killed together, because no other
 // process does.
-func EndAllOrphans(store *state.Store) error {
+func EndAllUnwatched(store *state.Store) error {
 	dirs, err := dirsOf(store)
-	return errors.Join(err, watch.EndAllOrphans(dirs))
+	return errors.Join(err, watch.EndAllUnwatched(dirs))
 }
 
 // dirsOf returns the directories of all sessions.
@@ -105,7 +105,7 @@ func OpenStore() (*state.Store, error) {
 	return store, nil
 }
 
-// EndWithoutKeeper is EndAllOrphans without the sessions whose keeper may still run, and without errors.
+// EndWithoutKeeper is EndAllUnwatched without the sessions whose keeper may still run, and without errors.
 func EndWithoutKeeper(store *state.Store) {
 	dirs, _ := dirsOf(store)         // callers that list the sessions report the error
 	_ = watch.EndWithoutKeeper(dirs) // prune reports what cannot be ended

@@ -15,7 +15,7 @@ import (
 
 var errOwnSession = errors.New("this process is a command of the session itself")
 
-func endOrphans(session string, grace time.Duration) (was bool, err error) {
+func endSessionProcesses(session string, grace time.Duration) (was bool, err error) {
 	if os.Getenv(SessionMarker) == session {
 		return false, errOwnSession // others of them may wait for its answer
 	}

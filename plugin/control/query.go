@@ -25,8 +25,8 @@ func WithClient(ctx context.Context, dir string, f func(*Client, context.Context
 	return f(c, ctx)
 }
 
-// Ask is like WithClient, for a function with a result.
-func Ask[T any](ctx context.Context, dir string, ask func(*Client, context.Context) (T, error)) (reply T, err error) {
+// Query is like WithClient, for a function with a result.
+func Query[T any](ctx context.Context, dir string, ask func(*Client, context.Context) (T, error)) (reply T, err error) {
 	err = WithClient(ctx, dir, func(c *Client, ctx context.Context) (err error) {
 		reply, err = ask(c, ctx)
 		return err
@@ -34,9 +34,9 @@ func Ask[T any](ctx context.Context, dir string, ask func(*Client, context.Conte
 	return reply, err
 }
 
-// AskAll asks the watchers of all sessions and returns their answers, the oldest first. If a watcher cannot be asked,
-// AskAll returns the other answers together with the error.
-func AskAll[T any](ctx context.Context, store *state.Store, ask func(*Client, context.Context) ([]T, error), when func(T) time.Time) ([]T, error) {
+// QueryAll asks the watchers of all sessions and returns their answers, the oldest first. If a watcher cannot be asked,
+// QueryAll returns the other answers together with the error.
+func QueryAll[T any](ctx context.Context, store *state.Store, ask func(*Client, context.Context) ([]T, error), when func(T) time.Time) ([]T, error) {
 	recs, err := store.List()
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func AskAll[T any](ctx context.Context, store *state.Store, ask func(*Client, co
 	var all []T
 	var errs []error
 	for _, rec := range recs {
-		some, err := Ask(ctx, store.Dir(rec.ID), ask)
+		some, err := Query(ctx, store.Dir(rec.ID), ask)
 		if err != nil && !errors.Is(err, ErrNoWatcher) {
 			errs = append(errs, fmt.Errorf("session %s: %w", rec.ID, err))
 		}
@@ -56,5 +56,5 @@ func AskAll[T any](ctx context.Context, store *state.Store, ask func(*Client, co
 
 // AllPending returns the waiting questions of all sessions, as AskAll.
 func AllPending(ctx context.Context, store *state.Store) ([]Question, error) {
-	return AskAll(ctx, store, (*Client).Pending, func(q Question) time.Time { return q.Asked })
+	return QueryAll(ctx, store, (*Client).Pending, func(q Question) time.Time { return q.Asked })
 }

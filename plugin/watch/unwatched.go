@@ -27,16 +27,16 @@ func (l *Lifetime) watchKeeper(ctx context.Context, keeper io.ReadCloser) {
 	}
 }
 
-// EndOrphans ends the commands of a session whose watcher and keeper were killed together, and answers callers by
+// EndUnwatched ends the commands of a session whose watcher and keeper were killed together, and answers callers by
 // files. dir is the session's directory. A session with a watcher is not changed.
-func EndOrphans(dir string) error { return endIfOrphaned(dir, nil) }
+func EndUnwatched(dir string) error { return endIfUnwatched(dir, nil) }
 
-// EndAllOrphans is EndOrphans for the sessions in dirs.
-func EndAllOrphans(dirs []string) error {
+// EndAllUnwatched is EndUnwatched for the sessions in dirs.
+func EndAllUnwatched(dirs []string) error {
 	return endEach(dirs, func(string, *proctree.ProcessScan) bool { return true })
 }
 
-// EndWithoutKeeper is EndOrphans for those sessions in dirs whose keeper does not run. A running keeper ends the
+// EndWithoutKeeper is EndUnwatched for those sessions in dirs whose keeper does not run. A running keeper ends the
 // commands itself.
 func EndWithoutKeeper(dirs []string) error {
 	return endEach(dirs, func(dir string, found *proctree.ProcessScan) bool {
@@ -45,7 +45,7 @@ func EndWithoutKeeper(dirs []string) error {
 	})
 }
 
-// endEach is EndOrphans for the sessions in dirs for which selected returns true.
+// endEach is EndUnwatched for the sessions in dirs for which selected returns true.
 func endEach(dirs []string, selected func(string, *proctree.ProcessScan) bool) error {
 	dirs = slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool { return !hasControlSocket(dir) || !lockIsFree(dir) })
 	if len(dirs) == 0 {
@@ -55,14 +55,14 @@ func endEach(dirs []string, selected func(string, *proctree.ProcessScan) bool) e
 	var errs []error
 	for _, dir := range dirs {
 		if selected(dir, found) {
-			errs = append(errs, endIfOrphaned(dir, found))
+			errs = append(errs, endIfUnwatched(dir, found))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// endIfOrphaned is EndOrphans. If found has no process of the session, it does not search again.
-func endIfOrphaned(dir string, found *proctree.ProcessScan) error {
+// endIfUnwatched is EndUnwatched. If found has no process of the session, it does not search again.
+func endIfUnwatched(dir string, found *proctree.ProcessScan) error {
 	if !hasControlSocket(dir) {
 		return nil
 	}
@@ -106,15 +106,15 @@ func hasControlSocket(dir string) bool {
 // endProcesses ends the commands of the session in dir. The caller has the session's lock.
 func endProcesses(dir string) error {
 	_, id := state.StoreOf(dir)
-	_, err := proctree.EndOrphans(id, proctree.DefaultGrace)
+	_, err := proctree.EndSessionProcesses(id, proctree.DefaultGrace)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("end what session %s left running: %w", id, err)
 	}
 	return nil
 }
 
-// endOrphans ends the commands that an earlier watcher has left running, and answers their callers by files.
-func (s *Session) endOrphans() {
+// endEarlierCommands ends the commands that an earlier watcher has left running, and answers their callers by files.
+func (s *Session) endEarlierCommands() {
 	if !hasControlSocket(s.Record.Dir) {
 		return
 	}
