@@ -61,26 +61,26 @@ var allowedImports = map[string]string{
 	"plugin/carrier/http":   "plugin/carrier exec/dir exec/names shim/wire",
 	"plugin/carrier/files":  "plugin/carrier exec/dir exec/limit exec/names shim/wire",
 
-	"plugin/inject":    "plugin/state exec/dir exec/names exec/osenv",
-	"plugin/container": "exec/executor exec/dir exec/mount shim/wire shim/initproc",
-	"plugin/control":   "plugin/state exec/proctree exec/policy exec/approval exec/audit exec/inputs exec/job exec/shell exec/names",
-	"plugin/page":      "plugin/state plugin/control exec/approval exec/audit exec/dir exec/names exec/osenv",
-	"plugin/watch":     "plugin/state plugin/config plugin/carrier plugin/carrier/files plugin/carrier/http plugin/carrier/relay plugin/carrier/socket plugin/control plugin/container plugin/notify exec/call exec/verb exec/proctree exec/names exec/osenv exec/sandbox exec/limit",
-	"plugin/watch/container": "plugin/watch plugin/state plugin/config plugin/carrier plugin/carrier/relay plugin/container plugin/notify plugin/volume " +
+	"plugin/inject":        "plugin/state exec/dir exec/names exec/osenv",
+	"plugin/callcontainer": "exec/executor exec/dir exec/mount shim/wire shim/initproc",
+	"plugin/control":       "plugin/state exec/proctree exec/policy exec/approval exec/audit exec/inputs exec/job exec/shell exec/names",
+	"plugin/page":          "plugin/state plugin/control exec/approval exec/audit exec/dir exec/names exec/osenv",
+	"plugin/watch":         "plugin/state plugin/config plugin/carrier plugin/carrier/files plugin/carrier/http plugin/carrier/relay plugin/carrier/socket plugin/control plugin/callcontainer plugin/notify exec/call exec/verb exec/proctree exec/names exec/osenv exec/sandbox exec/limit",
+	"plugin/watch/container": "plugin/watch plugin/state plugin/config plugin/carrier plugin/carrier/relay plugin/callcontainer plugin/notify plugin/volume " +
 		"exec/audit exec/executor exec/limit exec/mount exec/names exec/osenv shim/wire",
 	"plugin/watch/process":   "plugin/watch exec/executor exec/mount",
 	"plugin/watch/directory": "plugin/watch plugin/state plugin/carrier plugin/carrier/files exec/dir exec/mount",
-	"plugin/agent":           "plugin/watch plugin/inject plugin/container plugin/config plugin/state exec/osenv exec/names",
+	"plugin/agent":           "plugin/watch plugin/inject plugin/callcontainer plugin/config plugin/state exec/osenv exec/names",
 
 	"plugin/cli":                   "exec/names exec/osenv",
 	"plugin/cli/clitest":           "",
-	"plugin/sessions":              "plugin/cli plugin/config plugin/control plugin/inject plugin/state plugin/watch exec/names plugin/container",
+	"plugin/sessions":              "plugin/cli plugin/config plugin/control plugin/inject plugin/state plugin/watch exec/names plugin/callcontainer",
 	"plugin/sessions/sessionstest": "plugin/state",
-	"plugin/launch": "plugin/carrier plugin/carrier/files plugin/carrier/http plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
+	"plugin/launch": "plugin/carrier plugin/carrier/files plugin/carrier/http plugin/cli plugin/config plugin/callcontainer plugin/control plugin/entry plugin/inject " +
 		"plugin/notify plugin/page plugin/sessions plugin/state plugin/watch plugin/watch/container exec/call exec/dir exec/mount exec/executor " +
 		"exec/policy exec/names exec/osenv exec/sandbox",
 
-	"plugin/apiproxy": "plugin/carrier/socket plugin/cli plugin/config plugin/container plugin/control plugin/launch plugin/sessions plugin/state " +
+	"plugin/apiproxy": "plugin/carrier/socket plugin/cli plugin/config plugin/callcontainer plugin/control plugin/launch plugin/sessions plugin/state " +
 		"plugin/watch plugin/watch/container exec/dir exec/mount exec/names exec/policy",
 
 	// Verbs do not import each other.
@@ -90,7 +90,7 @@ var allowedImports = map[string]string{
 		"exec/names",
 	"plugin/verb/audit":        "plugin/cli plugin/sessions plugin/state exec/audit exec/names",
 	"plugin/verb/devcontainer": "plugin/cli plugin/inject plugin/launch plugin/sessions plugin/state plugin/watch exec/names",
-	"plugin/verb/doctor": "plugin/carrier plugin/carrier/socket plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject " +
+	"plugin/verb/doctor": "plugin/carrier plugin/carrier/socket plugin/cli plugin/config plugin/callcontainer plugin/control plugin/entry plugin/inject " +
 		"plugin/launch plugin/sessions plugin/state plugin/watch exec/limit exec/policy exec/names",
 	"plugin/verb/job": "plugin/cli plugin/control plugin/sessions plugin/state exec/dir exec/job exec/recording exec/names",
 	"plugin/verb/policy": "plugin/cli plugin/config plugin/control plugin/launch plugin/sessions plugin/state plugin/watch exec/audit " +
@@ -99,7 +99,7 @@ var allowedImports = map[string]string{
 		"plugin/watch exec/mount exec/executor exec/policy exec/osenv exec/names",
 	"plugin/verb/run":     "plugin/carrier plugin/cli plugin/inject plugin/launch plugin/sessions plugin/state exec/names",
 	"plugin/verb/service": "plugin/cli plugin/watch exec/names",
-	"plugin/verb/session": "plugin/cli plugin/config plugin/container plugin/control plugin/entry plugin/inject plugin/launch " +
+	"plugin/verb/session": "plugin/cli plugin/config plugin/callcontainer plugin/control plugin/entry plugin/inject plugin/launch " +
 		"plugin/sessions plugin/state plugin/watch plugin/watch/container plugin/watch/directory plugin/watch/process exec/names",
 	"plugin/verb/shell": "plugin/cli plugin/control plugin/sessions plugin/state exec/shell exec/names",
 	"plugin/verb/with":  "plugin/apiproxy plugin/cli plugin/config plugin/launch plugin/sessions plugin/state exec/names",

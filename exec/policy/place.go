@@ -16,7 +16,7 @@ type Place struct {
 	Network    string // the network, as the engine names it; empty: the engine's default
 	Memory     int64  // bytes; 0: no limit
 	CPUs       int64  // billionths of a CPU; 0: no limit
-	Pids       int64  // processes and threads; 0: 4096, the default of plugin/container
+	Pids       int64  // processes and threads; 0: 4096, the default of plugin/callcontainer
 }
 
 // InContainer reports whether p is a container rather than the host.

@@ -26,7 +26,9 @@ func EndLeftovers(id string, grace time.Duration) (bool, error) { return endLeft
 // SessionMarker. A process that has cleared its environment is found only below one that has the marker. This
 // process and its ancestors are left out. If this process is a command of the session itself, EndSessionProcesses ends
 // nothing and returns an error.
-func EndSessionProcesses(session string, grace time.Duration) (bool, error) { return endSessionProcesses(session, grace) }
+func EndSessionProcesses(session string, grace time.Duration) (bool, error) {
+	return endSessionProcesses(session, grace)
+}
 
 // HasLeftovers reports whether processes are left of a command that was started with the marker id and has
 // been reaped.

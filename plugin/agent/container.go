@@ -15,7 +15,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
-	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
+	"github.com/docker-hostexec/hostexec/plugin/callcontainer"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 

@@ -16,7 +16,7 @@ import (
 
 	"github.com/containerd/errdefs"
 
-	"github.com/docker-hostexec/hostexec/plugin/container"
+	"github.com/docker-hostexec/hostexec/plugin/callcontainer"
 	watchcontainer "github.com/docker-hostexec/hostexec/plugin/watch/container"
 )
 
@@ -92,7 +92,7 @@ func (s *Server) createEdited(ctx context.Context, r *http.Request, req *CreateR
 	}
 	if err == nil && id != "" {
 		if err = s.mountsSocket(ctx, id); err != nil {
-			_ = container.Remove(ctx, s.Engine, id) // the client gets the first error
+			_ = callcontainer.Remove(ctx, s.Engine, id) // the client gets the first error
 			id = ""
 		}
 	}

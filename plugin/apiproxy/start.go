@@ -13,8 +13,8 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/client"
 
+	"github.com/docker-hostexec/hostexec/plugin/callcontainer"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
-	remover "github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
@@ -95,7 +95,7 @@ func (l *SessionLauncher) refuseStart(api client.APIClient, rec state.Session, c
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), removeTimeout) // the client may have left
 	defer cancel()
-	if rerr := remover.Remove(ctx, api, c.ID); rerr != nil {
+	if rerr := callcontainer.Remove(ctx, api, c.ID); rerr != nil {
 		return errors.Join(err, rerr)
 	}
 	if _, served := l.store.Served(rec.ID); served { // the watcher removes it

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 
-	remover "github.com/docker-hostexec/hostexec/plugin/container"
+	"github.com/docker-hostexec/hostexec/plugin/callcontainer"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	watchcontainer "github.com/docker-hostexec/hostexec/plugin/watch/container"
 )
@@ -19,7 +19,7 @@ func (l *SessionLauncher) createdUnselected(ctx context.Context, id string, labe
 	}
 	err := l.refuseState(ctx, id, labels)
 	if err != nil {
-		err = errors.Join(err, remover.Remove(ctx, l.cli.Client(), id))
+		err = errors.Join(err, callcontainer.Remove(ctx, l.cli.Client(), id))
 	}
 	return err
 }

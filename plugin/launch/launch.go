@@ -24,10 +24,10 @@ import (
 	"github.com/docker/docker/client"
 
 	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/plugin/callcontainer"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/files"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
-	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"

@@ -19,8 +19,8 @@ import (
 	"github.com/docker/docker/pkg/stdcopy"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/plugin/callcontainer"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
-	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	watchcontainer "github.com/docker-hostexec/hostexec/plugin/watch/container"

@@ -20,7 +20,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
-	"github.com/docker-hostexec/hostexec/plugin/container"
+	"github.com/docker-hostexec/hostexec/plugin/callcontainer"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -31,13 +31,13 @@ type CallContainers struct {
 	log        *slog.Logger
 	session    func() (Engine, error)            // connects to the session's engine
 	connectTo  func(host string) (Engine, error) // connects to an engine by its DOCKER_HOST value
-	containers *container.Containers
+	containers *callcontainer.Containers
 	engines    otherEngines
 }
 
 func newCallContainers(record *Record, session func() (Engine, error), connectTo func(string) (Engine, error), host *executor.Host, log *slog.Logger) *CallContainers {
 	c := &CallContainers{record: record, log: log, session: session, connectTo: connectTo}
-	c.containers = &container.Containers{
+	c.containers = &callcontainer.Containers{
 		Session: record.ID,
 		Home:    record.Store.Home,
 		Dir:     state.CallContainersDir(record.Dir),
@@ -56,7 +56,7 @@ type otherEngines struct {
 }
 
 // engine connects to the engine at host, or to the session's engine if host is empty.
-func (c *CallContainers) engine(host string) (container.Engine, error) {
+func (c *CallContainers) engine(host string) (callcontainer.Engine, error) {
 	if host == "" {
 		return c.session()
 	}
@@ -87,15 +87,15 @@ func (c *CallContainers) inContainer(dirs *mount.Table) func(policy.Place, strin
 		if err != nil {
 			return nil, "", err
 		}
-		spec := container.Spec{
+		spec := callcontainer.Spec{
 			Image: p.Image, DockerHost: p.DockerHost, Network: p.Network, Memory: p.Memory, CPUs: p.CPUs, Pids: p.Pids, Cwd: at,
 			CheckMounts: func(root int) error { return dirs.CheckMounts(root, mounts) },
 		}
 		for _, m := range mounts {
-			spec.Mounts = append(spec.Mounts, container.Mount{Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly, File: m.File})
+			spec.Mounts = append(spec.Mounts, callcontainer.Mount{Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly, File: m.File})
 		}
 		if copies != "" {
-			spec.Mounts = append(spec.Mounts, container.Mount{Source: copies, Target: filepath.Clean(copies), ReadOnly: true})
+			spec.Mounts = append(spec.Mounts, callcontainer.Mount{Source: copies, Target: filepath.Clean(copies), ReadOnly: true})
 		}
 		return c.containers.Runner(spec), at, nil
 	}
@@ -126,7 +126,7 @@ func commandMounts(mounts []mount.Point, cwd, copies, stateDir, workspace string
 			continue // the call container has its own files there
 		case names.Within(state.Target, m.Target), copies != "" && names.Within(filepath.Clean(copies), m.Target):
 			why = "what hostexec puts into the call container would be below it"
-		case m.Source != "" && container.HasEngineSocket(m.Source, sockets...):
+		case m.Source != "" && callcontainer.HasEngineSocket(m.Source, sockets...):
 			why = "it holds the engine's socket, which no call container gets"
 		case m.Source != "" && m.Source != workspace && covers(m.Source, stateDir):
 			why = "it holds hostexec's own state"
@@ -150,7 +150,7 @@ func (c *CallContainers) find(ctx context.Context, ref string, exact bool) (shel
 	if err != nil {
 		return nil, err
 	}
-	return container.Find(ctx, api, ref, exact, func(arch string) (*os.File, error) {
+	return callcontainer.Find(ctx, api, ref, exact, func(arch string) (*os.File, error) {
 		return inject.ShellProgram(c.record.Store.Home, inject.Arch(arch))
 	})
 }
@@ -174,7 +174,7 @@ func (c *CallContainers) RemoveLeftovers(ctx context.Context) {
 		api, err := c.engine(host)
 		if err == nil {
 			limited, cancel := context.WithTimeout(ctx, removeTimeout)
-			err = container.Prune(limited, api, c.record.Store.Home, own)
+			err = callcontainer.Prune(limited, api, c.record.Store.Home, own)
 			cancel()
 		}
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/docker/docker/api/types/system"
 	"github.com/docker/docker/api/types/volume"
 
-	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
+	"github.com/docker-hostexec/hostexec/plugin/callcontainer"
 )
 
 // Engine lists the methods of an engine's client that the watcher uses.

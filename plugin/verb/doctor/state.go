@@ -15,9 +15,9 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/callcontainer"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
-	"github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -188,7 +188,7 @@ func (d *doctor) leftAtEngine(ctx context.Context, left *leftovers, all []sessio
 		i := slices.IndexFunc(all, func(s sessions.Session) bool { return s.ID == id })
 		return i < 0 || all[i].Watcher == nil && all[i].Unanswered() == nil
 	}
-	ids, _ := container.Leftovers(ctx, d.engine.api, d.store.Home, dead) // the engine has answered before
+	ids, _ := callcontainer.Leftovers(ctx, d.engine.api, d.store.Home, dead) // the engine has answered before
 	for _, id := range ids {
 		left.add(usesDisk, "docker hostexec prune", "container %.12s is of a command whose session has gone", id)
 	}

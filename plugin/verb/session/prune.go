@@ -19,8 +19,8 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/gitpush"
 	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/plugin/callcontainer"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
-	"github.com/docker-hostexec/hostexec/plugin/container"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
@@ -164,5 +164,5 @@ func pruneEngine(ctx context.Context, api client.APIClient, store *state.Store, 
 	if _, err := api.Ping(pingCtx); err != nil {
 		return nil // the states of its sessions are unknown, so they stay
 	}
-	return errors.Join(container.Prune(ctx, api, store.Home, dead), launch.RemoveDeadVolumes(ctx, api, dead))
+	return errors.Join(callcontainer.Prune(ctx, api, store.Home, dead), launch.RemoveDeadVolumes(ctx, api, dead))
 }

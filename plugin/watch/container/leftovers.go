@@ -13,7 +13,7 @@ import (
 	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/volume"
 
-	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
+	"github.com/docker-hostexec/hostexec/plugin/callcontainer"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )

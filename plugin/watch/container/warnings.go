@@ -16,7 +16,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/names"
-	callcontainer "github.com/docker-hostexec/hostexec/plugin/container"
+	"github.com/docker-hostexec/hostexec/plugin/callcontainer"
 )
 
 // warnings returns the settings that weaken the container's isolation, and the user's own files that it can

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package container runs commands in call containers. It also starts processes in existing containers, for shells: see
+// Package callcontainer runs commands in call containers. It also starts processes in existing containers, for shells: see
 // RunningContainer. Descriptors, signals and status work like those of exec/executor on the host.
 //
 //	Run --create, start--> engine --> container: first process <--socket--> Run
@@ -10,7 +10,7 @@
 // processes is left. The engine removes the container. If this process is killed, the first process ends the container;
 // Prune removes containers that are still left. This package pulls no images. A container gets nothing that its caller
 // does not have, except for additions of the host's policy.
-package container
+package callcontainer
 
 import (
 	"context"

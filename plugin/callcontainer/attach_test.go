@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package container_test
+package callcontainer_test
 
 import (
 	"bufio"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/docker/docker/api/types"
 
-	"github.com/docker-hostexec/hostexec/plugin/container"
+	"github.com/docker-hostexec/hostexec/plugin/callcontainer"
 )
 
 // TestAttachLate: the engine's client answers an attach after its caller has given up. The caller has its answer by
@@ -24,7 +24,7 @@ func TestAttachLate(t *testing.T) {
 	defer engines.Close()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(gaveUp)
-	_, err := container.Attach(ctx, func(context.Context) (types.HijackedResponse, error) {
+	_, err := callcontainer.Attach(ctx, func(context.Context) (types.HijackedResponse, error) {
 		<-given
 		return types.HijackedResponse{Conn: ours, Reader: bufio.NewReader(ours)}, nil
 	})

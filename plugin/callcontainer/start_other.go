@@ -2,7 +2,7 @@
 
 //go:build !linux
 
-package container
+package callcontainer
 
 import (
 	"context"
