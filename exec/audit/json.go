@@ -11,8 +11,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// Printable returns s unchanged if it is printable ASCII and does not begin with a double quote; else it returns s
-// quoted. Unlike names.Printable, it keeps other double quotes and backslashes. Different texts have different results.
+// PrintableText is like names.Plain, but also quotes a text that begins with a double quote. So different texts have
+// different results.
 func Printable(s string) string {
 	if strings.HasPrefix(s, `"`) {
 		return strconv.QuoteToASCII(s)

@@ -24,8 +24,8 @@ type Line struct {
 	Whole bool // the line has a line end, and is not too long for a record
 }
 
-// Incomplete reports whether the writer of the line was killed during the write, or found the disk full. No record is
-// lost by that, because no command runs before its record is complete.
+// Incomplete reports whether the writer of the line was killed during the write, or found the disk full. No command
+// runs without a complete START record. Another record, such as COMPLETE, is lost if its writer was killed.
 func (l Line) Incomplete() bool { return l.Whole && strings.HasSuffix(l.Text+"\n", incompleteLineEnd) }
 
 // Reader reads the lines of a log from its oldest file to its newest.

@@ -25,9 +25,9 @@ func (f Fault) String() string { return fmt.Sprintf("%s:%d: %s", f.File, f.Line,
 // Report is the result of Verify.
 type Report struct {
 	Records, Chains int
-	Faults          []Fault // at most maxFaults
-	More            int     // number of faults beyond maxFaults
-	Incomplete      int     // incomplete lines of writers that were killed or had no space; no record is lost by them
+	Faults          []Fault // at most 100
+	More            int     // number of further faults
+	Incomplete      int     // incomplete lines of writers that were killed or had no space
 	Earlier         int     // chains whose first records were in rotated files that no longer exist
 	Unfinished      []Fault // the START of each command without a recorded end
 }

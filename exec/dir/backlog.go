@@ -4,13 +4,14 @@ package dir
 
 import "os"
 
-// Backlog counts the unread bytes of a file to which one side appends, and which the other side reads. It frees the
-// disk space of the parts that were read.
+// Backlog frees the disk space of the parts that were read, in a file to which one side appends, and which the other
+// side reads.
 type Backlog struct {
 	freed int64 // bytes at the beginning whose disk space is free
 }
 
-// DiskBytes returns the number of bytes of f that occupy the disk. read is the number of bytes that were read.
+// DiskBytes frees the disk space of the first read bytes of f, in steps of at least 1 MiB. It returns the number of
+// bytes from there to the end of f.
 func (b *Backlog) DiskBytes(f *os.File, read int64) (int64, error) {
 	fi, err := f.Stat()
 	if err != nil {

@@ -61,8 +61,8 @@ func (b *Base) InPlace() bool {
 	return err != nil || now == b.real
 }
 
-// Make holds the directory rest, and makes missing directories of that path. Existing ones keep their modes, which
-// UntrustedDir.Steps returns. No link is followed. The caller closes the UntrustedDir.
+// Make holds the directory at the relative path rest below b, and makes missing directories of that path. Existing ones
+// keep their modes, which UntrustedDir.Steps returns. No link is followed. The caller closes the UntrustedDir.
 func (b *Base) Make(rest string, access Access) (*UntrustedDir, error) {
 	rest = path.Clean(rest)
 	fd, steps, err := makeBelow(b, rest, access)

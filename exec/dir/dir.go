@@ -6,7 +6,8 @@
 //
 // Its invariant: a name that a container can change is looked up once, below a held directory, without symbolic links.
 // HoldInRoot resolves these in the container's root. Only a file of the expected kind is opened. Later uses take the
-// descriptor, never the path. os.Root is not enough: it follows links, crosses mounts, and opens devices and pipes.
+// descriptor, never the path. os.Root is not enough: it follows links, crosses mounts, and opens devices and pipes. The
+// package also receives and closes descriptors that containers send: see Receive and CloseReceived.
 package dir
 
 import (
@@ -28,7 +29,8 @@ type Dir struct {
 	path string
 }
 
-// Open holds a directory of the host that the host itself named, and in which a command can start.
+// Open holds a directory that the host itself named. It checks that a command can start in it: it exists, and may be
+// entered. The Hold functions check neither.
 func Open(path string) (*Dir, error) { return openHost(path) }
 
 // Hold holds the directory to which path leads now, also through links. It needs no permission on the directory itself.
@@ -61,8 +63,8 @@ func held(fd int, path string, err error) (*Dir, error) {
 	return &Dir{fd: fd, path: path}, nil
 }
 
-// OpenBelow holds the directory rest below d, in which a command can start. It follows no symbolic link, and crosses no
-// mount point.
+// OpenBelow holds the directory rest below d, and checks that a command can start in it. It follows no symbolic link,
+// and crosses no mount point.
 func (d *Dir) OpenBelow(rest string) (*Dir, error) { return openBelow(d.fd, rest) }
 
 // File holds the entry name of d, of any kind except a link or another mount.

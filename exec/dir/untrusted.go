@@ -13,9 +13,9 @@ import (
 )
 
 // UntrustedDir is a directory, held open, in which other users and containers may make any entries. Entries are reached
-// only by names below the held directory. No link is followed, no device or pipe is opened, and no file is made
-// outside. A name is one path element: the caller checks names that it has not chosen. Like os.Root, the type has a
-// method for each operation, and so more methods than other types.
+// only by names below the held directory. No link is followed, no device is opened, and no pipe except by Wakeup, and
+// no file is made outside. A name is one path element: the caller checks names that it has not chosen. Like os.Root,
+// the type has a method for each operation, and so more methods than other types.
 type UntrustedDir struct {
 	fd    int
 	base  *Base  // its own

@@ -46,7 +46,7 @@ type Command struct {
 	NewPrivs       bool             // permits setuid programs, such as sudo
 	LeaveProcesses bool             // processes that it leaves behind survive Close
 	Sandbox        *sandbox.Sandbox // confines the command and its descendants; nil: not; not with NewPrivs
-	Supervise      bool             // processes that it leaves behind stay in its tree, even without proctree.Marker; not with Sandbox
+	Supervise      bool             // processes that it leaves behind stay in its process tree, even if they clear their environment; not with Sandbox or Streams.TTY
 }
 
 // Streams states how the descriptors 0, 1 and 2 of a command are connected.
@@ -96,8 +96,8 @@ type Host struct {
 	host
 }
 
-// NewHost prepares this process to run commands. The process adopts orphans. Commands inherit no
-// other descriptors, and no ignored signals.
+// NewHost prepares this process to run commands. It becomes a subreaper (prctl(2)). Commands inherit only the
+// descriptors of their Streams, and no ignored signals.
 func NewHost(log *slog.Logger) (*Host, error) {
 	h := &Host{log: log}
 	if err := h.open(); err != nil {

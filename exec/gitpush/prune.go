@@ -19,11 +19,11 @@ const (
 	removedSuffix = ".removed"
 )
 
-// Unused is how long a mirror may be unused: callers of Prune subtract it from the present time.
+// MaxUnused is how long a mirror may be unused: callers of Prune subtract it from the present time.
 const Unused = 30 * 24 * time.Hour
 
-// Prune removes the mirrors of dir whose last use was earlier than the time before, and returns their paths. The next
-// use of such a remote creates its mirror again. Locks stay: another process may wait for one. Prune also removes the
+// Prune removes the mirrors of dir that were last used before the given time, and returns their paths. The next use of
+// such a remote creates its mirror again. Locks stay: another process may wait for one. Prune also removes the
 // quarantines of watchers that were killed.
 func Prune(dir string, before time.Time) (removed []string, err error) {
 	errs := []error{removeQuarantines(dir)}

@@ -26,10 +26,10 @@ const (
 type Update struct {
 	Remote   Remote
 	Kind     Kind
-	Name     string // of the branch or tag, without refs/heads/ or refs/tags/
-	Ref      string // its full name
-	Old, New string // ids; zeros: there is no such ref
-	Args     []string
+	Name     string   // of the branch or tag, without refs/heads/ or refs/tags/
+	Ref      string   // its full name
+	Old, New string   // ids; zeros: there is no such ref
+	Args     []string // of the host's git push that does exactly this update, with argv[0]
 	Notes    []string // what a person should know before the decision
 }
 

@@ -69,7 +69,7 @@ func (s *Set) Digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Content identifies the files and their content, whatever the call is.
+// ContentDigest identifies the files and their content, whatever the call is.
 func (s *Set) Content() string {
 	if s == nil {
 		return ""

@@ -14,8 +14,8 @@ const defaultRate = 20
 // burstSeconds is the size of a burst, as the time in which that many events happen at the rate.
 const burstSeconds = 10
 
-// TokenBucket is a token bucket: it limits the rate of events and permits bursts. The zero value has
-// defaultRate.
+// TokenBucket is a token bucket: it limits the rate of events and permits bursts. The zero value permits 20 events per
+// second.
 type TokenBucket struct {
 	mu   sync.Mutex // guards the fields below
 	rate int64      // events per second; 0: defaultRate

@@ -4,11 +4,10 @@
 //
 //	command --Recording.Stdout--> DIR/REQUEST --Open--> Player.Next --> Event
 //
-// A recording is an asciicast file of version 2, which other players support too. It has one JSON
-// line with a header, and one line for each event. It contains output only, never input, and at
-// most maxSize bytes; a remark at the end reports a cut. Bytes that are not valid UTF-8 are not
-// preserved, because JSON cannot encode them. The package displays nothing, because output may
-// contain control sequences.
+// A recording is an asciicast file of version 2, which other players support too. It has one JSON line with a header,
+// and one line for each event. It contains output only, never input, and at most 64 MiB; a remark at the end reports a
+// cut. Bytes that are not valid UTF-8 are not preserved, because JSON cannot encode them. The package displays nothing,
+// because output may contain control sequences.
 package recording
 
 import (

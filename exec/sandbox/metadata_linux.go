@@ -43,7 +43,7 @@ func newMetadataServer(fd int, roots []int, readable []string) (*MetadataServer,
 	return m, nil
 }
 
-// Close ends Serve. Calls that still arrive then fail with ENOSYS. A call that is being answered is answered first.
+// Close ends Serve. System calls that still arrive then fail with ENOSYS. One that is being answered is answered first.
 func (m *MetadataServer) Close() error { return m.calls.Close() }
 
 // Ended reports whether no confined process is left, and Serve has ended or will end.
@@ -69,7 +69,7 @@ func (m *MetadataServer) closeRoots() {
 	m.roots = nil
 }
 
-// Serve answers calls until the last confined process has ended, or until Close. Call it once.
+// Serve answers system calls until the last confined process has ended, or until Close. Call it once.
 func (m *MetadataServer) Serve() error {
 	defer m.closeRoots()
 	conn, err := m.calls.SyscallConn()

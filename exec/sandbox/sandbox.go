@@ -3,7 +3,7 @@
 // Package sandbox confines a program of the host, so that it can read and write only named files.
 //
 //	Spec --Prepare--> Sandbox --Confine--> one thread --fork--> the program and its descendants
-//	                     '--Serve: answers for chmod, chown, utimes and inotify, which Landlock lets through
+//	                              '--> MetadataServer.Serve: decides chmod, chown, utimes, inotify (Landlock does not)
 //
 // Landlock limits files, TCP ports, signals and abstract sockets (landlock(7)). A seccomp filter
 // refuses what Landlock does not see: unix sockets, terminals' input queues, namespaces, and kernel
@@ -35,7 +35,7 @@ type File struct {
 
 // Net is the access of a program to the network. The zero value permits nothing.
 type Net struct {
-	All   bool     // everything except unix, vsock and packet sockets
+	All   bool     // all IPv4 and IPv6 sockets
 	Ports []uint16 // otherwise: TCP connections to these ports, and to port 53 if there are any
 }
 

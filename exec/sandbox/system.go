@@ -2,7 +2,7 @@
 
 package sandbox
 
-// Path permits access to a directory or file of the host that the user named.
+// Path permits access to a directory or file of the host by its path.
 type Path struct {
 	Name   string // absolute
 	Access Access

@@ -3,7 +3,7 @@
 // Package agent runs one agent for an editor or another client, which speaks to it over stdin and stdout. For example,
 // they speak the Agent Client Protocol (ACP). The agent is a process on this host, or in a container.
 //
-//	client --stdin---> (initialize, session/new) --> agent
+//	client --stdin---> after Handshake, if any -----> agent
 //	client <--stdout-- unchanged ------------------- agent
 //	client <--stderr-- unchanged, while it is read -- agent
 //

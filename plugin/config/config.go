@@ -37,7 +37,7 @@ type Source struct {
 	Project   string // absolute path of the directory where the session was started; empty: none
 	Workspace string // the directory that the container works in, absolute; empty: none
 	File      string // replaces config.yaml; empty: not set
-	Draft     Change // the new text of its file replaces that of the file; zero: none
+	Draft     Change // if not zero, Draft.After is used in place of the text of Draft.File
 }
 
 // GlobalFile returns the path of the file that applies to all projects.
@@ -112,14 +112,14 @@ type Config struct {
 
 // Approval configures how the user is asked.
 type Approval struct {
-	Timeout    time.Duration // 0: the queue's default
+	Timeout    time.Duration // 0: the program's default
 	WaitAlways bool          // wait for an answer even if no approver seems to be present
 	Durable    bool          // a request is kept for a while after its caller has ended
 }
 
 // Audit configures what is recorded, and where.
 type Audit struct {
-	Sync         string // always, approved, or empty: the system's default
+	Sync         string // always, approved, or empty: never
 	PerContainer bool
 	Redact       []*regexp.Regexp
 	Rotate       int64 // bytes; 0: the program's default

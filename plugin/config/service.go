@@ -21,7 +21,7 @@ type Service struct {
 	NewPrivs       bool
 	Carrier        string
 	HTTP           string
-	CloisterCompat bool   // --cloister-compat
+	CloisterCompat bool   // --cloister-compat: for clients of cloister, another program for agents
 	Where          string // file:line
 }
 

@@ -66,7 +66,7 @@ func Trust(src Source, digest string) error {
 	return nil
 }
 
-// CheckAcceptable returns an error if a proposal cannot be trusted. Then it cannot be parsed completely, or it would
+// CheckAcceptable returns an error if a proposal cannot be trusted: because it cannot be parsed completely, or would
 // change values of the host, which breaks the configuration.
 func CheckAcceptable(src Source, path string, content []byte) error {
 	d := parse(path, content, workspace)

@@ -14,7 +14,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
-// EngineFacts holds the stored facts about an engine, most of them results of a handshake.
+// EngineFacts holds what earlier sessions have found out about an engine.
 type EngineFacts struct {
 	ID          string `json:"id"`              // reported by the engine
 	Arch        string `json:"arch,omitempty"`  // of its kernel, as it reports it
@@ -24,11 +24,11 @@ type EngineFacts struct {
 
 // Engine returns the stored facts about the engine at endpoint, or the zero value if there are none.
 func (s *Store) Engine(endpoint string) EngineFacts {
-	all, _ := s.engines() // on an error, the handshake runs again
+	all, _ := s.engines() // on an error, the next session finds it out again
 	return all[endpoint]
 }
 
-// engines returns all stored results by endpoint.
+// engines returns all stored facts by endpoint.
 func (s *Store) engines() (map[string]EngineFacts, error) {
 	all := map[string]EngineFacts{}
 	b, err := dir.ReadPlain(s.enginesFile())
@@ -41,8 +41,8 @@ func (s *Store) engines() (map[string]EngineFacts, error) {
 	return all, nil
 }
 
-// NoteEngine stores the result for the engine at endpoint; the zero EngineFacts deletes it. Of concurrent calls
-// the last one wins; the lost result is determined again.
+// NoteEngine stores the facts about the engine at endpoint; the zero EngineFacts deletes them. Of concurrent calls the
+// last one wins; later sessions find out the lost facts again.
 func (s *Store) NoteEngine(endpoint string, e EngineFacts) error {
 	all, _ := s.engines()
 	if all[endpoint] == e {

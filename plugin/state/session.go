@@ -115,7 +115,7 @@ func (s *Session) AgentName() string {
 	return s.Agent.Name
 }
 
-// Proxy is the directory of requests of a session without a container. Base existed before. No link below
+// Proxy is the directory of requests of a session without a container. Base existed before the session. No link below
 // Base is followed.
 type Proxy struct {
 	Base         string        `json:"base"`           // absolute
@@ -213,8 +213,8 @@ func chmod(path string, mode fs.FileMode) error {
 }
 
 // List returns all sessions, oldest first. It skips directories without a readable record and without a watcher: they
-// are being created or removed, or the record is damaged. With a watcher, it returns the id and the time since which
-// the watcher serves. The watcher writes the record again on request.
+// are being created or removed, or the record is damaged. For a session with a watcher but without a readable record,
+// it returns only the id and the time since which the watcher serves. The watcher writes the record again on request.
 func (s *Store) List() ([]Session, error) {
 	ids, err := s.IDs()
 	var all []Session
@@ -243,8 +243,9 @@ func (s *Store) IDs() (ids []string, err error) {
 	return ids, nil
 }
 
-// Served reports whether session id has a control socket, and a process holds one of its locks: its watcher, if that is
-// not ending. since is when the watcher began to serve it.
+// Served reports whether session id has a control socket, and a process holds one of its locks. That is its watcher or,
+// while a watcher ends, possibly a process that is about to create a container. since is when the watcher began to
+// serve.
 func (s *Store) Served(id string) (since time.Time, ok bool) {
 	fi, err := os.Lstat(ControlSock(s.Dir(id)))
 	if err != nil || unlocked(s.Dir(id)) {

@@ -9,7 +9,7 @@
 //	    config.yaml                  the configuration: plugin/config
 //	    projects/<name>.yaml         the configuration of one project
 //	    trust/<digest>               the workspaces' proposals that are trusted
-//	    sandbox/<digest>/            home and tmp of sandboxed commands, for each workspace
+//	    sandbox/<digest>/            home and tmp of sandboxed commands, for each workspace and list of writable paths
 //	    workspaces/<id>/             an agent's own directory, which is kept: plugin/agent
 //	    images/                      which paths exist in images, by digest: plugin/inject
 //	    call-engines                 engines, other than the sessions' own, that ran call containers
