@@ -105,7 +105,7 @@ var behaviours = []behaviour{
 		m.Exit(t)
 	}},
 	{"thirty calls at once", script(`for i in {1..30}; do hsh -c 'echo $1; exit $1' x $i >/tmp/$$.$i & p[i]=$!; done; for i in {1..30}; do wait ${p[i]}; [[ $? == $i && $(</tmp/$$.$i) == $i ]] && echo -n .; done`, strings.Repeat(".", 30))},
-	{"a stalled call does not delay others", func(t *testing.T, c *Container) {
+	{"a call whose output nobody reads delays no other", func(t *testing.T, c *Container) {
 		stalled := c.Start(t, "bash", "-c", `exec 9<&0; hsh -c 'echo $$; exec yes' 2>/dev/null | { read pid; echo $pid; read <&9; }`)
 		p := stalled.Host(t)
 		want(t, "another", c.Sh(t, `hsh -c 'seq 100000 | tail -1'`).Out, "100000\n")
