@@ -89,7 +89,7 @@ func load[F, T any](noun, file string, parse func(F) (T, error)) ([]T, error) {
 	}
 	var list []F
 	if err == nil {
-		err = names.Decode(b, &list)
+		err = names.DecodeJSON(b, &list)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read %ss: %w", noun, err)

@@ -18,7 +18,7 @@ func (q *Question) Group() string {
 	}
 	files := ""
 	if q.Inputs != nil {
-		files = fmt.Sprint(q.Inputs.Content(), q.Inputs.Copied)
+		files = fmt.Sprint(q.Inputs.ContentDigest(), q.Inputs.Copied)
 	}
 	return digestOf([]string{q.Path, q.Rule, string(q.Grade), q.Setup, files, q.NoInputs, q.Diff}, q.Effects, q.Notes, q.Named(), q.offered(), q.Preview.texts())
 }

@@ -13,7 +13,7 @@ import (
 
 // PrintableText is like names.Plain, but also quotes a text that begins with a double quote. So different texts have
 // different results.
-func Printable(s string) string {
+func PrintableText(s string) string {
 	if strings.HasPrefix(s, `"`) {
 		return strconv.QuoteToASCII(s)
 	}
@@ -33,7 +33,7 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 		&out.Project, &out.Branch, &out.Session, &out.Container, &out.Agent, &out.Command, &out.Request, &out.Rule,
 		&out.Pattern, &out.Path, &out.Dir, &out.User, &out.Grant, &out.Inputs, &out.Preview, &out.Reason, &out.Signal, &out.Chain,
 	} {
-		*s = Printable(*s)
+		*s = PrintableText(*s)
 	}
 	if e.Kind == Refusals {
 		out.Count, out.Since = e.Count, e.Since

@@ -146,7 +146,7 @@ func TestShow(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "make 'a b'": "make 'a b'", `a"b\`: `a"b\`, `"`: `"\""`, "\x1b[m": `"\x1b[m"`, "\xff": `"\xff"`, "é": `"\u00e9"`,
 	} {
-		if got := Printable(text); got != want {
+		if got := PrintableText(text); got != want {
 			t.Errorf("Show(%q) = %s, want %s", text, got, want)
 		}
 	}

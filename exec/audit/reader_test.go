@@ -32,7 +32,7 @@ func FuzzReader(f *testing.F) {
 			var l Line
 			if l, err = r.Next(); err == nil {
 				all = append(all, l.Text)
-				if _, perr := Parse(l.Text); l.Whole && perr == nil && strings.Contains(l.Text, "\n") {
+				if _, perr := Parse(l.Text); l.Terminated && perr == nil && strings.Contains(l.Text, "\n") {
 					t.Errorf("%q is one record", l.Text)
 				}
 			}

@@ -88,7 +88,7 @@ func (v *verifier) fault(l Line, format string, args ...any) (index int) {
 func (v *verifier) line(l Line) {
 	e, err := Parse(l.Text)
 	switch {
-	case !l.Whole:
+	case !l.Terminated:
 		v.fault(l, "truncated: the line ends in the middle of a record")
 		return
 	case errors.Is(err, ErrHash):
@@ -166,7 +166,7 @@ func (v *verifier) notes(l Line, e Entry) {
 	switch e.Kind {
 	case Start:
 		v.starts++
-		v.running[e.Request] = startRecord{Fault{l.File, l.N, fmt.Sprintf("request %s: %s", e.Request, beginning(Printable(e.Command)))}, v.starts}
+		v.running[e.Request] = startRecord{Fault{l.File, l.N, fmt.Sprintf("request %s: %s", e.Request, beginning(PrintableText(e.Command)))}, v.starts}
 	case Complete:
 		delete(v.running, e.Request)
 	}

@@ -91,7 +91,7 @@ func (e Failure) json() string {
 	if err != nil {
 		panic("call: " + err.Error()) // strings always marshal
 	}
-	return string(append(names.ASCII(b), '\n'))
+	return string(append(names.ASCIIJSON(b), '\n'))
 }
 
 // frame returns e as a frame for the shim: the text, and the JSON line if the caller asked for it.

@@ -28,7 +28,7 @@ func checkFD(fd, as int, kind wire.FD) error {
 	if as == 0 && mode == unix.O_WRONLY || as != 0 && mode == unix.O_RDONLY {
 		return errors.New("open in the wrong direction")
 	}
-	switch got := dir.KindOf(fd); {
+	switch got := dir.FDKindOf(fd); {
 	case kind == wire.FDPipe && got == dir.Pipe, kind == wire.FDTTY && got == dir.Terminal:
 		return nil
 	case kind == wire.FDSocket && got == dir.Socket:
@@ -48,4 +48,4 @@ func checkStream(fd int) error {
 	return nil
 }
 
-func closeAll(fds []int) { dir.Close(fds...) }
+func closeAll(fds []int) { dir.CloseReceived(fds...) }

@@ -27,7 +27,7 @@ func (dc *decidedCall) setup(req *request) string {
 		return ""
 	}
 	v := dc.v
-	v.Args, v.Steps, v.Command.Where = nil, 0, "" // the question shows the arguments
+	v.Args, v.Steps, v.Command.Position = nil, 0, "" // the question shows the arguments
 	var env []string
 	for _, kv := range dc.env {
 		name, _, _ := strings.Cut(kv, "=")

@@ -27,7 +27,7 @@ func TestSetup(t *testing.T) {
 		"terminal and directory": func(dc *decidedCall, _ *request) {
 			dc.env = []string{"HOME=/home/u", "PWD=/home/u/other", "PATH=/bin", "TERM=xterm", "TMUX_PANE=%3"}
 		},
-		"config file": func(dc *decidedCall, _ *request) { dc.v.Command.Where = "/home/u/app/.hostexec.yaml:3" },
+		"config file": func(dc *decidedCall, _ *request) { dc.v.Command.Position = "/home/u/app/.hostexec.yaml:3" },
 		"steps":       func(dc *decidedCall, _ *request) { dc.v.Steps = 9 },
 	} {
 		if got := of(do); got != first || got == "" {

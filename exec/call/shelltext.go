@@ -138,7 +138,7 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 		return notRun(r.x.req, &r.dc.v, err).frame(r.x.peer.json)
 	}
 	defer v.Close()
-	streams := executor.Streams{Out: rec.Out(v.Out()), Err: rec.Err(v.Err())}
+	streams := executor.Streams{Out: rec.TeeStdout(v.Out()), Err: rec.TeeStderr(v.Err())}
 	if !r.dc.v.Streams.Whole {
 		capOutput(&streams, r.dc.v.Streams.Output)
 	}

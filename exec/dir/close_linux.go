@@ -92,8 +92,8 @@ func interruptClosing() {
 	}
 }
 
-// Close closes descriptors that a container has sent. The container cannot make Close wait.
-func Close(fds ...int) {
+// CloseReceived closes descriptors that a container has sent. The container cannot make CloseReceived wait.
+func CloseReceived(fds ...int) {
 	if len(fds) == 0 {
 		return
 	}

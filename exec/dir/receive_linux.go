@@ -14,27 +14,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Kind is the kind of a descriptor that a container sent.
-type Kind byte
+// FDKind is the kind of a descriptor that a container sent.
+type FDKind byte
 
-// The kinds. Other may need a file system server, for example of FUSE, which can block its inspection and close. The
+// The kinds. OtherFD may need a file system server, for example of FUSE, which can block its inspection and close. The
 // other kinds cannot block.
 const (
-	Other Kind = iota
+	OtherFD FDKind = iota
 	Pipe
 	Socket
 	Terminal
 )
 
-// KindOf returns the kind of fd. It calls no driver and no file system, because a container can serve a file system and
+// FDKindOf returns the kind of fd. It calls no driver and no file system, because a container can serve a file system and
 // never answer.
-func KindOf(fd int) Kind {
+func FDKindOf(fd int) FDKind {
 	var buf [64]byte
 	n, err := unix.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd), buf[:])
 	link := string(buf[:max(n, 0)])
 	switch {
 	case err != nil:
-		return Other
+		return OtherFD
 	case strings.HasPrefix(link, "pipe:["):
 		return Pipe
 	case strings.HasPrefix(link, "socket:["):
@@ -42,7 +42,7 @@ func KindOf(fd int) Kind {
 	case strings.HasPrefix(link, "/") && isTerminal(fd):
 		return Terminal
 	}
-	return Other
+	return OtherFD
 }
 
 // isTerminal reports whether fd is the terminal side of a Unix98 pseudo-terminal, and neither its master nor a console
@@ -75,7 +75,7 @@ func Receive(receive func() ([]int, error)) (fds []int, err error) {
 	defer syscall.ForkLock.RUnlock()
 	all, err := receive()
 	for _, fd := range all {
-		if KindOf(fd) == Other {
+		if FDKindOf(fd) == OtherFD {
 			discard(fd)
 			err = cmp.Or(err, errOther)
 			continue
@@ -99,7 +99,7 @@ func discard(fd int) {
 		defer blockedCloses.Add(-1)
 		unix.Dup3(ends[0], fd, unix.O_CLOEXEC) // it replaces fd at once, and then closes the file
 	}()
-	for KindOf(fd) == Other {
+	for FDKindOf(fd) == OtherFD {
 		runtime.Gosched()
 	}
 	for _, fd := range append(ends[:], fd) {

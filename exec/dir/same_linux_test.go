@@ -14,7 +14,7 @@ func TestSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { Close(d) })
+		t.Cleanup(func() { CloseReceived(d) })
 		return d
 	}
 	if a, b := open(at), open(at+"/."); !Same(a, b) {

@@ -20,7 +20,7 @@ const (
 )
 
 // MaxUnused is how long a mirror may be unused: callers of Prune subtract it from the present time.
-const Unused = 30 * 24 * time.Hour
+const MaxUnused = 30 * 24 * time.Hour
 
 // Prune removes the mirrors of dir that were last used before the given time, and returns their paths. The next use of
 // such a remote creates its mirror again. Locks stay: another process may wait for one. Prune also removes the

@@ -38,7 +38,7 @@ func TestPrune(t *testing.T) {
 	}
 	prune := func() []string {
 		t.Helper()
-		removed, err := Prune(at, time.Now().Add(-Unused))
+		removed, err := Prune(at, time.Now().Add(-MaxUnused))
 		f.check(err)
 		return removed
 	}
@@ -47,7 +47,7 @@ func TestPrune(t *testing.T) {
 	}
 	mirrors, err := filepath.Glob(at + "/*" + mirrorSuffix)
 	f.check(err)
-	age(t, at, Unused+time.Hour)
+	age(t, at, MaxUnused+time.Hour)
 	lock := flock.New(mirrors[0] + lockSuffix)
 	if ok, err := lock.TryLock(); !ok || err != nil {
 		t.Fatal(ok, err)
@@ -91,7 +91,7 @@ func TestPruneRace(t *testing.T) {
 				return
 			default:
 			}
-			removed, err := Prune(f.call.Dir, time.Now().Add(-Unused))
+			removed, err := Prune(f.call.Dir, time.Now().Add(-MaxUnused))
 			if err != nil {
 				t.Error(err)
 			}
@@ -99,7 +99,7 @@ func TestPruneRace(t *testing.T) {
 		}
 	})
 	for range 10 {
-		age(t, f.call.Dir, Unused+time.Hour)
+		age(t, f.call.Dir, MaxUnused+time.Hour)
 		if out, code := f.try(w, "git fetch -q; git ls-remote -q origin"); code != 0 {
 			t.Errorf("exit code %d, %s%s", code, out, f.complained())
 		}

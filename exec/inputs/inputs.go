@@ -70,7 +70,7 @@ func (s *Set) Digest() string {
 }
 
 // ContentDigest identifies the files and their content, whatever the call is.
-func (s *Set) Content() string {
+func (s *Set) ContentDigest() string {
 	if s == nil {
 		return ""
 	}

@@ -28,12 +28,12 @@ const (
 	errMore      AmbiguousError = "there is more behind it"
 )
 
-// Decode decodes text, one JSON value from an untrusted sender, into v. It ensures that all parsers
+// DecodeJSON decodes text, one JSON value from an untrusted sender, into v. It ensures that all parsers
 // read the text alike. encoding/json uses the last of several equal keys, ignores the case of keys,
-// and replaces invalid characters with U+FFFD. Decode returns an AmbiguousError for each of these,
+// and replaces invalid characters with U+FFFD. DecodeJSON returns an AmbiguousError for each of these,
 // for keys without a field in v, and for deep nesting. In a map, keys that differ only in case are
 // permitted. v has no embedded structs.
-func Decode(text []byte, v any) error {
+func DecodeJSON(text []byte, v any) error {
 	if !utf8.Valid(text) {
 		return errUTF8
 	}
@@ -143,10 +143,10 @@ func validSurrogates(text []byte) bool {
 	return !high
 }
 
-// ASCII returns text with escapes for all characters except printable ASCII, newline and tab.
+// ASCIIJSON returns text with escapes for all characters except printable ASCIIJSON, newline and tab.
 // encoding/json does not escape DEL, C1 controls and bidirectional controls, which a terminal
 // executes. JSON parsers read the result as the same value.
-func ASCII(text []byte) []byte {
+func ASCIIJSON(text []byte) []byte {
 	if !bytes.ContainsFunc(text, escaped) {
 		return text
 	}
@@ -173,7 +173,7 @@ func ASCIIWriter(w io.Writer) io.Writer { return asciiWriter{w} }
 type asciiWriter struct{ w io.Writer }
 
 func (a asciiWriter) Write(text []byte) (int, error) {
-	if _, err := a.w.Write(ASCII(text)); err != nil {
+	if _, err := a.w.Write(ASCIIJSON(text)); err != nil {
 		return 0, err
 	}
 	return len(text), nil

@@ -74,7 +74,7 @@ func TestDecode(t *testing.T) {
 		{"a list", `["make"]`, "cannot unmarshal array"},
 	} {
 		var got request
-		err := Decode([]byte(tt.text), &got)
+		err := DecodeJSON([]byte(tt.text), &got)
 		if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.err)
 		}
@@ -90,7 +90,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var got, want request
-		if Decode(text, &got) != nil {
+		if DecodeJSON(text, &got) != nil {
 			return
 		}
 		if err := json.Unmarshal(text, &want); err != nil || !reflect.DeepEqual(got, want) {
@@ -101,10 +101,10 @@ func FuzzDecode(f *testing.F) {
 
 // TestASCII checks that control characters are escaped and that JSON parsers read the same value.
 func TestASCII(t *testing.T) {
-	if got := string(ASCII([]byte("a\x7f\u009b\U0001f600"))); got != `a\u007f\u009b\ud83d\ude00` {
+	if got := string(ASCIIJSON([]byte("a\x7f\u009b\U0001f600"))); got != `a\u007f\u009b\ud83d\ude00` {
 		t.Errorf("ASCII = %s", got)
 	}
-	if got := string(ASCII([]byte("a\tb\n\x1b[2J\r\x00"))); got != "a\tb\n"+`\u001b[2J\u000d\u0000` {
+	if got := string(ASCIIJSON([]byte("a\tb\n\x1b[2J\r\x00"))); got != "a\tb\n"+`\u001b[2J\u000d\u0000` {
 		t.Errorf("ASCII = %s", got)
 	}
 	for _, s := range []string{"plain", "\x7f\u0080\u009b2J\u009f", "\u202e\u2066\u200b\ufeff\u3164", "ü€", "😀\U000e0041", "a\x1b\x00\"\\", "\xff"} {
@@ -112,7 +112,7 @@ func TestASCII(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := ASCII(b)
+		got := ASCIIJSON(b)
 		for _, c := range got {
 			if c != '\n' && (c < ' ' || c > '~') {
 				t.Errorf("ASCII(%q) = %q", b, got)

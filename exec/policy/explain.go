@@ -11,12 +11,12 @@ import (
 
 // RuleResult is the outcome of one rule, list entry or proxied command in a decision.
 type RuleResult struct {
-	Name    string // the rule, the pattern, or --proxy X
-	Where   string // file:line; empty if it is not from a file
-	Action  Action // the action if this result decides
-	Matched bool
-	Decides bool
-	Why     string // why it did not match or did not decide
+	Name     string // the rule, the pattern, or --proxy X
+	Position string // file:line; empty if it is not from a file
+	Action   Action // the action if this result decides
+	Matched  bool
+	Decides  bool
+	Why      string // why it did not match or did not decide
 }
 
 // Explain returns the verdict of Decide, and the result of each rule, list entry and proxied command, including those
@@ -58,7 +58,7 @@ func (d *decision) overruled(v Verdict) string {
 func (d *decision) tryRules() (results []RuleResult) {
 	for i, r := range d.set.all() {
 		approved := i >= len(d.set.Rules)
-		result := RuleResult{Name: r.Title(d.req.Args[0]), Where: r.Where, Action: r.Do}
+		result := RuleResult{Name: r.Title(d.req.Args[0]), Position: r.Position, Action: r.Do}
 		switch {
 		case !approved && !d.appliesToContainer(&r):
 			result.Why = "it does not name the container"
@@ -79,7 +79,7 @@ func (d *decision) tryRules() (results []RuleResult) {
 func (d *decision) tryLists(list []LinePattern, name string, action Action) (results []RuleResult) {
 	text, shown := line(d.req.Args)
 	for _, p := range list {
-		result := RuleResult{Name: name + " " + p.Source, Where: p.Where, Action: action}
+		result := RuleResult{Name: name + " " + p.Source, Position: p.Position, Action: action}
 		switch {
 		case targetContainer(d.req.Args) != "":
 			result.Why = "lists are not about shells in containers"
@@ -103,7 +103,7 @@ func (d *decision) tryProxy() []RuleResult {
 	if d.explicit() {
 		name += "=" + d.c.Action.String()
 	}
-	return []RuleResult{{Name: name, Where: d.c.Where, Action: d.c.Action, Matched: true}}
+	return []RuleResult{{Name: name, Position: d.c.Position, Action: d.c.Action, Matched: true}}
 }
 
 // why returns the reason why the last match failed: the furthest argument and the elements expected

@@ -8,7 +8,7 @@ import "regexp"
 // that is searched in the whole command line as CommandLine returns it. The zero value matches nothing.
 type LinePattern struct {
 	Source   string
-	Where    string // file:line, for people
+	Position string // file:line, for people
 	Anywhere bool   // the lines that it matches may name paths outside of the workspace
 	re       *regexp.Regexp
 }

@@ -27,7 +27,7 @@ type linter struct {
 }
 
 func (l *linter) add(where, rule string, fatal bool, format string, args ...any) {
-	l.problems = append(l.problems, Problem{Where: where, Rule: rule, Text: fmt.Sprintf(format, args...), Fatal: fatal})
+	l.problems = append(l.problems, Problem{Position: where, Rule: rule, Text: fmt.Sprintf(format, args...), Fatal: fatal})
 }
 
 // subject is the rule under examination.
@@ -48,7 +48,7 @@ func (l *linter) command(name string, set Ruleset) {
 		l.git(name, set)
 	}
 	if len(set.Rules) == 0 && (set.Settings.Stdin != nil || set.Settings.TTY != nil || set.Settings.Output != nil) {
-		l.add(set.Where, name, false, "stdin, tty and output say nothing about a command that is proxied as a whole: write rules")
+		l.add(set.Position, name, false, "stdin, tty and output say nothing about a command that is proxied as a whole: write rules")
 	}
 	for _, r := range set.all() {
 		s := subject{&r, r.Title(name), names, &set}
@@ -64,7 +64,7 @@ func (l *linter) command(name string, set Ruleset) {
 		l.settings(s)
 		l.untested(s)
 		if len(r.Preview) > 0 && r.neverAsks(set.Place) {
-			l.add(r.Where, s.title, false, "preview has no effect: the rule allows, and nobody is asked")
+			l.add(r.Position, s.title, false, "preview has no effect: the rule allows, and nobody is asked")
 		}
 	}
 	l.shadows(name, set)
@@ -75,9 +75,9 @@ func (l *linter) command(name string, set Ruleset) {
 func (l *linter) sandbox(name string, set Ruleset, names programNames) {
 	switch {
 	case !set.Place.Sandboxed && !set.Sandbox.Empty() && !set.previews():
-		l.add(set.Where, name, false, "sandbox has no effect without where: sandbox, or --proxy %s,where=sandbox", name)
+		l.add(set.Position, name, false, "sandbox has no effect without where: sandbox, or --proxy %s,where=sandbox", name)
 	case len(set.Sandbox.Creds)+len(set.Sandbox.Env) > 0 && names.known(nil, false, false) == runsCode:
-		l.add(set.Where, name, false, "%s runs code that the container writes: that code can read what creds and env name", name)
+		l.add(set.Position, name, false, "%s runs code that the container writes: that code can read what creds and env name", name)
 	}
 }
 
@@ -88,9 +88,9 @@ func (l *linter) git(name string, set Ruleset) {
 	named := env.Set["GIT_DIR"] != "" || slices.ContainsFunc(set.Prepend, func(s string) bool { return strings.HasPrefix(s, "--git-dir=") })
 	switch {
 	case set.GitDir == GitHost && !named:
-		l.add(set.Where, name, true, "gitdir: host, but neither prepend has --git-dir=DIR nor env.set GIT_DIR: git would read the container's")
+		l.add(set.Position, name, true, "gitdir: host, but neither prepend has --git-dir=DIR nor env.set GIT_DIR: git would read the container's")
 	case set.GitDir == "" && len(set.Rules) > 0:
-		l.add(set.Where, name, slices.ContainsFunc(set.Rules, func(r Rule) bool { return r.Do == Allow && !r.Accept }),
+		l.add(set.Position, name, slices.ContainsFunc(set.Rules, func(r Rule) bool { return r.Do == Allow && !r.Accept }),
 			"git runs what .git/config says: without gitdir: ro-mount (or host) every rule may run code of the container, and allow asks")
 	}
 }
@@ -101,10 +101,10 @@ func (l *linter) checkDangerous(s subject) {
 	for _, n := range s.names {
 		switch {
 		case interprets(n) && s.freeArgs() && s.Do != Deny:
-			l.add(s.Where, s.title, allow, "%s runs what its arguments say: name them all (words, any), or use fixed", n)
+			l.add(s.Position, s.title, allow, "%s runs what its arguments say: name them all (words, any), or use fixed", n)
 			return
 		case s.Do != Deny && s.controlsEngine(tool(n)):
-			l.add(s.Where, s.title, allow, "root-equivalent: with this verb of %s the caller can have any file and any privilege of the host", n)
+			l.add(s.Position, s.title, allow, "root-equivalent: with this verb of %s the caller can have any file and any privilege of the host", n)
 			return
 		}
 	}
@@ -114,11 +114,11 @@ func (l *linter) checkDangerous(s subject) {
 	known := s.known()
 	switch {
 	case known.code():
-		l.add(s.Where, s.title, true, "%s runs code that the container may have written, so allow asks: write accept: %s to allow it, or where: sandbox to confine it", s.names, CodeAccepted)
+		l.add(s.Position, s.title, true, "%s runs code that the container may have written, so allow asks: write accept: %s to allow it, or where: sandbox to confine it", s.names, CodeAccepted)
 	case s.hasEffect("code"):
-		l.add(s.Where, s.title, true, "effects has code, so allow asks: write accept: %s to allow it, or where: sandbox to confine it", CodeAccepted)
+		l.add(s.Position, s.title, true, "effects has code, so allow asks: write accept: %s to allow it, or where: sandbox to confine it", CodeAccepted)
 	case known == unknown && len(s.Effects) == 0:
-		l.add(s.Where, s.title, true, "effects is missing, and %s is not known to be harmless, so allow asks: write effects: with those of read, write, network and code that it has", s.names)
+		l.add(s.Position, s.title, true, "effects is missing, and %s is not known to be harmless, so allow asks: write effects: with those of read, write, network and code that it has", s.names)
 	}
 }
 
@@ -212,11 +212,11 @@ func (s subject) controlsEngine(name string) bool {
 func (l *linter) settings(s subject) {
 	set := s.Settings.Over(s.set.Settings.Over(l.policy.Defaults))
 	if value(set.Stdin).Mode == StdinPipe && s.Do == Allow && slices.ContainsFunc(s.names, readsCommandsFromStdin) {
-		l.add(s.Where, s.title, true, "stdin: pipe lets the caller say what runs: capture(64KiB) and do: ask show it first")
+		l.add(s.Position, s.title, true, "stdin: pipe lets the caller say what runs: capture(64KiB) and do: ask show it first")
 	}
 	env := value(set.Env).Set
 	if value(set.TTY) && s.Do != Deny && env["PAGER"] != "cat" && slices.ContainsFunc(s.names, func(n string) bool { return pagers(n) || pagers(tool(n)) }) {
-		l.add(s.Where, s.title, s.Do == Allow, "on a terminal it may start a pager, which starts a shell: leave tty out, or set PAGER: cat and the tool's own")
+		l.add(s.Position, s.title, s.Do == Allow, "on a terminal it may start a pager, which starts a shell: leave tty out, or set PAGER: cat and the tool's own")
 	}
 }
 
@@ -231,6 +231,6 @@ func readsCommandsFromStdin(name string) bool {
 // untested reports a rule that leaves a choice to the caller and has no test.no.
 func (l *linter) untested(s subject) {
 	if s.freeArgs() && len(s.MustNotMatch) == 0 && s.Do != Deny {
-		l.add(s.Where, s.title, false, "no test.no: write down what it must never match")
+		l.add(s.Position, s.title, false, "no test.no: write down what it must never match")
 	}
 }

@@ -14,14 +14,14 @@ func (l *linter) elements(s subject) {
 	for _, e := range s.Argv {
 		switch {
 		case e.Kind == KindArgs && e.Max < 0:
-			l.add(s.Where, s.title, s.Do == Allow, "args without max: any number of them")
+			l.add(s.Position, s.title, s.Do == Allow, "args without max: any number of them")
 		case e.Kind == KindPath && e.Max < 0:
-			l.add(s.Where, s.title, false, "path without max: any number of them")
+			l.add(s.Position, s.title, false, "path without max: any number of them")
 		}
 		if e.Kind == KindRegexp || e.Kind == KindArgs {
 			l.pattern(s, e.Pattern)
 			if fits(e.Pattern, "-") && !e.afterDashDash && !(e.Kind == KindRegexp && e.Pattern.dashed) {
-				l.add(s.Where, s.title, false, "%s could match a leading -, where it never does: name options in flags or opts, or put \"--\" before", e.Pattern)
+				l.add(s.Position, s.title, false, "%s could match a leading -, where it never does: name options in flags or opts, or put \"--\" before", e.Pattern)
 			}
 		}
 		for _, o := range e.Opts {
@@ -32,7 +32,7 @@ func (l *linter) elements(s subject) {
 
 func (l *linter) pattern(s subject, p ArgPattern) {
 	if matchesAnyText(p.Source) {
-		l.add(s.Where, s.title, s.Do == Allow, "%s matches anything: say which characters, and how many", p)
+		l.add(s.Position, s.title, s.Do == Allow, "%s matches anything: say which characters, and how many", p)
 	}
 }
 
@@ -56,9 +56,9 @@ func (l *linter) escape(s subject, p ArgPattern, from scanState, option bool) {
 	switch example, found := p.escape(from, option); {
 	case !found:
 	case example == "":
-		l.add(s.Where, s.title, true, "%s is too large to be looked through for paths outside of the workspace: make it simpler, or write anywhere: true", p)
+		l.add(s.Position, s.title, true, "%s is too large to be looked through for paths outside of the workspace: make it simpler, or write anywhere: true", p)
 	default:
-		l.add(s.Where, s.title, true, "%s matches %s, a path outside of the workspace: use {path: ws} for paths, or write anywhere: true", p, CommandLine([]string{example}))
+		l.add(s.Position, s.title, true, "%s matches %s, a path outside of the workspace: use {path: ws} for paths, or write anywhere: true", p, CommandLine([]string{example}))
 	}
 }
 
@@ -170,21 +170,21 @@ func (l *linter) lists() {
 			word := firstWord(p.Source)
 			switch {
 			case !anchored(p.Source):
-				l.add(p.Where, title, list.auto, "not anchored: it matches in the middle of any line, as of sh -c '... # %s'; write ^ and $ around all of it", "git status")
+				l.add(p.Position, title, list.auto, "not anchored: it matches in the middle of any line, as of sh -c '... # %s'; write ^ and $ around all of it", "git status")
 			case list.auto && word != "" && interprets(word) && leavesChoice(p.Source):
-				l.add(p.Where, title, true, "%s runs what its arguments say", word)
+				l.add(p.Position, title, true, "%s runs what its arguments say", word)
 			case rootLine(p.Source):
-				l.add(p.Where, title, list.auto, "root-equivalent: with this verb the caller can have any file and any privilege of the host")
+				l.add(p.Position, title, list.auto, "root-equivalent: with this verb the caller can have any file and any privilege of the host")
 			case list.auto && l.matchesOutside(p):
 				example, _ := p.escape()
-				l.add(p.Where, title, true, "matches %s, with a path outside of the workspace, so it asks for that: say which words may come, or write {pattern: ..., anywhere: true}", strconv.QuoteToASCII(example))
+				l.add(p.Position, title, true, "matches %s, with a path outside of the workspace, so it asks for that: say which words may come, or write {pattern: ..., anywhere: true}", strconv.QuoteToASCII(example))
 			case list.auto && l.runs(literal(p.Source)):
-				l.add(p.Where, title, false, "HOST CODE EXECUTION, unasked: %s runs what stands in files", word)
+				l.add(p.Position, title, false, "HOST CODE EXECUTION, unasked: %s runs what stands in files", word)
 			case list.auto && matchesAnyText(p.Source):
-				l.add(p.Where, title, false, ".* lets any arguments through: commands.%s.rules can say which", word)
+				l.add(p.Position, title, false, ".* lets any arguments through: commands.%s.rules can say which", word)
 			}
 			if word != "" && len(l.policy.Rules[word].Rules) > 0 {
-				l.add(p.Where, title, false, "never looked at: commands.%s has rules, and those decide", word)
+				l.add(p.Position, title, false, "never looked at: commands.%s has rules, and those decide", word)
 			}
 		}
 	}
@@ -228,7 +228,7 @@ func (l *linter) shadows(name string, set Ruleset) {
 			continue
 		}
 		if !slices.ContainsFunc(samples, func(args []string) bool { return !same(args) }) {
-			l.add(r.Where, r.Title(name), exact, "never decides: %s, which is as strict or stricter, matches the same", other)
+			l.add(r.Position, r.Title(name), exact, "never decides: %s, which is as strict or stricter, matches the same", other)
 		}
 	}
 }

@@ -88,7 +88,7 @@ type Command struct {
 	Keep     bool   // its jobs may outlive the container, if no rule decides
 	Placed   bool   // the user gave Place: it replaces the place of the configuration
 	Place    Place  // where it runs and where Path is
-	Where    string // file:line, if a configuration file lists it as proxied
+	Position string // file:line, if a configuration file lists it as proxied
 }
 
 // Policy holds the commands that may be requested and the rules that decide. The zero value denies

@@ -22,7 +22,7 @@ type Ruleset struct {
 	Settings Settings
 	Place    Place // where it runs and where Exec is
 	Sandbox  Sandbox
-	Where    string // file:line, for people
+	Position string // file:line, for people
 }
 
 // Values of Ruleset.GitDir.
@@ -52,7 +52,7 @@ type Rule struct {
 	Preview                 []string // arguments with which the command only shows what it would do; empty: there is no preview
 	Settings                Settings
 	MustMatch, MustNotMatch [][]string // the rule's own tests: arguments that it must match and must not match
-	Where                   string
+	Position                string
 
 	ready bool
 }

@@ -12,10 +12,10 @@ import (
 
 // Problem is an error or a warning about a policy.
 type Problem struct {
-	Where string // file:line
-	Rule  string
-	Text  string
-	Fatal bool // the policy must not be used
+	Position string // file:line
+	Rule     string
+	Text     string
+	Fatal    bool // the policy must not be used
 }
 
 func (p Problem) String() string {
@@ -23,19 +23,19 @@ func (p Problem) String() string {
 	if p.Rule != "" {
 		text = p.Rule + ": " + text
 	}
-	if p.Where != "" {
-		text = p.Where + ": " + text
+	if p.Position != "" {
+		text = p.Position + ": " + text
 	}
 	return text
 }
 
 // Tested is the outcome of one test that a rule contains.
 type Tested struct {
-	Rule  string
-	Where string
-	Args  []string // with the name of the command
-	Want  bool     // whether the rule has to match
-	Why   string   // why it failed; empty: it passed
+	Rule     string
+	Position string
+	Args     []string // with the name of the command
+	Want     bool     // whether the rule has to match
+	Why      string   // why it failed; empty: it passed
 }
 
 // RunTests runs the tests of all rules: arguments that a rule must match, and arguments that it
@@ -61,7 +61,7 @@ func (r *Rule) runTests(command string) (all []Tested) {
 	}{{r.MustMatch, true}, {r.MustNotMatch, false}} {
 		for _, args := range list.of {
 			m := matcher{args: args, stepsLeft: maxSteps}
-			t := Tested{Rule: r.Title(command), Where: r.Where, Args: append([]string{command}, args...), Want: list.want}
+			t := Tested{Rule: r.Title(command), Position: r.Position, Args: append([]string{command}, args...), Want: list.want}
 			switch got := m.match(r); {
 			case got && !list.want:
 				t.Why = "matches, and must not"
@@ -90,7 +90,7 @@ func (p *Policy) names() []string {
 func (p *Policy) failures() (all []Problem) {
 	for _, t := range p.RunTests() {
 		if t.Why != "" {
-			all = append(all, Problem{Where: t.Where, Rule: t.Rule, Text: fmt.Sprintf("its own test fails: %s: %s", CommandLine(t.Args), t.Why), Fatal: true})
+			all = append(all, Problem{Position: t.Position, Rule: t.Rule, Text: fmt.Sprintf("its own test fails: %s: %s", CommandLine(t.Args), t.Why), Fatal: true})
 		}
 	}
 	return all
@@ -98,7 +98,7 @@ func (p *Policy) failures() (all []Problem) {
 
 // SortProblems sorts problems by file and line.
 func SortProblems(all []Problem) {
-	slices.SortStableFunc(all, func(a, b Problem) int { return compareWhere(a.Where, b.Where) })
+	slices.SortStableFunc(all, func(a, b Problem) int { return compareWhere(a.Position, b.Position) })
 }
 
 func compareWhere(a, b string) int {

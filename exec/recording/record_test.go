@@ -125,7 +125,7 @@ func TestTee(t *testing.T) {
 	var got bytes.Buffer
 	broken, w := io.Pipe()
 	broken.Close()
-	for _, to := range []io.Writer{r.Out(&got), r.Err(w)} {
+	for _, to := range []io.Writer{r.TeeStdout(&got), r.TeeStderr(w)} {
 		// ends when it has written.
 		wg.Go(func() {
 			for range 100 {
@@ -141,7 +141,7 @@ func TestTee(t *testing.T) {
 		t.Errorf("recorded %d bytes, passed on %d", len(out), got.Len())
 	}
 	var none *Recording
-	if none.Out(nil) != nil || none.Err(&got) != io.Writer(&got) {
+	if none.TeeStdout(nil) != nil || none.TeeStderr(&got) != io.Writer(&got) {
 		t.Error("no recording changes the writers")
 	}
 }

@@ -4,16 +4,16 @@ package recording
 
 import "io"
 
-// Out returns a writer that records stdout and then writes to w. A nil Recording records nothing.
-func (r *Recording) Out(w io.Writer) io.Writer {
+// TeeStdout returns a writer that records stdout and then writes to w. A nil Recording records nothing.
+func (r *Recording) TeeStdout(w io.Writer) io.Writer {
 	if r == nil || w == nil {
 		return w
 	}
 	return tee{r.Stdout, w}
 }
 
-// Err returns a writer that records stderr and then writes to w. A nil Recording records nothing.
-func (r *Recording) Err(w io.Writer) io.Writer {
+// TeeStderr returns a writer that records stderr and then writes to w. A nil Recording records nothing.
+func (r *Recording) TeeStderr(w io.Writer) io.Writer {
 	if r == nil || w == nil {
 		return w
 	}

@@ -130,7 +130,7 @@ func (p *containerProcess) notStarted(err error) error {
 }
 
 // printable returns a text of a container without control characters.
-func printable(text []byte) string { return string(names.ASCII(text[:min(len(text), 1024)])) }
+func printable(text []byte) string { return string(names.ASCIIJSON(text[:min(len(text), 1024)])) }
 
 // write sends the requests until the program is gone.
 func (p *containerProcess) write() {

@@ -19,7 +19,7 @@ func ruled(do policy.Action, words ...string) *policy.Policy {
 	set := policy.Ruleset{}
 	for _, w := range words {
 		argv := []policy.Element{{Kind: policy.KindWord, Words: []string{"run"}}, {Kind: policy.KindWord, Words: []string{w}}}
-		set.Rules = append(set.Rules, policy.Rule{ID: "secret-id", Do: do, Reason: "secret reason", Where: "/secret/config.yaml:1", Effects: []string{"read"}, Argv: argv})
+		set.Rules = append(set.Rules, policy.Rule{ID: "secret-id", Do: do, Reason: "secret reason", Position: "/secret/config.yaml:1", Effects: []string{"read"}, Argv: argv})
 	}
 	return &policy.Policy{Rules: map[string]policy.Ruleset{"x": set}}
 }

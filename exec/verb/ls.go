@@ -131,5 +131,5 @@ func renderCommandsJSON(p *policy.Policy) []byte {
 	if err != nil {
 		panic("call: " + err.Error()) // strings always marshal
 	}
-	return append(names.ASCII(b), '\n')
+	return append(names.ASCIIJSON(b), '\n')
 }

@@ -96,7 +96,7 @@ func ps(c *call.VerbCall, args []string) error {
 	if err != nil {
 		return errors.Join(err, c.Fail(call.Failed("ps cannot be shown")))
 	}
-	return c.Print(append(names.ASCII(b), '\n'))
+	return c.Print(append(names.ASCIIJSON(b), '\n'))
 }
 
 func renderRows(rows []row) []byte {

@@ -167,7 +167,7 @@ func renderShells(all []shell.Info, asJSON bool) []byte {
 		out := json.NewEncoder(&b)
 		out.SetIndent("", "  ")
 		out.Encode(all) // strings and numbers always marshal
-		return names.ASCII(b.Bytes())
+		return names.ASCIIJSON(b.Bytes())
 	}
 	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(w, "NAME\tPID\tSTATE\tAGE\tDIRECTORY")

@@ -30,9 +30,9 @@ import (
 // Mode is the place where an agent runs.
 type Mode string
 
-// The modes. The default is InProcess.
+// The modes. The default is OnHost.
 const (
-	InProcess   Mode = "process"
+	OnHost      Mode = "process"
 	InContainer Mode = "container"
 )
 
@@ -72,17 +72,17 @@ type Host struct {
 	Workspaces string                      // the default directory of workspaces
 }
 
-// New makes a Spec. It reads only the values that the mode uses. It warns of unset variables by name only,
+// NewSpec makes a Spec. It reads only the values that the mode uses. It warns of unset variables by name only,
 // because values are secrets.
-func New(c config.Agent, o Overrides, h Host) (s Spec, warnings []string, err error) {
-	mode := cmp.Or(o.Mode, c.Mode, string(InProcess))
-	if s.Mode = Mode(mode); s.Mode != InProcess && s.Mode != InContainer {
-		return s, nil, invalid("docker hostexec agent --mode container, or agent.mode: process", "invalid agent.mode: %s (must be '%s' or '%s')", names.Escaped(mode), InProcess, InContainer)
+func NewSpec(c config.Agent, o Overrides, h Host) (s Spec, warnings []string, err error) {
+	mode := cmp.Or(o.Mode, c.Mode, string(OnHost))
+	if s.Mode = Mode(mode); s.Mode != OnHost && s.Mode != InContainer {
+		return s, nil, invalid("docker hostexec agent --mode container, or agent.mode: process", "invalid agent.mode: %s (must be '%s' or '%s')", names.Escaped(mode), OnHost, InContainer)
 	}
 	if s.Args = o.Args; len(s.Args) == 0 && c.Command != "" {
 		s.Args = append([]string{c.Command}, c.Args...)
 	}
-	if s.Mode == InProcess && len(s.Args) == 0 {
+	if s.Mode == OnHost && len(s.Args) == 0 {
 		return s, nil, &Error{Type: InvalidConfig, Message: "no agent: agent.command is not set", Hint: "docker hostexec agent --config FILE, or docker hostexec agent -- COMMAND"}
 	}
 	if s.Env, warnings, err = environment(c.Env, h.Lookup); err != nil {

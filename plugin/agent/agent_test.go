@@ -32,9 +32,9 @@ func TestNew(t *testing.T) {
 		o    Overrides
 		want Spec
 	}{
-		{"unset is a process", config.Agent{Command: "npx", Args: []string{"-y", "a"}}, Overrides{}, Spec{Name: "npx", Mode: InProcess, Args: []string{"npx", "-y", "a"}}},
-		{"a process ignores the container section", config.Agent{Command: "a", Container: nonsense}, Overrides{}, Spec{Name: "a", Mode: InProcess, Args: []string{"a"}}},
-		{"the command line takes precedence", config.Agent{Mode: "container", Command: "a", Args: []string{"b"}}, Overrides{Mode: "process", Args: []string{"/x/c"}}, Spec{Name: "c", Mode: InProcess, Args: []string{"/x/c"}}},
+		{"unset is a process", config.Agent{Command: "npx", Args: []string{"-y", "a"}}, Overrides{}, Spec{Name: "npx", Mode: OnHost, Args: []string{"npx", "-y", "a"}}},
+		{"a process ignores the container section", config.Agent{Command: "a", Container: nonsense}, Overrides{}, Spec{Name: "a", Mode: OnHost, Args: []string{"a"}}},
+		{"the command line takes precedence", config.Agent{Mode: "container", Command: "a", Args: []string{"b"}}, Overrides{Mode: "process", Args: []string{"/x/c"}}, Spec{Name: "c", Mode: OnHost, Args: []string{"/x/c"}}},
 		{"a container's defaults", config.Agent{Mode: "container", Container: map[string]string{"image": "i:1"}}, Overrides{}, Spec{Name: "i", Mode: InContainer, Container: defaults}},
 		{"a container from the command line", config.Agent{Name: "me"}, Overrides{Mode: "container", Image: "i:1"}, Spec{Name: "me", Mode: InContainer, Container: defaults}},
 		{"all settings of a container", config.Agent{Mode: "container", Command: "a", Container: map[string]string{
@@ -42,10 +42,10 @@ func TestNew(t *testing.T) {
 			"workspace_host_base": "$XDG_STATE_HOME/spaces", "workspace_container_path": "/w/", "auto_remove": "false", "startup_timeout_seconds": "3",
 		}}, Overrides{}, Spec{Name: "a", Mode: InContainer, Args: []string{"a"}, Container: limited}},
 		{"variables", config.Agent{Command: "a", Env: []config.Variable{{Name: "Api_Key", Value: "${KEY}"}, {Name: "B", Value: "$KEY$$"}}}, Overrides{},
-			Spec{Name: "a", Mode: InProcess, Args: []string{"a"}, Env: []string{"Api_Key=secret", "B=$KEY$"}}},
+			Spec{Name: "a", Mode: OnHost, Args: []string{"a"}, Env: []string{"Api_Key=secret", "B=$KEY$"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, warnings, err := New(tt.in, tt.o, host)
+			got, warnings, err := NewSpec(tt.in, tt.o, host)
 			if err != nil || len(warnings) > 0 || !reflect.DeepEqual(got, tt.want) {
 				t.Errorf("New = %+v, %q, %v\nwant %+v", got, warnings, err, tt.want)
 			}
@@ -73,7 +73,7 @@ func TestNewRefuses(t *testing.T) {
 		{inContainer("workspace_host_base", "$XDG_NONE_HOME/x"), `agent.container.workspace_host_base: $XDG_NONE_HOME/x: XDG_NONE_HOME is not set`},
 		{config.Agent{Command: "a", Env: []config.Variable{{Name: "A=B"}}}, "agent.env: A=B is not the name of a variable"},
 	} {
-		_, _, err := New(tt.in, Overrides{}, host)
+		_, _, err := NewSpec(tt.in, Overrides{}, host)
 		var e *Error
 		if !errors.As(err, &e) || e.Type != InvalidConfig || e.Message != tt.want || e.Hint == "" {
 			t.Errorf("New(%+v): %v, want %q and a hint", tt.in, err, tt.want)
@@ -83,7 +83,7 @@ func TestNewRefuses(t *testing.T) {
 
 // TestNewWarns checks that a warning has the variable's name but not the value, which may be a secret.
 func TestNewWarns(t *testing.T) {
-	_, warnings, err := New(config.Agent{Command: "a", Env: []config.Variable{{Name: "A", Value: "x${NONE}secret"}}}, Overrides{}, host)
+	_, warnings, err := NewSpec(config.Agent{Command: "a", Env: []config.Variable{{Name: "A", Value: "x${NONE}secret"}}}, Overrides{}, host)
 	if err != nil || len(warnings) != 1 || warnings[0] != "agent.env: A: NONE is not set; an empty value is used" {
 		t.Errorf("warnings = %q, %v", warnings, err)
 	}
@@ -136,8 +136,8 @@ func TestErrorJSON(t *testing.T) {
 // TestErrorHints checks that each error names the next step.
 func TestErrorHints(t *testing.T) {
 	c := Container{Startup: time.Second}
-	_, _, none := New(config.Agent{}, Overrides{}, host)
-	_, _, image := New(config.Agent{Mode: "container"}, Overrides{}, host)
+	_, _, none := NewSpec(config.Agent{}, Overrides{}, host)
+	_, _, image := NewSpec(config.Agent{Mode: "container"}, Overrides{}, host)
 	for _, err := range []error{unavailable(nil), imageNotFound("x", nil), attachFailed(errors.New("why")), startupTimeout(&c, nil), notFound("x", nil), none, image} {
 		var e *Error
 		if !errors.As(err, &e) || e.Hint == "" && !strings.Contains(e.Message, "Check: docker ps") {

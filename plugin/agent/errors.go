@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// Type is the kind of an Error, for programs.
-type Type string
+// ErrorType is the kind of an Error, for programs.
+type ErrorType string
 
 // The types of errors.
 const (
-	ImageNotFound     Type = "image_not_found"
-	DockerUnavailable Type = "docker_unavailable"
-	AttachFailed      Type = "attach_failed"
-	StartupTimeout    Type = "startup_timeout"
-	ContainerExited   Type = "container_exited"
-	CommandNotFound   Type = "command_not_found"
-	InvalidConfig     Type = "invalid_config"
-	Failed            Type = "failed" // all other errors
+	ImageNotFound     ErrorType = "image_not_found"
+	DockerUnavailable ErrorType = "docker_unavailable"
+	AttachFailed      ErrorType = "attach_failed"
+	StartupTimeout    ErrorType = "startup_timeout"
+	ContainerExited   ErrorType = "container_exited"
+	CommandNotFound   ErrorType = "command_not_found"
+	InvalidConfig     ErrorType = "invalid_config"
+	Failed            ErrorType = "failed" // all other errors
 )
 
 // Error is the reason why an agent did not run, or how its container failed.
 type Error struct {
-	Type    Type
+	Type    ErrorType
 	Message string // for users; fixed, because programs compare some
 	Hint    string // the next step for the user, unless Message names it
 	Cause   error  // or nil
@@ -41,9 +41,9 @@ func (e *Error) MarshalJSON() ([]byte, error) {
 		cause = e.Cause.Error()
 	}
 	return json.Marshal(struct {
-		Type    Type   `json:"type"`
-		Message string `json:"message"`
-		Cause   string `json:"cause"`
+		Type    ErrorType `json:"type"`
+		Message string    `json:"message"`
+		Cause   string    `json:"cause"`
 	}{e.Type, e.Message, cause})
 }
 

@@ -21,17 +21,17 @@ func Environ(base, add []string, share string) ([]string, error) {
 	if sock := filepath.Join(share, "socket"); len(sock) > state.MaxSocketPath || strings.Contains(share, ":") {
 		return nil, &Error{Type: Failed, Message: fmt.Sprintf("%s is too long for a socket, or has a colon: an agent could not call commands", sock), Hint: "set HOSTEXEC_HOME to a shorter path"}
 	}
-	env := Set(base, add)
+	env := SetEnv(base, add)
 	bin := filepath.Join(share, "bin")
 	if path := osenv.Get(env, "PATH"); path != "" {
 		bin += string(filepath.ListSeparator) + path
 	}
-	return Set(env, []string{"PATH=" + bin, "HOSTEXEC_DIR=" + share}), nil
+	return SetEnv(env, []string{"PATH=" + bin, "HOSTEXEC_DIR=" + share}), nil
 }
 
-// Set returns base with the variables of add, which replace those with the same names. It removes the
+// SetEnv returns base with the variables of add, which replace those with the same names. It removes the
 // variables that docker sets for plugins.
-func Set(base, add []string) []string {
+func SetEnv(base, add []string) []string {
 	return osenv.Set(osenv.Without(base, "DOCKER_CLI_PLUGIN_"), add...)
 }
 
@@ -47,7 +47,7 @@ func (s *Spec) Program(base []string) (string, error) {
 		return filepath.Abs(path)
 	}
 	err := fmt.Errorf("no directory of PATH contains it")
-	for dir := range osenv.Dirs(osenv.Get(Set(base, s.Env), "PATH")) {
+	for dir := range osenv.Dirs(osenv.Get(SetEnv(base, s.Env), "PATH")) {
 		path, lerr := exec.LookPath(filepath.Join(dir, name))
 		if lerr == nil {
 			return path, nil

@@ -40,7 +40,7 @@ func (l *SessionLauncher) Start(ctx context.Context, ref string) error {
 	if i < 0 {
 		return l.refuseState(ctx, c.ID, c.Config.Labels)
 	}
-	if recs[i].Service != nil {
+	if recs[i].DevContainer != nil {
 		return nil
 	}
 	rec := recs[i]

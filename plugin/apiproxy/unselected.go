@@ -30,7 +30,7 @@ func (l *SessionLauncher) createdUnselected(ctx context.Context, id string, labe
 func (l *SessionLauncher) refuseState(ctx context.Context, id string, labels map[string]string) error {
 	api := l.cli.Client()
 	rec, err := l.store.Load(labels[state.Label])
-	if err == nil && (rec.Service != nil || rec.Container == "" || rec.Container == id) {
+	if err == nil && (rec.DevContainer != nil || rec.Container == "" || rec.Container == id) {
 		rec.Container = id
 		c, ierr := api.ContainerInspect(ctx, id)
 		if err = ierr; err == nil {

@@ -29,7 +29,7 @@ func (proc *containerProcess) startCommand(p Spec, c executor.Command, files [3]
 		return fmt.Errorf("read from the container's first process: %w", err)
 	}
 	err = p.checkView(kind, c.Dir, fds)
-	dir.Close(fds...)
+	dir.CloseReceived(fds...)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (proc *containerProcess) startCommand(p Spec, c executor.Command, files [3]
 	}
 	kind, payload, fds, err := readFrame(proc.conn)
 	if err == nil && kind == wire.KindExit {
-		dir.Close(fds...)
+		dir.CloseReceived(fds...)
 		return notStarted(p, c, payload)
 	}
 	if err == nil && (kind != wire.KindStarted || (len(fds) == 1) != (size != nil)) {
@@ -51,7 +51,7 @@ func (proc *containerProcess) startCommand(p Spec, c executor.Command, files [3]
 		err = proc.terminal(fds[0])
 	}
 	if err != nil {
-		dir.Close(fds...)
+		dir.CloseReceived(fds...)
 	}
 	return err
 }
@@ -167,7 +167,7 @@ func readFrame(conn *net.UnixConn) (kind wire.Kind, payload []byte, fds []int, e
 		_, err = io.ReadFull(conn, payload)
 	}
 	if err != nil {
-		dir.Close(fds...)
+		dir.CloseReceived(fds...)
 		return 0, nil, nil, err
 	}
 	return kind, payload, fds, nil

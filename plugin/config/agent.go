@@ -28,7 +28,7 @@ type Agent struct {
 	Env     []Variable
 	// Container holds the values of the container section, by key.
 	Container map[string]string
-	Where     string // file:line of the section's first key; empty if there are several sections
+	Position  string // file:line of the section's first key; empty if there are several sections
 
 	Warnings []string
 	problems []policy.Problem
@@ -140,8 +140,8 @@ func (c *Config) agent(d *document) {
 	r := &reader{file: d.file}
 	c.Agent.read(r, d.agent)
 	c.Agent.sections++
-	if c.Agent.Where = ""; c.Agent.sections == 1 {
-		c.Agent.Where = r.where(d.agent)
+	if c.Agent.Position = ""; c.Agent.sections == 1 {
+		c.Agent.Position = r.where(d.agent)
 	}
 	c.Agent.addDiagnostics(r)
 	for _, p := range append(r.problems, r.warnings...) {

@@ -13,7 +13,7 @@ import (
 // approvedRule reads a rule that allows requests that would need a person's approval. It has no settings, because the
 // rule that asks has them.
 func (d *document) approvedRule(n *yaml.Node, _ int) policy.Rule {
-	r := policy.Rule{Do: policy.Allow, Where: d.where(n), AnyArgs: true}
+	r := policy.Rule{Do: policy.Allow, Position: d.where(n), AnyArgs: true}
 	before := len(d.problems)
 	known := d.matching(&r)
 	known["confined"] = scalar(d.reader, "confined", &r.Confined, parseBool)

@@ -40,7 +40,7 @@ func Check(src Source) []policy.Problem {
 			continue
 		}
 		if err := checkProgram(set.Exec, set.SHA256); err != nil {
-			all = append(all, policy.Problem{Where: set.Where, Rule: name, Text: "exec: " + err.Error(), Fatal: true})
+			all = append(all, policy.Problem{Position: set.Position, Rule: name, Text: "exec: " + err.Error(), Fatal: true})
 		}
 	}
 	policy.SortProblems(all)

@@ -27,7 +27,7 @@ func (d *document) readCommands(n *yaml.Node) {
 }
 
 func (d *document) command(key, n *yaml.Node) policy.Ruleset {
-	set := policy.Ruleset{Where: d.where(key)}
+	set := policy.Ruleset{Position: d.where(key)}
 	var place, limits policy.Place
 	known := d.settings(&set.Settings)
 	known["exec"] = scalar(d.reader, "exec", &set.Exec, absolute)
@@ -181,7 +181,7 @@ func ruleID(s string) (string, error) {
 func unnamedID(r role, number int) string { return r.String() + "#" + strconv.Itoa(number) }
 
 func (d *document) rule(n *yaml.Node, number int) policy.Rule {
-	r := policy.Rule{ID: unnamedID(d.role, number), Where: d.where(n)}
+	r := policy.Rule{ID: unnamedID(d.role, number), Position: d.where(n)}
 	before, accept := len(d.problems), ""
 	var do *policy.Action
 	known := d.matching(&r)

@@ -173,7 +173,7 @@ func (c *Config) read(path string, r role, src Source) {
 	c.stamps = append(c.stamps, st)
 	switch {
 	case err != nil:
-		c.problems = append(c.problems, policy.Problem{Where: path, Text: err.Error(), Fatal: true})
+		c.problems = append(c.problems, policy.Problem{Position: path, Text: err.Error(), Fatal: true})
 		return
 	case text == nil:
 		return
@@ -204,7 +204,7 @@ func (c *Config) digest(d *document) {
 func (c *Config) selfTest() {
 	for _, t := range c.Policy(nil).RunTests() {
 		if t.Why != "" {
-			c.problems = append(c.problems, policy.Problem{Where: t.Where, Rule: t.Rule, Text: "its own test fails: " + policy.CommandLine(t.Args) + ": " + t.Why, Fatal: true})
+			c.problems = append(c.problems, policy.Problem{Position: t.Position, Rule: t.Rule, Text: "its own test fails: " + policy.CommandLine(t.Args) + ": " + t.Why, Fatal: true})
 		}
 	}
 }

@@ -137,7 +137,7 @@ func TestLoad(t *testing.T) {
 // proxies returns c's proxies, each with the base name and line of its origin.
 func proxies(c *Config) (all []string) {
 	for _, p := range c.Proxies {
-		all = append(all, p.Value+" "+filepath.Base(p.Where))
+		all = append(all, p.Value+" "+filepath.Base(p.Position))
 	}
 	return all
 }

@@ -174,7 +174,7 @@ func (d *document) patterns(what string, auto bool, into *[]policy.LinePattern) 
 				d.warn(n, true, "%s: %s: %v: the pattern is ignored until it is corrected", what, policy.CommandLine([]string{source}), err)
 				return
 			}
-			p.Where, p.Anywhere = d.where(n), anywhere
+			p.Position, p.Anywhere = d.where(n), anywhere
 			*into = append(*into, p)
 		})
 	}

@@ -78,7 +78,7 @@ func (c *Config) proxy(more ProxiedCommand, d *document) {
 	case d.role != workspace:
 		c.Proxies[i] = more
 	case c.Proxies[i].Value != more.Value:
-		c.warn(more.Where, "proxies: "+more.Value+": not used, because the host's configuration has "+c.Proxies[i].Value)
+		c.warn(more.Position, "proxies: "+more.Value+": not used, because the host's configuration has "+c.Proxies[i].Value)
 	}
 }
 
@@ -96,7 +96,7 @@ func (c *Config) command(name string, more policy.Ruleset, d *document) {
 		return
 	}
 	if d.role == workspace && (more.Exec+more.SHA256+more.GitDir+more.Place.Image != "" || more.Place.Sandboxed || !more.Sandbox.Empty() || more.Prepend != nil || more.Settings != (policy.Settings{})) {
-		c.refuse(more.Where, name, "is configured on the host already: a workspace may only add rules to it")
+		c.refuse(more.Position, name, "is configured on the host already: a workspace may only add rules to it")
 		return
 	}
 	base.Approved = c.mergeRules(name, base.Approved, more.Approved, d)
@@ -127,7 +127,7 @@ func (c *Config) mergeRules(command string, all, more []policy.Rule, d *document
 		case i < 0:
 			all = append(all, r)
 		case d.role == workspace:
-			c.refuse(r.Where, r.Title(command), "there is such a rule already: a workspace may only add rules")
+			c.refuse(r.Position, r.Title(command), "there is such a rule already: a workspace may only add rules")
 		default:
 			all[i] = r
 		}
@@ -137,12 +137,12 @@ func (c *Config) mergeRules(command string, all, more []policy.Rule, d *document
 
 // warn adds a warning, which is shown at the start of a session, too.
 func (c *Config) warn(where, text string) {
-	p := policy.Problem{Where: where, Text: text}
+	p := policy.Problem{Position: where, Text: text}
 	c.warnings, c.Warnings = append(c.warnings, p), append(c.Warnings, p.String())
 }
 
 func (c *Config) refuse(where, rule, text string) {
-	c.problems = append(c.problems, policy.Problem{Where: where, Rule: rule, Text: text, Fatal: true})
+	c.problems = append(c.problems, policy.Problem{Position: where, Rule: rule, Text: text, Fatal: true})
 }
 
 func (r role) String() string { return [...]string{"", "project", "workspace"}[r] }

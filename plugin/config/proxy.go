@@ -15,8 +15,8 @@ import (
 
 // ProxiedCommand is an entry of proxies: a command that docker hostexec run proxies without a flag.
 type ProxiedCommand struct {
-	Value string // in the form of --proxy
-	Where string // file:line
+	Value    string // in the form of --proxy
+	Position string // file:line
 }
 
 // ParseProxy parses a value of --proxy or proxies: NAME[=VALUE][,KEY=VALUE]...

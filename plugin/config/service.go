@@ -22,7 +22,7 @@ type Service struct {
 	Carrier        string
 	HTTP           string
 	CloisterCompat bool   // --cloister-compat: for clients of cloister, another program for agents
-	Where          string // file:line
+	Position       string // file:line
 }
 
 // readServices reads the services section.
@@ -34,7 +34,7 @@ func (d *document) readServices(n *yaml.Node) {
 }
 
 func (d *document) service(key, n *yaml.Node) Service {
-	s := Service{Where: d.where(key)}
+	s := Service{Position: d.where(key)}
 	what := "services." + names.Quoted(key.Value)
 	word := func(name string, into *string) func(*yaml.Node) { return scalar(d.reader, name, into, text) }
 	d.fields(n, what, map[string]func(*yaml.Node){
@@ -60,7 +60,7 @@ func (c *Config) service(name string, more Service, d *document) {
 		c.Services = map[string]Service{}
 	}
 	if old, exists := c.Services[name]; exists && d.role == workspace {
-		c.warn(more.Where, fmt.Sprintf("services: %s: not used, because %s defines it", names.Quoted(name), old.Where))
+		c.warn(more.Position, fmt.Sprintf("services: %s: not used, because %s defines it", names.Quoted(name), old.Position))
 		return
 	}
 	c.Services[name] = more

@@ -33,13 +33,13 @@ type reader struct {
 func (r *reader) where(n *yaml.Node) string { return r.file + ":" + strconv.Itoa(n.Line) }
 
 func (r *reader) fail(n *yaml.Node, format string, args ...any) {
-	r.problems = append(r.problems, policy.Problem{Where: r.where(n), Text: fmt.Sprintf(format, args...), Fatal: true})
+	r.problems = append(r.problems, policy.Problem{Position: r.where(n), Text: fmt.Sprintf(format, args...), Fatal: true})
 }
 
 // warn adds a warning, which does not break the file. If ignored is set, the entry was invalid and ignored,
 // and policy check fails.
 func (r *reader) warn(n *yaml.Node, ignored bool, format string, args ...any) {
-	r.warnings = append(r.warnings, policy.Problem{Where: r.where(n), Text: fmt.Sprintf(format, args...), Fatal: ignored})
+	r.warnings = append(r.warnings, policy.Problem{Position: r.where(n), Text: fmt.Sprintf(format, args...), Fatal: ignored})
 }
 
 var yamlLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A(?:yaml: )?(?:line (\d+): )?(.*)`) })

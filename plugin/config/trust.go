@@ -16,8 +16,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// ErrNone means that the workspace has no proposal.
-var ErrNone = errors.New("there is no .hostexec.yaml")
+// ErrNoProposal means that the workspace has no proposal.
+var ErrNoProposal = errors.New("there is no .hostexec.yaml")
 
 // ReadProposal returns the workspace's proposal and its digest. The digest covers path and content, so that
 // moving or editing the file ends the trust.
@@ -26,7 +26,7 @@ func ReadProposal(src Source) (path string, content []byte, digest string, err e
 	content, _, err = readForeign(path)
 	switch {
 	case path == "" || err == nil && content == nil:
-		return path, nil, "", ErrNone
+		return path, nil, "", ErrNoProposal
 	case err != nil:
 		return path, nil, "", fmt.Errorf("read %s: %w", path, err)
 	}
@@ -81,7 +81,7 @@ func CheckAcceptable(src Source, path string, content []byte) error {
 		c.selfTest()
 	}
 	for _, p := range c.problems {
-		if p.Where == path || strings.HasPrefix(p.Where, path+":") {
+		if p.Position == path || strings.HasPrefix(p.Position, path+":") {
 			return errors.New(p.String())
 		}
 	}
@@ -154,5 +154,5 @@ func (c *Config) propose(src Source) {
 // skip warns that the file at path is not used: with text at the start of a session, with problem in Check.
 func (c *Config) skip(path, text, problem string) {
 	c.Warnings = append(c.Warnings, text)
-	c.warnings = append(c.warnings, policy.Problem{Where: path, Text: problem})
+	c.warnings = append(c.warnings, policy.Problem{Position: path, Text: problem})
 }

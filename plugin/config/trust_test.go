@@ -194,7 +194,7 @@ func TestCheckUnused(t *testing.T) {
 		"too large a proposal":  {map[string]string{"app/.hostexec.yaml": strings.Repeat("#", 2<<20)}, "not used"},
 	} {
 		all := Check(home(t, tt.files))
-		if len(all) != 1 || all[0].Fatal || !strings.Contains(all[0].Text, tt.want) || !strings.HasSuffix(all[0].Where, ".yaml") {
+		if len(all) != 1 || all[0].Fatal || !strings.Contains(all[0].Text, tt.want) || !strings.HasSuffix(all[0].Position, ".yaml") {
 			t.Errorf("%s: Check = %+v, want a warning with the file and %q", name, all, tt.want)
 		}
 	}

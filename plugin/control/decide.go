@@ -78,7 +78,7 @@ func decide(w http.ResponseWriter, r *http.Request, done string, settle func(Dec
 func decodeBody(w http.ResponseWriter, r *http.Request, max int64, prefix string, v any) bool {
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, max))
 	if err == nil {
-		err = names.Decode(b, v)
+		err = names.DecodeJSON(b, v)
 	}
 	if err != nil {
 		Reply(w, http.StatusBadRequest, problem{prefix + ": " + err.Error()})

@@ -81,7 +81,7 @@ func event(line string) (Event, bool) {
 	var s shortener
 	return Event{
 		Time: e.Time, Kind: kind, Request: names.Printable(e.Request), Session: names.Printable(e.Session),
-		Container: names.Printable(e.Container), Project: names.Printable(e.Project), Cmd: clip(audit.Printable(e.Command), maxCmd),
+		Container: names.Printable(e.Container), Project: names.Printable(e.Project), Cmd: clip(audit.PrintableText(e.Command), maxCmd),
 		Exit: e.Exit, Signal: names.Printable(e.Signal), Seconds: e.Duration.Seconds(), Reason: names.Printable(s.text(e.Reason)), User: names.Printable(e.By),
 	}, true
 }

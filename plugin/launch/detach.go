@@ -25,7 +25,7 @@ func Detach(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref 
 	switch {
 	case !s.Attached:
 		by := "run"
-		if s.Service != nil {
+		if s.DevContainer != nil {
 			by = "compose"
 		}
 		return cli.Hint(fmt.Errorf("session %s was not attached: its container was made by %s", s.ID, by), "docker hostexec stop "+s.ID)

@@ -36,8 +36,8 @@ func CurrentTerminal() Terminal {
 	return Terminal{Path: path, Leader: leader, LeaderStart: start}
 }
 
-// Open reports whether the terminal's session leader is still alive.
-func (t Terminal) Open() bool {
+// IsOpen reports whether the terminal's session leader is still alive.
+func (t Terminal) IsOpen() bool {
 	if t.Leader == 0 {
 		return false
 	}
@@ -52,7 +52,7 @@ func (t Terminal) Bell() { t.write("\a") }
 func (t Terminal) Say(text string) { t.write("\r\n" + text + "\r\n") }
 
 func (t Terminal) write(text string) {
-	if t.Path == "" || !t.Open() {
+	if t.Path == "" || !t.IsOpen() {
 		return
 	}
 	tty, err := os.OpenFile(t.Path, os.O_WRONLY|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)

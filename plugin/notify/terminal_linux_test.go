@@ -28,13 +28,13 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	term := Terminal{Path: path, Leader: cmd.Process.Pid, LeaderStart: start}
-	if !term.Open() {
+	if !term.IsOpen() {
 		t.Error("the terminal of a process that runs is not open")
 	}
-	if (Terminal{Leader: term.Leader, LeaderStart: start + 1}).Open() {
+	if (Terminal{Leader: term.Leader, LeaderStart: start + 1}).IsOpen() {
 		t.Error("a terminal is open although another process has its leader's pid")
 	}
-	if (Terminal{}).Open() {
+	if (Terminal{}).IsOpen() {
 		t.Error("an empty Terminal is open")
 	}
 	term.Bell()
@@ -44,7 +44,7 @@ func TestOpen(t *testing.T) {
 	}
 	cmd.Process.Kill()
 	cmd.Wait()
-	if term.Open() {
+	if term.IsOpen() {
 		t.Error("the terminal of a dead process is open")
 	}
 	term.Bell() // must do nothing

@@ -8,7 +8,7 @@ package notify
 func CurrentTerminal() Terminal { return Terminal{} }
 
 // Open returns false.
-func (t Terminal) Open() bool { return false }
+func (t Terminal) IsOpen() bool { return false }
 
 // Bell does nothing.
 func (t Terminal) Bell() {}

@@ -13,8 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Desktop reports whether this process could open a browser.
-func Desktop() bool {
+// CanOpenBrowser reports whether this process could open a browser.
+func CanOpenBrowser() bool {
 	if runtime.GOOS == "linux" && os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
 		return false
 	}

@@ -115,7 +115,7 @@ func decodeBody(w http.ResponseWriter, r *http.Request, v any) error {
 	if err != nil || len(b) == 0 {
 		return err
 	}
-	return names.Decode(b, v)
+	return names.DecodeJSON(b, v)
 }
 
 // tooMuch reports whether err is about a body larger than maxBody, and sends the reply if so.

@@ -45,8 +45,8 @@ func (s *Store) DevContainerShare(project, service string) string {
 	return filepath.Join(s.Home, "services", project, service)
 }
 
-// ServicesLock returns the path of the lock that is held while the session of a dev container is created.
-func (s *Store) ServicesLock() string { return filepath.Join(s.Home, "services.lock") }
+// DevContainersLock returns the path of the lock that is held while the session of a dev container is created.
+func (s *Store) DevContainersLock() string { return filepath.Join(s.Home, "services.lock") }
 
 // LeaseFile returns the path of a lock. A process that starts the session holds it shared, and a watcher that ends
 // holds it exclusively. The modification time of the file is the time since which a container is expected. It is long

@@ -139,15 +139,15 @@ func TestNamedPipes(t *testing.T) {
 		return err
 	}
 	for path, use := range map[string]func() error{
-		LockFile(s.Dir(id)):  func() error { s.Served(id); return nil },
-		LeaseFile(s.Dir(id)): func() error { s.Served(id); return nil },
-		s.ServicesLock():     func() error { l := NewLock(s.ServicesLock()); defer l.Close(); _, err := l.TryLock(); return err },
-		s.enginesFile():      func() error { return s.NoteEngine("unix:///a", s.Engine("unix:///a")) },
-		s.callEngines():      func() error { _, err := s.CallEngines(); return wantError(err) },
-		log:                  func() error { _, err := OpenLog(s.Dir(id)); return wantError(err) },
-		s.stopped(id):        func() error { return s.NoteStopped(id, true) },
-		proxyLock:            lock,
-		s.PageLog():          func() error { _, err := OpenPageLog(s); return wantError(err) },
+		LockFile(s.Dir(id)):   func() error { s.Served(id); return nil },
+		LeaseFile(s.Dir(id)):  func() error { s.Served(id); return nil },
+		s.DevContainersLock(): func() error { l := NewLock(s.DevContainersLock()); defer l.Close(); _, err := l.TryLock(); return err },
+		s.enginesFile():       func() error { return s.NoteEngine("unix:///a", s.Engine("unix:///a")) },
+		s.callEngines():       func() error { _, err := s.CallEngines(); return wantError(err) },
+		log:                   func() error { _, err := OpenLog(s.Dir(id)); return wantError(err) },
+		s.stopped(id):         func() error { return s.NoteStopped(id, true) },
+		proxyLock:             lock,
+		s.PageLog():           func() error { _, err := OpenPageLog(s); return wantError(err) },
 	} {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			if err := os.WriteFile(ControlSock(s.Dir(id)), nil, 0o600); err != nil {

@@ -83,7 +83,7 @@ type Session struct {
 	Agent         *Agent        `json:"agent,omitempty"`       // the session's agent; nil: none
 	StartedLater  bool          `json:"later,omitempty"`       // a client of the API proxy created the container, and may start it much later
 	Proxy         *Proxy        `json:"proxy,omitempty"`       // source of the requests of a session without a container
-	Service       *DevContainer `json:"service,omitempty"`     // the dev container that the session is for; nil: none
+	DevContainer  *DevContainer `json:"service,omitempty"`     // the dev container that the session is for; nil: none
 	Warnings      []string      `json:"warnings,omitempty"`    // risks of the session, in printable ASCII
 	Killed        string        `json:"killed,omitempty"`      // why hostexec has killed the container, in printable ASCII
 	Damaged       bool          `json:"damaged,omitempty"`     // no record can be read, so this comes from the container's labels; never stored

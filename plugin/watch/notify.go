@@ -33,7 +33,7 @@ type Questions struct {
 func newQuestions(record *Record, options config.Notify, others *OtherSessions, run notify.Runner, log *slog.Logger) *Questions {
 	q := &Questions{Notifier: NewNotifier(record.Session, options, others, log), options: options, terminal: notify.Terminal(record.Terminal), log: log}
 	q.Notifier.Run = run
-	q.queue = &approval.Queue{CanNotify: q.terminal.Open, Notifies: q.Notifier.Reachable()}
+	q.queue = &approval.Queue{CanNotify: q.terminal.IsOpen, Notifies: q.Notifier.Reachable()}
 	if err := q.queue.LoadDenials(state.DenialsFile(record.Dir), record.ID); err != nil { // a grant may cover what was denied
 		log.Error("earlier grants and denials are not in force", "error", err)
 	} else if err := q.queue.LoadGrants(state.GrantsFile(record.Dir), record.ID); err != nil {

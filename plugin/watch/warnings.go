@@ -54,7 +54,7 @@ func printableAll(list []string) []string {
 
 // printable returns the first maxWarning bytes of text in printable ASCII.
 func printable(text string) string {
-	return string(names.ASCII([]byte(text[:min(len(text), maxWarning)])))
+	return string(names.ASCIIJSON([]byte(text[:min(len(text), maxWarning)])))
 }
 
 // list returns all warnings about the session: of its container, of others that have its share, of other

@@ -76,7 +76,7 @@ func (w *Watcher) Run(ctx context.Context, launcher *os.File) error {
 	if err != nil {
 		conn.Fail(err) // the launcher listens only at the start
 	}
-	if s != nil && (s.Life.hasKeptJobs() || s.Record.Service != nil) { // a new watcher may already serve it
+	if s != nil && (s.Life.hasKeptJobs() || s.Record.DevContainer != nil) { // a new watcher may already serve it
 		return err
 	}
 	return errors.Join(err, store.Discard(id))

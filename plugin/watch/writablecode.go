@@ -44,27 +44,27 @@ type writableFinder struct {
 }
 
 func (s *writableFinder) add(where, rule, format string, args ...any) {
-	s.problems = append(s.problems, policy.Problem{Where: where, Rule: rule, Text: fmt.Sprintf(format, args...)})
+	s.problems = append(s.problems, policy.Problem{Position: where, Rule: rule, Text: fmt.Sprintf(format, args...)})
 }
 
 func (s *writableFinder) command(name string, set policy.Ruleset) {
 	if set.Exec != "" {
 		if at, ok := executor.WritableDependency(set.Exec, s.search, s.access); ok {
-			s.add(set.Where, name, "exec: %s could change %s, so it will not run", s.access.Writer(at), strconv.QuoteToASCII(at))
+			s.add(set.Position, name, "exec: %s could change %s, so it will not run", s.access.Writer(at), strconv.QuoteToASCII(at))
 		}
 	}
-	s.words(set.Where, name, "prepend", set.Prepend)
-	s.settings(set.Where, name, set.Settings)
+	s.words(set.Position, name, "prepend", set.Prepend)
+	s.settings(set.Position, name, set.Settings)
 	for i := range set.Rules {
 		r := &set.Rules[i]
 		title := r.Title(name)
-		s.words(r.Where, title, "fixed", r.Fixed)
+		s.words(r.Position, title, "fixed", r.Fixed)
 		for _, e := range r.Argv {
 			if e.Kind == policy.KindInsert {
-				s.words(r.Where, title, "insert", e.Words)
+				s.words(r.Position, title, "insert", e.Words)
 			}
 		}
-		s.settings(r.Where, title, r.Settings)
+		s.settings(r.Position, title, r.Settings)
 	}
 }
 
@@ -75,7 +75,7 @@ func (s *writableFinder) sandboxes(p *policy.Policy) {
 		set := p.Rules[name]
 		for _, path := range slices.Concat(set.Sandbox.Write, set.Sandbox.Read, set.Sandbox.Creds, set.Sandbox.Cache) {
 			if err := checkOutside(path, written); err != nil {
-				s.add(set.Where, name, "calls are refused: %v", err)
+				s.add(set.Position, name, "calls are refused: %v", err)
 			}
 		}
 	}

@@ -152,7 +152,7 @@ func (l *ExecSocket) answer(conn *carrier.LimitedConn, exec wire.Exec) {
 // parse parses a request, or returns why it is refused.
 func (l *ExecSocket) parse(line []byte) (exec wire.Exec, refusal string) {
 	var req execRequest
-	if err := names.Decode(line, &req); err != nil {
+	if err := names.DecodeJSON(line, &req); err != nil {
 		return exec, errInvalid(err, errNoLine).Error()
 	}
 	if !sameSecret(req.Secret, l.options.Secret) {

@@ -96,7 +96,7 @@ func (h *Listener) readRequest(w http.ResponseWriter, r *http.Request) (exec wir
 		return exec, err
 	}
 	var req httpRequest
-	if err := names.Decode(body, &req); err != nil {
+	if err := names.DecodeJSON(body, &req); err != nil {
 		return exec, errInvalid(err, errNotJSON)
 	}
 	args, err := req.args()

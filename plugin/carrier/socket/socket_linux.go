@@ -110,7 +110,7 @@ func (c *conn) Read(p []byte) (int, error) {
 		return n, err
 	})
 	if ferr != nil {
-		dir.Close(fds...)
+		dir.CloseReceived(fds...)
 		return 0, ferr
 	}
 	if err := c.keep(fds); err != nil {
@@ -144,7 +144,7 @@ func (c *conn) keep(fds []int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		dir.Close(fds...)
+		dir.CloseReceived(fds...)
 		return net.ErrClosed
 	}
 	c.fds = fds
@@ -163,7 +163,7 @@ func (c *conn) Passed() []int {
 // Close closes the connection, and the descriptors that Passed has not returned. Descriptors that were not read are
 // closed before the connection, which a reader may close instead.
 func (c *conn) Close() error {
-	dir.Close(c.Passed()...)
+	dir.CloseReceived(c.Passed()...)
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()

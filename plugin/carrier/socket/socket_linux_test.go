@@ -107,7 +107,7 @@ func TestPassed(t *testing.T) {
 			if len(fds) != tt.want {
 				t.Errorf("%d descriptors, want %d", len(fds), tt.want)
 			}
-			dir.Close(fds...)
+			dir.CloseReceived(fds...)
 			dialed.Close()
 			c.Close()
 			if after := openFDs(t); after > before { // less: the collector has closed what was left

@@ -149,7 +149,7 @@ func (o *agentOptions) newRun(dockerCLI command.Cli, args []string) (*agentRun, 
 	if err != nil {
 		return nil, err
 	}
-	spec, warnings, err := agent.New(fromConfig, agent.Overrides{Mode: o.mode, Args: args, Image: o.image}, agentHost(store))
+	spec, warnings, err := agent.NewSpec(fromConfig, agent.Overrides{Mode: o.mode, Args: args, Image: o.image}, agentHost(store))
 	if err != nil {
 		return nil, err
 	}
@@ -200,13 +200,13 @@ func CheckConfig(store *state.Store, c config.Agent) []policy.Problem {
 		return nil
 	}
 	overrides := agent.Overrides{Args: []string{"any"}, Image: "any"}
-	_, _, err := agent.New(c, overrides, agentHost(store))
+	_, _, err := agent.NewSpec(c, overrides, agentHost(store))
 	if err == nil && len(c.Container) > 0 {
 		overrides.Mode = string(agent.InContainer)
-		_, _, err = agent.New(c, overrides, agentHost(store))
+		_, _, err = agent.NewSpec(c, overrides, agentHost(store))
 	}
 	if err != nil {
-		return []policy.Problem{{Where: c.Where, Text: err.Error(), Fatal: true}}
+		return []policy.Problem{{Position: c.Position, Text: err.Error(), Fatal: true}}
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func (r *agentRun) withoutSession(ctx context.Context, program string) error {
 	}
 	cmd := exec.CommandContext(ctx, program, r.spec.Args[1:]...)
 	cmd.Args[0] = r.spec.Args[0]
-	cmd.Dir, cmd.Env = r.plan.Record.Workspace, agent.Set(os.Environ(), r.spec.Env)
+	cmd.Dir, cmd.Env = r.plan.Record.Workspace, agent.SetEnv(os.Environ(), r.spec.Env)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, os.Stdout, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = watch.AgentGrace

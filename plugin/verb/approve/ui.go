@@ -110,7 +110,7 @@ func notifyUser(dockerCLI command.Cli, store *state.Store, opts uiOptions) func(
 		return nil
 	}
 	return func(link string) error {
-		if !opts.noOpen && page.Desktop() && page.Open(store, link) == nil {
+		if !opts.noOpen && page.CanOpenBrowser() && page.Open(store, link) == nil {
 			return nil
 		}
 		cli.Say(dockerCLI.Err(), "a request waits: open the address above")

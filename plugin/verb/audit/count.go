@@ -107,7 +107,7 @@ func commandName(e audit.Entry) string {
 			name = `"` + name + `"` // Printable escapes these quotes
 		}
 	}
-	return cli.Ellipsis(audit.Printable(name), maxStatName)
+	return cli.Ellipsis(audit.PrintableText(name), maxStatName)
 }
 
 // sorted returns the rows by day, then by count, the greatest first.

@@ -43,7 +43,7 @@ func auditWriter(out io.Writer, opts auditOptions) (func(audit.Line, audit.Entry
 	switch {
 	case opts.raw:
 		return func(l audit.Line, _ audit.Entry) error {
-			_, err := fmt.Fprintln(out, audit.Printable(l.Text))
+			_, err := fmt.Fprintln(out, audit.PrintableText(l.Text))
 			return err
 		}, nil
 	case opts.format == "json":
@@ -109,7 +109,7 @@ func newAuditRow(e audit.Entry) auditRow {
 		&r.Project, &r.Branch, &r.Session, &r.Container, &r.Agent, &r.Command, &r.Request, &r.Rule,
 		&r.Pattern, &r.Path, &r.Directory, &r.User, &r.Grant, &r.Reason, &r.Signal,
 	} {
-		*s = audit.Printable(*s)
+		*s = audit.PrintableText(*s)
 	}
 	if e.Bytes > 0 {
 		r.Command += fmt.Sprintf(" ... (of %d bytes)", e.Bytes)

@@ -156,8 +156,8 @@ func start(ctx context.Context, dockerCLI command.Cli, opts *launch.Options, id 
 	}
 	defer s.close()
 	p.Record.GlobalArgs, p.Record.Engine = cli.GlobalArgs(dockerCLI), dockerCLI.DockerEndpoint().Host
-	p.Record.Service = &state.DevContainer{Project: state.Devcontainers, Name: id}
-	p.Record.ID = s.store.DevContainerID(p.Record.Engine, p.Record.Service.Project, id)
+	p.Record.DevContainer = &state.DevContainer{Project: state.Devcontainers, Name: id}
+	p.Record.ID = s.store.DevContainerID(p.Record.Engine, p.Record.DevContainer.Project, id)
 	p.Record.Relay = true // the printed mounts have a place for one
 	if err := s.serve(ctx, p); err != nil {
 		return err

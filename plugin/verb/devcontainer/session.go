@@ -38,7 +38,7 @@ func openStarter(ctx context.Context, dockerCLI command.Cli) (*starter, error) {
 	if err := launch.CheckExec(store.Home); err != nil {
 		return nil, err
 	}
-	s := &starter{cli: dockerCLI, store: store, lock: state.NewLock(store.ServicesLock())}
+	s := &starter{cli: dockerCLI, store: store, lock: state.NewLock(store.DevContainersLock())}
 	if _, err := s.lock.TryLockContext(ctx, retryInterval); err != nil {
 		return nil, fmt.Errorf("wait for another docker hostexec devcontainer: %w", err)
 	}

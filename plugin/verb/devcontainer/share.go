@@ -15,7 +15,7 @@ import (
 
 // linkShare creates the link to the session's share that the mount in devcontainer.json names.
 func linkShare(store *state.Store, rec state.Session) error {
-	at := store.DevContainerShare(rec.Service.Project, rec.Service.Name)
+	at := store.DevContainerShare(rec.DevContainer.Project, rec.DevContainer.Name)
 	target := state.ShareDir(store.Dir(rec.ID))
 	if old, err := os.Readlink(at); err == nil && old == target {
 		return nil

@@ -116,7 +116,7 @@ func TestDoctorCarrier(t *testing.T) {
 }
 
 func TestDoctorConfiguration(t *testing.T) {
-	warning, wrong := policy.Problem{Where: "a:1", Text: "odd"}, policy.Problem{Where: "b:2", Text: "bad", Fatal: true}
+	warning, wrong := policy.Problem{Position: "a:1", Text: "odd"}, policy.Problem{Position: "b:2", Text: "bad", Fatal: true}
 	configured(nil, nil).is(t, "none", isOK, "--proxy alone")
 	configured(nil, []string{"/x/config.yaml"}).is(t, "fine", isOK, "/x/config.yaml")
 	configured([]policy.Problem{warning}, []string{"a"}).is(t, "odd", isWarn, "a:1: odd", "policy check")

@@ -82,7 +82,7 @@ func writeProblems(w io.Writer, all []policy.Problem) (wrong int) {
 		if p.Fatal {
 			kind, wrong = "", wrong+1
 		}
-		fmt.Fprintln(w, names.Escaped(located(p.Where, kind+ruled(p.Rule, p.Text))))
+		fmt.Fprintln(w, names.Escaped(located(p.Position, kind+ruled(p.Rule, p.Text))))
 	}
 	return wrong
 }

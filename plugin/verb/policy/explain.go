@@ -84,7 +84,7 @@ func inDirectory(c *config.Config) (*policy.Policy, error) {
 	commands, err := launch.ConfiguredCommands(c)
 	all := config.PolicyCommands(commands)
 	for i := range all {
-		all[i].Where = c.Proxies[i].Where
+		all[i].Position = c.Proxies[i].Position
 	}
 	return c.Policy(all), err
 }
@@ -109,7 +109,7 @@ func explain(w io.Writer, p *policy.Policy, args []string) error {
 		if t.Decides {
 			why = strings.TrimSuffix("decides: "+t.Why, ": ")
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", names.Escaped(t.Name), t.Action, names.Escaped(why), names.Escaped(t.Where))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", names.Escaped(t.Name), t.Action, names.Escaped(why), names.Escaped(t.Position))
 	}
 	return table.Flush()
 }

@@ -102,7 +102,7 @@ func (l *learnResult) writeJSON(out io.Writer, o learnOptions) error {
 	if err != nil {
 		return err
 	}
-	_, err = out.Write(append(names.ASCII(b), '\n'))
+	_, err = out.Write(append(names.ASCIIJSON(b), '\n'))
 	return err
 }
 

@@ -85,12 +85,12 @@ func policyRows(c *config.Config) (rows []*policyRow) {
 		set := p.Rules[name]
 		for _, r := range set.Rules {
 			keep := r.Settings.Over(set.Settings.Over(p.Defaults)).Keep
-			row := describedRow(r.Title(name), r.Do, r.Shape(), r.Where)
+			row := describedRow(r.Title(name), r.Do, r.Shape(), r.Position)
 			row.runs(r.Do, set.Place, keep != nil && *keep)
 			rows = append(rows, row)
 		}
 		for _, r := range set.Approved {
-			row := describedRow(r.Title(name), r.Do, r.Shape(), r.Where)
+			row := describedRow(r.Title(name), r.Do, r.Shape(), r.Position)
 			row.action = "approved" // the rule that asks says how it runs
 			rows = append(rows, row)
 		}
@@ -100,10 +100,10 @@ func policyRows(c *config.Config) (rows []*policyRow) {
 		if e.Anywhere {
 			matches += " (anywhere)"
 		}
-		rows = append(rows, describedRow("auto_approve", policy.Allow, matches, e.Where))
+		rows = append(rows, describedRow("auto_approve", policy.Allow, matches, e.Position))
 	}
 	for _, e := range p.Manual {
-		rows = append(rows, describedRow("manual_approve", policy.Ask, names.Escaped(e.Source), e.Where))
+		rows = append(rows, describedRow("manual_approve", policy.Ask, names.Escaped(e.Source), e.Position))
 	}
 	return append(rows, proxyRows(c)...)
 }
@@ -122,7 +122,7 @@ func proxyRows(c *config.Config) (rows []*policyRow) {
 	for _, e := range c.Proxies {
 		cmd, err := config.ParseProxy(e.Value)
 		if err != nil {
-			rows = append(rows, describedRow("--proxy", policy.Allow, names.Escaped(e.Value), e.Where))
+			rows = append(rows, describedRow("--proxy", policy.Allow, names.Escaped(e.Value), e.Position))
 			continue
 		}
 		do, _ := policy.ParseAction(cmd.Action)
@@ -131,7 +131,7 @@ func proxyRows(c *config.Config) (rows []*policyRow) {
 			settings = set.Settings.Over(settings)
 		}
 		keep := settings.Keep
-		row := describedRow("--proxy", do, names.Escaped(e.Value), e.Where)
+		row := describedRow("--proxy", do, names.Escaped(e.Value), e.Position)
 		row.runs(do, p.Place(cmd.Name), cmd.Keep || keep != nil && *keep)
 		rows = append(rows, row)
 	}

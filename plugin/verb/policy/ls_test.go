@@ -42,7 +42,7 @@ commands: {c: {rules: [{id: r, do: deny, argv: []}]}}
 		t.Fatal(err)
 	}
 	_, results := p.Explain(policy.Request{Args: []string{"make"}})
-	if last := results[len(results)-1]; last.Where != file+":5" || !last.Decides {
+	if last := results[len(results)-1]; last.Position != file+":5" || !last.Decides {
 		t.Errorf("policy explain: %+v", last)
 	}
 }

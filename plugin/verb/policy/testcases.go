@@ -42,7 +42,7 @@ func newPolicyTestCommand(dockerCLI command.Cli) *cobra.Command {
 				switch {
 				case t.Why != "":
 					failed++
-					fmt.Fprintln(dockerCLI.Out(), names.Escaped(located(t.Where, "FAIL "+t.Rule+": "+policy.CommandLine(t.Args)+": "+t.Why)))
+					fmt.Fprintln(dockerCLI.Out(), names.Escaped(located(t.Position, "FAIL "+t.Rule+": "+policy.CommandLine(t.Args)+": "+t.Why)))
 				case verbose:
 					fmt.Fprintln(dockerCLI.Out(), names.Escaped("ok   "+t.Rule+": "+word+" "+policy.CommandLine(t.Args)))
 				}

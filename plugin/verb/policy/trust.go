@@ -69,7 +69,7 @@ func workspaceOf(dir string) (config.Source, error) {
 
 func trust(ctx context.Context, dockerCLI command.Cli, src config.Source, force bool) error {
 	path, content, digest, err := config.ReadProposal(src)
-	if errors.Is(err, config.ErrNone) {
+	if errors.Is(err, config.ErrNoProposal) {
 		return fmt.Errorf("%s has no .hostexec.yaml", names.Escaped(src.Workspace))
 	}
 	if err != nil {

@@ -102,7 +102,7 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, leftovers 
 
 // pruneMirrors removes copies of git remotes that are not used any more, and prints their paths.
 func pruneMirrors(store *state.Store, out io.Writer) error {
-	removed, err := gitpush.Prune(store.GitMirrorsDir(), time.Now().Add(-gitpush.Unused))
+	removed, err := gitpush.Prune(store.GitMirrorsDir(), time.Now().Add(-gitpush.MaxUnused))
 	for _, path := range removed {
 		fmt.Fprintln(out, names.Escaped(path))
 	}
@@ -113,7 +113,7 @@ func pruneMirrors(store *state.Store, out io.Writer) error {
 // removes a session. It keeps the directories of recs. IDs of services are used again by the process that holds
 // the lock.
 func pruneRecordless(store *state.Store, recs []state.Session, r removals) error {
-	lock := state.NewLock(store.ServicesLock())
+	lock := state.NewLock(store.DevContainersLock())
 	if ok, err := lock.TryLock(); err != nil || !ok {
 		return err // a dev container's session is starting: the next prune removes the directories
 	}

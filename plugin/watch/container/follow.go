@@ -16,7 +16,7 @@ import (
 // Follow implements Mode. It follows the session's container from its creation to its end.
 func (m *Mode) Follow(ctx context.Context, conn *watch.LauncherConn) (err error) {
 	conn.Ready()
-	if m.s.Record.Service != nil {
+	if m.s.Record.DevContainer != nil {
 		return m.followService(ctx, conn)
 	}
 	// ends with its request. Meanwhile, client and engine negotiate the version of the API.

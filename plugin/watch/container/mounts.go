@@ -110,7 +110,7 @@ func (mc *mountCheck) refuseWriter(c container.InspectResponse, all []watch.Prot
 			return errUnclearVolume(m.Name)
 		}
 		source := mount.Resolved(m.Source)
-		if m.Source == share || mc.record.Service != nil && source == share && path.Clean(m.Destination) == state.Target { // by its link
+		if m.Source == share || mc.record.DevContainer != nil && source == share && path.Clean(m.Destination) == state.Target { // by its link
 			if m.RW {
 				return errOwnShare(m.Source)
 			}

@@ -121,7 +121,7 @@ func (m *Mode) findRunning(ctx context.Context, api watch.Engine) (found contain
 
 // serviceFilter returns the filters for the containers of the session.
 func serviceFilter(record *watch.Record) filters.Args {
-	s := record.Service
+	s := record.DevContainer
 	switch {
 	case s.Oneoff:
 		return filters.NewArgs(filters.Arg("label", state.Label+"="+record.ID))
