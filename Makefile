@@ -102,6 +102,7 @@ test: $(SHIMS) $(SHELLS)
 test-race: $(SHIMS) $(SHELLS) tools
 	@$(MAKE) --no-print-directory race
 
+# The tests themselves collect their garbage as usual.
 .PHONY: race
 race:
 	CGO_ENABLED=1 $(LESSGC) $(ONCEMORE) --packages=./... -- -race -exec 'env -u GOGC' $(UNIT) $(UNVETTED)

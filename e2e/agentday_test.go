@@ -41,8 +41,8 @@ const rounds = 6
 // maxDayQuestions is how many questions a day may have.
 const maxDayQuestions = 3
 
-// day makes the calls of an agent's day in a container. grant returns how the person answers the question about a command:
-// the flags of approve. It returns the number of questions.
+// day makes the calls of an agent's day in a container. grant returns how the person answers the question about a
+// command: the flags of approve. It returns the number of questions.
 func day(t *testing.T, h *Host, c *Container, grant func(command string) []string) int {
 	t.Helper()
 	for i := range rounds {
@@ -89,8 +89,8 @@ func dayContainer(t *testing.T, h *Host, tests, push string) (c *Container, text
 	return c, text
 }
 
-// TestIntegrationAgentDay makes the same 30 calls twice: with approvals of exactly the same call for this session,
-// and with a rule for pushes, tests in a sandbox, and approvals in which one argument varies. The second has at most three
+// TestIntegrationAgentDay makes the same 30 calls twice: with approvals of exactly the same call for this session, and
+// with a rule for pushes, tests in a sandbox, and approvals in which one argument varies. The second has at most three
 // questions.
 func TestIntegrationAgentDay(t *testing.T) {
 	if h := newHost(t, false); !sandboxed(t, h) {

@@ -200,8 +200,8 @@ func TestIntegrationNobodyToAsk(t *testing.T) {
 	}
 }
 
-// TestIntegrationAskedAtOnce checks that docker hostexec pending --watch, which was there before, is asked about the first
-// thing that a container does.
+// TestIntegrationAskedAtOnce checks that docker hostexec pending --watch, which was there before, is asked about the
+// first thing that a container does.
 func TestIntegrationAskedAtOnce(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {

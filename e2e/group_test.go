@@ -72,8 +72,8 @@ func TestIntegrationGroup(t *testing.T) {
 	want(t, "code", calls[2].Ended(t).Code, 126)
 }
 
-// TestIntegrationGroupByKey answers what several containers ask by one key of pending --watch. What comes later is shown
-// before a key answers it, too.
+// TestIntegrationGroupByKey answers what several containers ask by one key of pending --watch. What comes later is
+// shown before a key answers it, too.
 func TestIntegrationGroupByKey(t *testing.T) {
 	h := newHost(t, false)
 	all := askers(t, h, 3)

@@ -28,8 +28,8 @@ func (tab *Tab) openMenu(id string) {
 	tab.until("the argument is chosen there", "document.activeElement.matches('"+card(id)+" .vary')")
 }
 
-// TestIntegrationPageVary lets an argument vary on the page, by the keyboard, in a wide and a narrow window. The rule is
-// shown before it is granted, and then in the list of grants. A key that chooses decides nothing.
+// TestIntegrationPageVary lets an argument vary on the page, by the keyboard, in a wide and a narrow window. The rule
+// is shown before it is granted, and then in the list of grants. A key that chooses decides nothing.
 func TestIntegrationPageVary(t *testing.T) {
 	h := newHost(t, false)
 	c := ruled(t, h, varyRules)

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// filesRules has a command of each kind whose files decide what runs. TOOLS has programs in the place of npm and docker.
+// filesRules has a command of each kind whose files decide what runs. TOOLS has programs in the place of npm and
+// docker.
 const filesRules = `version: 1
 commands:
   make: {where: sandbox, rules: [{id: any, do: ask, argv: [{args: '[a-z]+', max: 2}]}]}

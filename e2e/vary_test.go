@@ -40,8 +40,8 @@ func (c *Container) varied(t *testing.T, flags []string, args ...string) Result 
 	return r
 }
 
-// TestIntegrationVary approves a call with an argument that varies: other calls of that form run unasked and are recorded
-// first. Everything else is asked about, whatever the container puts into its workspace.
+// TestIntegrationVary approves a call with an argument that varies: other calls of that form run unasked and are
+// recorded first. Everything else is asked about, whatever the container puts into its workspace.
 //
 // Attacks 262, 263.
 func TestIntegrationVary(t *testing.T) {
@@ -83,7 +83,8 @@ func TestIntegrationVary(t *testing.T) {
 	}
 }
 
-// TestIntegrationVaryForms approves a number and words, of a call that the host adds to, and has what cannot vary refused.
+// TestIntegrationVaryForms approves a number and words, of a call that the host adds to, and has what cannot vary
+// refused.
 func TestIntegrationVaryForms(t *testing.T) {
 	h := newHost(t, false)
 	c := ruled(t, h, varyRules)

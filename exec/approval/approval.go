@@ -7,8 +7,8 @@
 //
 // A waiter is a caller that waits for a question. The code that removes a waiter from the queue also answers it. So
 // exactly one of approval, denial, timeout and cancellation wins. A person's answer repeats Question.ShownDigest: it
-// applies only to the question that was shown. An approval applies to the callers that were shown, or that a grant covers.
-// A denial applies to all callers of the question. The package runs no command and sends no notification.
+// applies only to the question that was shown. An approval applies to the callers that were shown, or that a grant
+// covers. A denial applies to all callers of the question. The package runs no command and sends no notification.
 package approval
 
 import (
@@ -54,7 +54,7 @@ type Question struct {
 	Diff     string      // how Inputs differ from those of an approval that held while they were unchanged
 	Preview  *Preview    // nil: the rule has none, or the question was not shown yet
 
-	// Copied has the caller's words for the arguments that are copies of files. Notes show the content of the copies.
+	// Copied has the caller's words for the arguments that are copies of files. Notes show the SHA-256 of each copy.
 	Copied map[int]string
 
 	// A grant with a varying argument needs these.
@@ -105,8 +105,8 @@ func (q *Question) Digest() string {
 	return digestOf([]string{q.Session, q.Container, q.Cwd, q.Dir, q.Path, q.Rule, string(q.Grade)}, q.Effects, q.Notes, q.Named())
 }
 
-// ShownDigest identifies what a person was shown: the question, its inputs and their changes, and its preview. An answer
-// has to repeat it.
+// ShownDigest identifies what a person was shown: the question, its inputs and their changes, and its preview. An
+// answer has to repeat it.
 func (q *Question) ShownDigest() string {
 	files := q.Inputs.Digest()
 	if files == "" && q.Diff == "" && q.Preview == nil {
@@ -128,7 +128,7 @@ func digestOf(lists ...[]string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// identity returns q without the facts that may differ between questions with the same digest.
+// identity returns q without its files and its preview, which the Question of a grant or a denial does not keep.
 func (q Question) identity() Question {
 	q.Inputs, q.NoInputs, q.Diff, q.Preview = nil, "", "", nil
 	return q

@@ -48,8 +48,8 @@ type question struct {
 	waiters []*waiter // oldest first
 }
 
-// waiter is one entry of the queue. It belongs to a caller, or for a while to a caller that has
-// left.
+// waiter is one request that waits for the answer to a question. It belongs to a caller, or for a while to a caller
+// that has left.
 type waiter struct {
 	request      string
 	was          string // the previous request, if a caller took the waiter over

@@ -21,8 +21,8 @@ func withFile(content string) Question {
 	return Question{ID: "1", Args: []string{"sh", "run.sh"}, Path: "/bin/sh", Rule: "r", Session: "s", Inputs: files}
 }
 
-// TestUnchanged checks that an approval on this condition is bound to what was shown, holds for nothing else, and survives
-// a restart of the watcher.
+// TestUnchanged checks that an approval on this condition is bound to what was shown, holds for nothing else, and
+// survives a restart of the watcher.
 func TestUnchanged(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "grants.json")
 	q := &Queue{WaitAlways: true}

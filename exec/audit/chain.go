@@ -73,7 +73,7 @@ func lastIn(r *Reader, chain string) (l chainPosition, err error) {
 		if err != nil {
 			return l, err
 		}
-		if !line.Terminated || !strings.Contains(line.Text, mark) { // skips the many records of other chains before parsing
+		if !line.Recordable || !strings.Contains(line.Text, mark) { // skips the many records of other chains before parsing
 			continue
 		}
 		if e, err := Parse(line.Text); err == nil && e.Chain == chain {

@@ -208,8 +208,8 @@ func TestReaderLongLine(t *testing.T) {
 	}
 	defer r.Close()
 	long, err := r.Next()
-	if err != nil || long.Terminated || len(long.Text) > maxLine+1 {
-		t.Errorf("the long line has %d bytes, whole %t, %v", len(long.Text), long.Terminated, err)
+	if err != nil || long.Recordable || len(long.Text) > maxLine+1 {
+		t.Errorf("the long line has %d bytes, recordable %t, %v", len(long.Text), long.Recordable, err)
 	}
 	if after, err := r.Next(); err != nil || after.Text != "after" || after.N != 2 {
 		t.Errorf("then comes %+v, %v", after, err)

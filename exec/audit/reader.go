@@ -21,13 +21,13 @@ type Line struct {
 	File       string
 	N          int // from 1
 	Text       string
-	Terminated bool // the line has a line end, and is not too long for a record
+	Recordable bool // the line has a line end, and is not too long for a record
 }
 
 // Incomplete reports whether the writer of the line was killed during the write, or found the disk full. No command
 // runs without a complete START record. Another record, such as COMPLETE, is lost if its writer was killed.
 func (l Line) Incomplete() bool {
-	return l.Terminated && strings.HasSuffix(l.Text+"\n", incompleteLineEnd)
+	return l.Recordable && strings.HasSuffix(l.Text+"\n", incompleteLineEnd)
 }
 
 // Reader reads the lines of a log from its oldest file to its newest.
@@ -156,7 +156,7 @@ func (r *Reader) take(ended bool) Line {
 	if ended && !r.long {
 		text = text[:len(text)-1]
 	}
-	l := Line{File: r.queue[0].name, N: r.n, Text: string(text), Terminated: ended && !r.long}
+	l := Line{File: r.queue[0].name, N: r.n, Text: string(text), Recordable: ended && !r.long}
 	r.partialLine, r.long = r.partialLine[:0], false
 	return l
 }

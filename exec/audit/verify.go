@@ -88,7 +88,7 @@ func (v *verifier) fault(l Line, format string, args ...any) (index int) {
 func (v *verifier) line(l Line) {
 	e, err := Parse(l.Text)
 	switch {
-	case !l.Terminated:
+	case !l.Recordable:
 		v.fault(l, "truncated: the line ends in the middle of a record")
 		return
 	case errors.Is(err, ErrHash):

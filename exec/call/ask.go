@@ -108,7 +108,7 @@ func (x asking) cancelled(ctx, patience context.Context) (bool, error) {
 	if errors.Is(context.Cause(ctx), errCallerDeadline) {
 		return false, errors.Join(x.dc.note(x.req, audit.Record{Kind: audit.Timeout}), x.end(callerDeadlineExceeded(x.req, x.dc.v.Rule)))
 	}
-	if errors.Is(context.Cause(patience), errCallerLeft) {
+	if errors.Is(context.Cause(patience), errApprovalTimeout) {
 		return x.unanswered()
 	}
 	err := x.dc.note(x.req, audit.Record{Kind: audit.Cancel})

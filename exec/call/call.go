@@ -151,7 +151,8 @@ func (sc *SessionConfig) SandboxWrites() []string {
 // Config returns the configuration that SetConfig set last, or nil.
 func (s *Server) Config() *SessionConfig { return s.config.Load() }
 
-// now applies changes of the configuration. It returns the current configuration for a decision, or nil if there is none yet.
+// now applies changes of the configuration. It returns the current configuration for a decision, or nil if there is
+// none yet.
 func (s *Server) now() *SessionConfig {
 	if s.Refresh != nil && s.config.Load() != nil {
 		s.Refresh()
@@ -159,7 +160,7 @@ func (s *Server) now() *SessionConfig {
 	return s.config.Load()
 }
 
-// Calls returns the number of START records: of commands that were about to run, and of approved updates of git-push
+// Calls returns the number of START records: of commands that were about to run, and of authorized updates of git-push
 // calls.
 func (s *Server) Calls() int { return int(s.calls.Load()) }
 

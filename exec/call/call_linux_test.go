@@ -240,7 +240,7 @@ func TestTooLongToAsk(t *testing.T) {
 }
 
 // A resumed session may have callers before its configuration is set. A limited number of them waits.
-func TestServeBeforeState(t *testing.T) {
+func TestServeBeforeConfig(t *testing.T) {
 	s, _ := calltest.NewServer(t)
 	synctest.Test(t, func(t *testing.T) {
 		late := &call.Server{Version: s.Version, Verbs: s.Verbs, Log: s.Log}

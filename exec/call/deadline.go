@@ -23,8 +23,8 @@ const (
 	approvalTimeoutVar = "HOSTEXEC_APPROVAL_TIMEOUT"
 )
 
-// errCallerLeft withdraws a question whose caller does not wait any longer.
-var errCallerLeft = fmt.Errorf("its caller waits no longer for an answer: %w", approval.ErrWithdrawn)
+// errApprovalTimeout withdraws a question whose caller waits no longer for an answer.
+var errApprovalTimeout = fmt.Errorf("its caller waits no longer for an answer: %w", approval.ErrWithdrawn)
 
 // setDeadline sets the deadline of the call from the caller's time limit. The time counts from now, and
 // includes the time in which a person is asked.
@@ -122,10 +122,10 @@ func (x *exchange) answerInTime(within context.Context, rule string) (answered f
 }
 
 // waiting returns a context for asking a person. When the caller does not want to wait longer, its cause is
-// errCallerLeft.
+// errApprovalTimeout.
 func (r *request) waiting(ctx context.Context) (context.Context, context.CancelFunc) {
 	if r.approvalTimeout == 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeoutCause(ctx, r.approvalTimeout, errCallerLeft)
+	return context.WithTimeoutCause(ctx, r.approvalTimeout, errApprovalTimeout)
 }

@@ -33,14 +33,14 @@ func (x *exchange) detach(lifetime, ctx context.Context, ready Readiness) error 
 
 // startJob starts dc as a job, and answers the caller when the job is ready.
 func (x *exchange) startJob(lifetime, ctx context.Context, dc *decidedCall, ready Readiness) error {
-	kept, err := x.server.Jobs.Begin(x.req.ID, dc.named(), dc.cwd.Path(), x.req.keep)
+	j, err := x.server.Jobs.Begin(x.req.ID, dc.named(), dc.cwd.Path(), x.req.keep)
 	if err != nil {
 		dc.close()
 		return fail(x.peer, err, jobRefused(err))
 	}
 	if err := dc.noteStart(x.req); err != nil {
 		dc.close()
-		return errors.Join(fail(x.peer, err, unwritten(err)), kept.Discard())
+		return errors.Join(fail(x.peer, err, unwritten(err)), j.Discard())
 	}
 	x.server.calls.Add(1)
 	alive, end := context.WithCancelCause(lifetime)
@@ -50,47 +50,47 @@ func (x *exchange) startJob(lifetime, ctx context.Context, dc *decidedCall, read
 		}
 	})
 	held := x.req.detachReservation() // until the job ends
-	lost, asJSON := make(chan wire.Exit, 1), x.peer.json
+	notStarted, asJSON := make(chan wire.Exit, 1), x.peer.json
 	// ends when the job does, which the end of lifetime sees to; Wait waits.
 	x.server.ongoing.Go(func() {
 		defer end(nil)
 		defer held.release()
-		x.background(alive, dc, kept, func(st executor.Status, err error) {
+		x.background(alive, dc, j, func(st executor.Status, err error) {
 			if errors.Is(err, errKilled) {
 				err = nil // st says so
 			}
-			lost <- ending(asJSON, x.req, &dc.v, st, err)
+			notStarted <- ending(asJSON, x.req, &dc.v, st, err)
 		})
 	})
 	select {
-	case e := <-lost:
+	case e := <-notStarted:
 		return x.peer.exit(e)
-	case <-kept.Started():
+	case <-j.Started():
 	}
-	if err := ready.await(ctx, kept); err != nil {
-		return x.answerNotReady(ctx, kept, ready, err)
+	if err := ready.await(ctx, j); err != nil {
+		return x.answerNotReady(ctx, j, ready, err)
 	}
 	if !let() {
 		return fmt.Errorf("request %s: %w", x.req.ID, context.Cause(ctx))
 	}
-	return x.print(wire.Exit{Outcome: wire.Exited}, fmt.Appendf(nil, "%s %d\n", x.req.ID, kept.Info().PID))
+	return x.print(wire.Exit{Outcome: wire.Exited}, fmt.Appendf(nil, "%s %d\n", x.req.ID, j.Info().PID))
 }
 
-// background runs dc as the job kept until it has ended, and records how it ended. If the command could not
-// be started, it calls lost, and removes the job.
-func (x *exchange) background(ctx context.Context, dc *decidedCall, kept *job.Job, lost func(executor.Status, error)) {
+// background runs dc as the job j until it has ended, and records how it ended. If the command could not be started, it
+// calls notStarted, and removes the job.
+func (x *exchange) background(ctx context.Context, dc *decidedCall, j *job.Job, notStarted func(executor.Status, error)) {
 	defer dc.close()
 	within, cancel := x.req.within(ctx, nil)
 	defer cancel()
 	begin := time.Now()
-	st, ran, err := x.run(within, kept.Streams(), dc)
+	st, ran, err := x.run(within, j.Streams(), dc)
 	how, reason := jobResult(ctx, x.req, dc, &st, err)
 	x.noteComplete(dc, st.Code, st.Signal, begin)
 	if !ran {
-		lost(st, err)
-		err = kept.Discard()
+		notStarted(st, err)
+		err = j.Discard()
 	} else {
-		err = kept.End(how, st, reason)
+		err = j.End(how, st, reason)
 	}
 	if err != nil {
 		x.server.Log.Error("store the end of a job", "request", x.req.ID, "error", err)

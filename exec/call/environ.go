@@ -57,7 +57,7 @@ func callerVars(caller, pass []string) map[string]string {
 		if _, twice := set[name]; !ok || twice {
 			continue
 		}
-		if name == "PATH" { // it finds programs, also those of a session that was begun with --pass-env PATH
+		if name == "PATH" { // it decides which programs run; an earlier version may have recorded --pass-env PATH
 			continue
 		}
 		form, terminal := terminalVars[name]

@@ -105,9 +105,9 @@ func refusedByLimit(sc *SessionConfig, over *limit.Error) *decidedCall {
 // firstRead is the number of bytes of a request that are reserved and read before the rest.
 const firstRead = 16 << 10
 
-// readCounted reads a request of n bytes. It reserves memory before it allocates, and reserves the rest at
-// once, so that of many long requests some are served. The rest is reserved only after the beginning has
-// arrived, because a caller may announce megabytes and send nothing. Without memory, it returns the
+// readCounted reads a request of n bytes. It allocates at most firstRead bytes before it reserves memory. It reserves
+// the rest at once, so that of many long requests some are served. The rest is reserved only after the beginning has
+// arrived, because a caller may announce megabytes and send nothing. Without memory for the rest, it returns the
 // beginning and discards the rest, so that the caller can read the answer.
 func readCounted(r io.Reader, n int, held *reservation) ([]byte, error) {
 	first := make([]byte, min(n, firstRead))

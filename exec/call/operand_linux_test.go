@@ -19,8 +19,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// reading returns a server whose container may call cat, echo and ls with one argument, which path describes. work is the
-// directory that the container mounts as /w, and log is the audit log.
+// reading returns a server whose container may call cat, echo and ls with one argument, which path describes. work is
+// the directory that the container mounts as /w, and log is the audit log.
 func reading(t *testing.T, path policy.Element) (s *call.Server, work, log string) {
 	t.Helper()
 	s, log = calltest.NewServer(t)

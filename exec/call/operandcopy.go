@@ -99,7 +99,8 @@ func (c *copies) settle() {
 	}
 }
 
-// maxSame is the maximum number of copies of the same content at a time.
+// maxSame is the maximum number of directories at a time that are named after the same content. Further ones keep the
+// id of their request as their name.
 const maxSame = 16
 
 // snapshot copies f, and returns the path of the copy below the directory of copies, and its SHA-256. The

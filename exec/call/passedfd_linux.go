@@ -29,9 +29,9 @@ func checkFD(fd, as int, kind wire.FD) error {
 		return errors.New("open in the wrong direction")
 	}
 	switch got := dir.FDKindOf(fd); {
-	case kind == wire.FDPipe && got == dir.Pipe, kind == wire.FDTTY && got == dir.Terminal:
+	case kind == wire.FDPipe && got == dir.PipeFD, kind == wire.FDTTY && got == dir.TerminalFD:
 		return nil
-	case kind == wire.FDSocket && got == dir.Socket:
+	case kind == wire.FDSocket && got == dir.SocketFD:
 		return checkStream(fd)
 	}
 	return errKind

@@ -50,8 +50,8 @@ func put(t *testing.T, work, script string) {
 	}
 }
 
-// TestPreview runs previews of scripts that a container wrote. Whatever they do, the question waits for a person, and is the
-// same question.
+// TestPreview runs previews of scripts that a container wrote. Whatever they do, the question waits for a person, and
+// is the same question.
 //
 // Attacks 270, 271.
 func TestPreview(t *testing.T) {

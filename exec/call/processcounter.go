@@ -10,9 +10,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
-// processCounter counts the processes of a session's commands while there are any. The kernel has no limit
-// for this purpose: RLIMIT_NPROC counts all processes of the user, and only root can create a control
-// group.
+// processCounter counts the processes of a session's commands while there are any. The kernel has no limit for this
+// purpose: RLIMIT_NPROC counts all processes of the user, and a control group needs root or a delegated subtree.
 type processCounter struct {
 	counting sync.WaitGroup // the goroutine that counts
 

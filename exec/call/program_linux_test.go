@@ -72,8 +72,8 @@ func TestFindProgram(t *testing.T) {
 	}
 }
 
-// TestSlowProgram checks a program while another one, such as a file with a lease or on a server that is down, cannot be
-// read. A call of it delayed all other calls of the session.
+// TestSlowProgram checks a program while another one, such as a file with a lease or on a server that is down, cannot
+// be read. A call of it delayed all other calls of the session.
 func TestSlowProgram(t *testing.T) {
 	dirs, err := mount.NewTable(nil, mount.Default{})
 	if err != nil {

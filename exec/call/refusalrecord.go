@@ -33,7 +33,7 @@ type refusals struct {
 	count int        // that have no record
 	since time.Time  // when the first of these was refused
 	last  audit.Record
-	log   *audit.Log // for which container
+	log   *audit.Log // gets their number: that of the last refusal's container
 	timer *time.Timer
 }
 

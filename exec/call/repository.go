@@ -45,7 +45,7 @@ func (dc *decidedCall) decideInRepository(ctx context.Context, req *request) {
 	}
 	v := dc.v
 	if sc.findProgram(&v) != nil || !isGit(name) && !isGit(filepath.Base(v.Command.Path)) {
-		return // decide reports it
+		return // decide reports a missing program; one that is not git reads no repository
 	}
 	err := dc.inTurn(ctx, req, &v)
 	if err == nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// request is one call as it was read: parsed once, then only read. It has many fields because it is the
-// record of one call.
+// request is one call: what its caller sent, and what the steps of the call have set. It has many fields because it is
+// the record of one call.
 type request struct {
 	policy.Request
 	env     []string
@@ -129,7 +129,7 @@ func readExec(r io.Reader, held *reservation) (wire.Exec, error) {
 	}
 	msg, err := wire.ParseExec(b)
 	if err == nil {
-		// Many short ones take more.
+		// Many short strings take more memory than their bytes.
 		err = held.wait(context.Background(), limit.Argv, stringOverhead*int64(len(msg.Args)+len(msg.Env)))
 	}
 	return msg, err

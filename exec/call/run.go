@@ -19,8 +19,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// run runs dc with the given streams, and reports whether it was started. The error is errKilled if a person
-// has ended it; st is then valid, too.
+// run runs dc with the given streams, and reports whether it was started. The error wraps errKilled if a person, or
+// hostexec kill in the container, has ended it; st is then valid, too.
 func (x *exchange) run(ctx context.Context, streams executor.Streams, dc *decidedCall) (st executor.Status, ran bool, err error) {
 	if dc.v.Timeout > 0 {
 		var cancel context.CancelFunc

@@ -33,7 +33,7 @@ type runningCall struct {
 	done chan struct{} // closed when it has ended
 }
 
-// errKilled is the cause of a command that a person has ended.
+// errKilled is the cause of a command that a person has ended. errKilledByContainer wraps it.
 var errKilled = errors.New("a person ended it")
 
 // errKilledByContainer is the cause of a command that hostexec kill in the container has ended.

@@ -21,7 +21,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// scripts is a session that asks before sh runs a script of its workspace. file is the element of the rule for the script.
+// scripts is a session that asks before sh runs a script of its workspace. file is the element of the rule for the
+// script.
 func scripts(t *testing.T, file policy.Element) (s *call.Server, work, log string) {
 	t.Helper()
 	s, log = calltest.NewServer(t)

@@ -11,7 +11,7 @@ type Backlog struct {
 }
 
 // DiskBytes frees the disk space of the first read bytes of f, in steps of at least 1 MiB. It returns the number of
-// bytes from there to the end of f.
+// bytes of f that are not freed.
 func (b *Backlog) DiskBytes(f *os.File, read int64) (int64, error) {
 	fi, err := f.Stat()
 	if err != nil {

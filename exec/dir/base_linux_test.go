@@ -69,7 +69,7 @@ func TestBaseReplaced(t *testing.T) {
 // lead through a link are not served.
 func TestUntrustedDirThroughLink(t *testing.T) {
 	for _, rest := range []string{"requests", "requests/make"} {
-		b, at, _ := newShared(t)
+		b, at, _ := newUntrustedDir(t)
 		name := filepath.Join(strings.TrimSuffix(at, "requests/make"), rest)
 		if !b.InPlace() {
 			t.Fatal("a new one has no name")

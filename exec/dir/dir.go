@@ -29,8 +29,8 @@ type Dir struct {
 	path string
 }
 
-// Open holds a directory that the host itself named. It checks that a command can start in it: it exists, and may be
-// entered. The Hold functions check neither.
+// Open holds a directory that the host itself named. It checks that a command can start in it: it was not deleted, and
+// may be entered. The Hold functions check neither.
 func Open(path string) (*Dir, error) { return openHost(path) }
 
 // Hold holds the directory to which path leads now, also through links. It needs no permission on the directory itself.

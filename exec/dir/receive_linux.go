@@ -21,13 +21,13 @@ type FDKind byte
 // other kinds cannot block.
 const (
 	OtherFD FDKind = iota
-	Pipe
-	Socket
-	Terminal
+	PipeFD
+	SocketFD
+	TerminalFD
 )
 
-// FDKindOf returns the kind of fd. It calls no driver and no file system, because a container can serve a file system and
-// never answer.
+// FDKindOf returns the kind of fd. It calls no driver and no file system, because a container can serve a file system
+// and never answer.
 func FDKindOf(fd int) FDKind {
 	var buf [64]byte
 	n, err := unix.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd), buf[:])
@@ -36,11 +36,11 @@ func FDKindOf(fd int) FDKind {
 	case err != nil:
 		return OtherFD
 	case strings.HasPrefix(link, "pipe:["):
-		return Pipe
+		return PipeFD
 	case strings.HasPrefix(link, "socket:["):
-		return Socket
+		return SocketFD
 	case strings.HasPrefix(link, "/") && isTerminal(fd):
-		return Terminal
+		return TerminalFD
 	}
 	return OtherFD
 }

@@ -21,8 +21,8 @@ import (
 
 const secret = "what no container may see"
 
-// newShared returns an UntrustedDir, its path, and a file outside of it.
-func newShared(t *testing.T) (b *UntrustedDir, at, canary string) {
+// newUntrustedDir returns an UntrustedDir, its path, and a file outside of it.
+func newUntrustedDir(t *testing.T) (b *UntrustedDir, at, canary string) {
 	t.Helper()
 	base := t.TempDir()
 	b, err := MakeUntrustedDir(base, "requests/make", ForEveryone)
@@ -81,7 +81,7 @@ var untrustedFiles = []struct {
 func TestUntrustedDirRefuses(t *testing.T) {
 	for _, tt := range untrustedFiles {
 		t.Run(tt.name, func(t *testing.T) {
-			b, at, canary := newShared(t)
+			b, at, canary := newUntrustedDir(t)
 			if err := tt.plant(filepath.Join(at, "x"), canary); err != nil {
 				t.Fatal(err)
 			}
@@ -96,14 +96,14 @@ func TestUntrustedDirRefuses(t *testing.T) {
 	}
 }
 
-// TestUntrustedDirWritesNowhereElse checks that Create replaces each of untrustedFiles, except a directory, and writes to no
-// other file.
+// TestUntrustedDirWritesNowhereElse checks that Create replaces each of untrustedFiles, except a directory, and writes
+// to no other file.
 //
 // Attacks 14, 15.
 func TestUntrustedDirWritesNowhereElse(t *testing.T) {
 	for _, tt := range untrustedFiles {
 		t.Run(tt.name, func(t *testing.T) {
-			b, at, canary := newShared(t)
+			b, at, canary := newUntrustedDir(t)
 			path := filepath.Join(at, "x")
 			if err := tt.plant(path, canary); err != nil {
 				t.Fatal(err)
@@ -139,7 +139,7 @@ func TestUntrustedDirWritesNowhereElse(t *testing.T) {
 //
 // Attack 18.
 func TestUntrustedDirRemoves(t *testing.T) {
-	b, at, canary := newShared(t)
+	b, at, canary := newUntrustedDir(t)
 	if err := errors.Join(os.Symlink(filepath.Dir(canary), filepath.Join(at, "link")), os.MkdirAll(filepath.Join(at, "tree/deep"), 0o777)); err != nil {
 		t.Fatal(err)
 	}
@@ -156,12 +156,12 @@ func TestUntrustedDirRemoves(t *testing.T) {
 	}
 }
 
-// TestUntrustedDirIsHeld replaces the directory by a link: files are still made in the held directory, and no directory is
-// made or opened through a link.
+// TestUntrustedDirIsHeld replaces the directory by a link: files are still made in the held directory, and no directory
+// is made or opened through a link.
 //
 // Attack 16.
 func TestUntrustedDirIsHeld(t *testing.T) {
-	b, at, canary := newShared(t)
+	b, at, canary := newUntrustedDir(t)
 	base := filepath.Dir(canary)
 	if err := errors.Join(os.Rename(at, at+".old"), os.Symlink("/", at)); err != nil {
 		t.Fatal(err)
@@ -223,7 +223,7 @@ func TestUntrustedDirModes(t *testing.T) {
 //
 // Attacks 5, 20, 138.
 func TestUntrustedDirFlood(t *testing.T) {
-	b, at, _ := newShared(t)
+	b, at, _ := newUntrustedDir(t)
 	const many = 2000
 	for i := range many {
 		if err := unix.Mkfifo(filepath.Join(at, fmt.Sprintf("%d.req", i)), 0o666); err != nil {
@@ -257,7 +257,7 @@ func TestUntrustedDirFlood(t *testing.T) {
 //
 // Attack 9.
 func TestUntrustedDirRacingExchange(t *testing.T) {
-	b, at, canary := newShared(t)
+	b, at, canary := newUntrustedDir(t)
 	good, evil := filepath.Join(at, "good"), filepath.Join(at, "evil")
 	if err := errors.Join(os.WriteFile(good, []byte("plain"), 0o666), os.Symlink(canary, evil)); err != nil {
 		t.Fatal(err)
@@ -282,7 +282,7 @@ func TestUntrustedDirRacingExchange(t *testing.T) {
 //
 // Attack 11.
 func TestUntrustedDirGrowing(t *testing.T) {
-	b, at, _ := newShared(t)
+	b, at, _ := newUntrustedDir(t)
 	if err := os.WriteFile(filepath.Join(at, "x"), []byte(strings.Repeat("a", 101)), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +296,7 @@ func TestUntrustedDirGrowing(t *testing.T) {
 
 // TestUntrustedDirUmask checks that the owner can read and write a new file, whatever the umask.
 func TestUntrustedDirUmask(t *testing.T) {
-	b, at, _ := newShared(t)
+	b, at, _ := newUntrustedDir(t)
 	defer syscall.Umask(syscall.Umask(0o777))
 	f, err := b.Create("x", Entry{UID: os.Geteuid()})
 	if err != nil {

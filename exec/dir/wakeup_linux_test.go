@@ -15,7 +15,7 @@ import (
 func TestWakeupUntrusted(t *testing.T) {
 	for _, tt := range untrustedFiles {
 		t.Run(tt.name, func(t *testing.T) {
-			b, at, canary := newShared(t)
+			b, at, canary := newUntrustedDir(t)
 			if err := tt.plant(at+"/x.bell", canary); err != nil {
 				t.Fatal(err)
 			}
@@ -31,7 +31,7 @@ func TestWakeupUntrusted(t *testing.T) {
 //
 // Attack 162.
 func TestWakeup(t *testing.T) {
-	b, at, _ := newShared(t)
+	b, at, _ := newUntrustedDir(t)
 	if err := unix.Mkfifo(at+"/x.bell", 0o622); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestWakeup(t *testing.T) {
 //
 // Attack 162.
 func TestWakeupHardLink(t *testing.T) {
-	b, at, _ := newShared(t)
+	b, at, _ := newUntrustedDir(t)
 	other := at + "/other"
 	if err := unix.Mkfifo(other, 0o622); err != nil {
 		t.Fatal(err)

@@ -24,8 +24,9 @@ const (
 )
 
 // Remotes returns notes about a fetch, pull, push or ls-remote for the person who decides: the address of its remote,
-// or of all remotes if it names none. It returns nil for other commands. The repository may be a container's: git reads
-// its configuration, but starts no program, and gets no option of the command.
+// or of all remotes if it names none. It returns nil for other commands, unless it cannot tell which command it is. The
+// repository may be a container's: git reads its configuration, but starts no program, and gets no option of the
+// command.
 func (c *Check) Remotes(ctx context.Context) []string {
 	line, ok := parse(c.Args, c.Host)
 	if !ok && slices.ContainsFunc(c.Args, network) {

@@ -93,8 +93,8 @@ func (l Location) is(m Location) bool {
 	return l.Path == m.Path || l.info != nil && m.info != nil && os.SameFile(l.info, m.info)
 }
 
-// Resolution has everything that determines to which file a path leads: the file, the symbolic links on the way, and all
-// directories above these.
+// Resolution has everything that determines to which file a path leads: the file, the symbolic links on the way, and
+// all directories above these.
 type Resolution []Location
 
 // Resolve returns the resolution of the absolute path p.

@@ -14,11 +14,11 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/dir/dirtest"
 )
 
-// TestRoute has a protected file below directories that have other names by bind mounts. It checks
+// TestResolve has a protected file below directories that have other names by bind mounts. It checks
 // for each mount source whether it leads to the file.
 //
 // Attack 119.
-func TestRoute(t *testing.T) {
+func TestResolve(t *testing.T) {
 	if !dirtest.OwnMounts(t) {
 		return
 	}
@@ -108,29 +108,29 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// TestParseRefuses checks invalid mount tables: a table with a line that cannot be parsed is
+// TestParseMountinfoRefuses checks invalid mount tables: a table with a line that cannot be parsed is
 // refused.
-func TestParseRefuses(t *testing.T) {
+func TestParseMountinfoRefuses(t *testing.T) {
 	const line = "27 1 254:0 / / rw - ext4 /dev/vda rw\n"
 	for _, text := range []string{"short\n", line + "28 27\n", "27 1 254 / / rw - ext4 /dev/vda rw\n", `27 1 8:1 / /\9 rw - ext4 /dev/sda1 rw`, strings.Repeat("x", 1<<20)} {
 		if all, err := ParseMountinfo(text); err == nil {
-			t.Errorf("Parse(%.40q) = %v, want an error", text, all)
+			t.Errorf("ParseMountinfo(%.40q) = %v, want an error", text, all)
 		}
 	}
 	if all, err := ParseMountinfo(line); len(all) != 1 || err != nil {
-		t.Errorf("Parse = %v, %v", all, err)
+		t.Errorf("ParseMountinfo = %v, %v", all, err)
 	}
 }
 
-// TestReadFileTooLong checks a mount table that exceeds the limit.
-func TestReadFileTooLong(t *testing.T) {
+// TestReadMountinfoTooLong checks a mount table that exceeds the limit.
+func TestReadMountinfoTooLong(t *testing.T) {
 	for size, want := range map[int64]error{maxTable: nil, maxTable + 1: ErrTooLong} {
 		file := filepath.Join(t.TempDir(), "mountinfo")
 		if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, size)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := ReadMountinfo(file); err != want {
-			t.Errorf("ReadFile of %d bytes: %v, want %v", size, err, want)
+			t.Errorf("ReadMountinfo of %d bytes: %v, want %v", size, err, want)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/moby/sys/mountinfo"
 )
 
-// ParseMountinfo parses the text of a mountinfo file. A line that it cannot parse is an error, because an unknown mount could
-// show any file.
+// ParseMountinfo parses the text of a mountinfo file. A line that it cannot parse is an error, because an unknown mount
+// could show any file.
 func ParseMountinfo(text string) (all []Info, err error) {
 	list, err := mountinfo.GetMountsFromReader(strings.NewReader(text), nil)
 	for _, m := range list {

@@ -4,5 +4,5 @@
 
 package mount
 
-// Parse finds no mounts: only Linux has mountinfo files.
+// ParseMountinfo finds no mounts: only Linux has mountinfo files.
 func ParseMountinfo(string) ([]Info, error) { return nil, nil }

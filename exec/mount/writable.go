@@ -59,7 +59,7 @@ func splitTargets(mounts []Point) (rest []Point, sourcesOnly []mount) {
 	return rest, sourcesOnly
 }
 
-// SetOthers sets the paths that containers of other sessions can write. Sources does not return them.
+// SetOthers sets the paths that containers of other sessions can write. WritableSources does not return them.
 func (t *Table) SetOthers(paths []string) {
 	others := sourcesOf(paths)
 	t.mu.Lock()

@@ -137,8 +137,8 @@ func TestWritableFile(t *testing.T) {
 	}
 }
 
-// TestOtherContainersSupply checks directories that containers of other sessions write and that the
-// mount table does not contain. They count as writable, and are not in Sources.
+// TestOtherContainersSupply checks directories that containers of other sessions write and that the mount table does
+// not contain. They count as writable, and are not in WritableSources.
 //
 // Attack 235.
 func TestOtherContainersSupply(t *testing.T) {

@@ -143,7 +143,7 @@ func validSurrogates(text []byte) bool {
 	return !high
 }
 
-// ASCIIJSON returns text with escapes for all characters except printable ASCIIJSON, newline and tab.
+// ASCIIJSON returns text with escapes for all characters except printable ASCII, newline and tab.
 // encoding/json does not escape DEL, C1 controls and bidirectional controls, which a terminal
 // executes. JSON parsers read the result as the same value.
 func ASCIIJSON(text []byte) []byte {
@@ -167,7 +167,7 @@ func ASCIIJSON(text []byte) []byte {
 
 func escaped(r rune) bool { return r > '~' || r < ' ' && r != '\n' && r != '\t' }
 
-// ASCIIWriter returns a writer that applies ASCII to each text and writes the result to w.
+// ASCIIWriter returns a writer that applies ASCIIJSON to each text and writes the result to w.
 func ASCIIWriter(w io.Writer) io.Writer { return asciiWriter{w} }
 
 type asciiWriter struct{ w io.Writer }

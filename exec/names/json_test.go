@@ -102,10 +102,10 @@ func FuzzDecode(f *testing.F) {
 // TestASCII checks that control characters are escaped and that JSON parsers read the same value.
 func TestASCII(t *testing.T) {
 	if got := string(ASCIIJSON([]byte("a\x7f\u009b\U0001f600"))); got != `a\u007f\u009b\ud83d\ude00` {
-		t.Errorf("ASCII = %s", got)
+		t.Errorf("ASCIIJSON = %s", got)
 	}
 	if got := string(ASCIIJSON([]byte("a\tb\n\x1b[2J\r\x00"))); got != "a\tb\n"+`\u001b[2J\u000d\u0000` {
-		t.Errorf("ASCII = %s", got)
+		t.Errorf("ASCIIJSON = %s", got)
 	}
 	for _, s := range []string{"plain", "\x7f\u0080\u009b2J\u009f", "\u202e\u2066\u200b\ufeff\u3164", "ü€", "😀\U000e0041", "a\x1b\x00\"\\", "\xff"} {
 		b, err := json.MarshalIndent(map[string]string{s: s}, "", "  ")

@@ -25,12 +25,12 @@ func (d *decision) effective(r *Rule) (action Action, grade Grade, askReason str
 	if r.Fixed != nil {
 		args = r.Fixed
 	}
-	known := d.names().known(args, r.Fixed != nil, d.gitDir())
-	grade = known.grade()
+	kind := d.names().kind(args, r.Fixed != nil, d.gitDir())
+	grade = kind.grade()
 	switch {
 	case r.hasEffect("code"):
 		grade = GradeCertain
-	case known == unknown && len(r.Effects) > 0: // the rule states effects, and code is not one of them
+	case kind == unknown && len(r.Effects) > 0: // the rule states effects, and code is not one of them
 		grade = GradeNone
 	}
 	switch {
@@ -72,8 +72,8 @@ func (m *matcher) firstOutsideMatch() int {
 	return 0
 }
 
-// matchedByPattern reports whether a pattern of e matched a. Words and options are literal, and paths are
-// resolved below the mounts, so these are not open.
+// matchedByPattern reports whether a pattern of e matched a. Words, flags and names of options are literal, and paths
+// are resolved below the mounts.
 func (e *Element) matchedByPattern(a string) bool {
 	switch e.Kind {
 	case KindRegexp, KindArgs:

@@ -163,7 +163,7 @@ func TestPrograms(t *testing.T) {
 		{"py", "/usr/bin/py", "py python3 python3.12", runsCode},
 	} {
 		p := &Policy{Programs: map[string][]string{tt.name: strings.Fields(tt.programs)}}
-		if got := p.programs(tt.name, tt.exec).known(nil, false, true); got != tt.want {
+		if got := p.programs(tt.name, tt.exec).kind(nil, false, true); got != tt.want {
 			t.Errorf("%s, %s, %s: %v, want %v", tt.name, tt.exec, tt.programs, got, tt.want)
 		}
 	}

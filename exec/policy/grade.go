@@ -66,7 +66,7 @@ func (k toolKind) grade() Grade {
 // Grade returns the grade of the command called name with any arguments. path is the command's
 // program.
 func (p *Policy) Grade(name, path string) Grade {
-	return p.programs(name, path).known(nil, false, false).grade()
+	return p.programs(name, path).kind(nil, false, false).grade()
 }
 
 // RunsDirCode reports whether the command called name runs code from files of its working directory, with any

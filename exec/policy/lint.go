@@ -76,7 +76,7 @@ func (l *linter) sandbox(name string, set Ruleset, names programNames) {
 	switch {
 	case !set.Place.Sandboxed && !set.Sandbox.Empty() && !set.previews():
 		l.add(set.Position, name, false, "sandbox has no effect without where: sandbox, or --proxy %s,where=sandbox", name)
-	case len(set.Sandbox.Creds)+len(set.Sandbox.Env) > 0 && names.known(nil, false, false) == runsCode:
+	case len(set.Sandbox.Creds)+len(set.Sandbox.Env) > 0 && names.kind(nil, false, false) == runsCode:
 		l.add(set.Position, name, false, "%s runs code that the container writes: that code can read what creds and env name", name)
 	}
 }
@@ -111,27 +111,27 @@ func (l *linter) checkDangerous(s subject) {
 	if !allow || s.Accept {
 		return
 	}
-	known := s.known()
+	kind := s.kind()
 	switch {
-	case known.code():
+	case kind.code():
 		l.add(s.Position, s.title, true, "%s runs code that the container may have written, so allow asks: write accept: %s to allow it, or where: sandbox to confine it", s.names, CodeAccepted)
 	case s.hasEffect("code"):
 		l.add(s.Position, s.title, true, "effects has code, so allow asks: write accept: %s to allow it, or where: sandbox to confine it", CodeAccepted)
-	case known == unknown && len(s.Effects) == 0:
+	case kind == unknown && len(s.Effects) == 0:
 		l.add(s.Position, s.title, true, "effects is missing, and %s is not known to be harmless, so allow asks: write effects: with those of read, write, network and code that it has", s.names)
 	}
 }
 
-// known returns the worst knowledge about the command over all arguments that the rule matches.
+// kind returns the worst kind of the command over all arguments that the rule matches.
 // Lint checks git separately.
-func (s subject) known() toolKind {
+func (s subject) kind() toolKind {
 	lists := [][]string{s.Fixed}
 	if s.Fixed == nil {
 		lists = s.verbs()
 	}
 	worst := harmless
 	for _, args := range lists {
-		worst = max(worst, s.names.known(args, s.Fixed != nil, true))
+		worst = max(worst, s.names.kind(args, s.Fixed != nil, true))
 	}
 	return worst
 }
@@ -179,8 +179,8 @@ var (
 	rootOpts = names.WordSet("-H --host -c --context --config")
 )
 
-// controlsEngine reports whether the caller chooses the operation of a container engine. It is false for a
-// rule that inserts or fixes the operation.
+// controlsEngine reports whether the caller can use a verb or an option of a container engine that gives root's
+// privileges. It is false for a rule that inserts or fixes the operation.
 func (s subject) controlsEngine(name string) bool {
 	if !engines(name) || s.Fixed != nil {
 		return false
@@ -215,7 +215,7 @@ func (l *linter) settings(s subject) {
 		l.add(s.Position, s.title, true, "stdin: pipe lets the caller say what runs: capture(64KiB) and do: ask show it first")
 	}
 	env := value(set.Env).Set
-	if value(set.TTY) && s.Do != Deny && env["PAGER"] != "cat" && slices.ContainsFunc(s.names, func(n string) bool { return pagers(n) || pagers(tool(n)) }) {
+	if value(set.TTY) && s.Do != Deny && env["PAGER"] != "cat" && slices.ContainsFunc(s.names, func(n string) bool { return pagerStarters(n) || pagerStarters(tool(n)) }) {
 		l.add(s.Position, s.title, s.Do == Allow, "on a terminal it may start a pager, which starts a shell: leave tty out, or set PAGER: cat and the tool's own")
 	}
 }

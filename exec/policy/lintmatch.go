@@ -155,7 +155,7 @@ func (p LinePattern) Command() string { return firstWord(p.Source) }
 
 // runs reports whether a line that begins with words is known to run code that the container wrote.
 func (l *linter) runs(words []string) bool {
-	return len(words) > 0 && l.policy.programs(words[0], l.policy.Rules[words[0]].Exec).known(words[1:], false, true).code()
+	return len(words) > 0 && l.policy.programs(words[0], l.policy.Rules[words[0]].Exec).kind(words[1:], false, true).code()
 }
 
 // lists checks the patterns of auto_approve and manual_approve.

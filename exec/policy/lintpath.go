@@ -13,7 +13,7 @@ func (l *linter) paths(s subject) {
 	for _, e := range s.Argv {
 		switch {
 		case e.Kind != KindPath:
-		case e.Snapshot == SnapshotNone && e.Type == TypeDir: // there is no other way, and it is written down
+		case e.Snapshot == SnapshotNone && e.Type == TypeDir: // a directory cannot be copied, and the rule says snapshot: false
 		// Git is exempt: its pathspecs are names, and it opens its work tree without them.
 		case e.Snapshot == SnapshotNone && !slices.Contains(s.names, "git"):
 			l.add(s.Position, s.title, false, "snapshot: false: when the command opens the path, the container may have put a link to another file of this host there")

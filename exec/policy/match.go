@@ -21,7 +21,7 @@ func cost(s string) int { return 1 + len(s)/64 }
 type matcher struct {
 	args      []string // without the name of the command
 	stepsLeft int      // steps that remain
-	exhausted bool     // the steps are used up
+	exhausted bool     // no match can be decided: the steps are used up, there are too many arguments, or a rule is not compiled
 
 	argv   []Element // of the current rule
 	ends   []int     // the end of each element, after a match

@@ -82,8 +82,8 @@ func (d *decision) usual(r *Rule) Action {
 		lists = r.verbs()
 	}
 	for _, args := range lists {
-		known := d.names().known(args, r.Fixed != nil, d.gitDir())
-		if known.code() || r.hasEffect("code") || known == unknown && len(r.Effects) == 0 {
+		kind := d.names().kind(args, r.Fixed != nil, d.gitDir())
+		if kind.code() || r.hasEffect("code") || kind == unknown && len(r.Effects) == 0 {
 			return Ask
 		}
 	}

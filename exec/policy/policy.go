@@ -67,7 +67,7 @@ var name = names.Form{First: "A-Za-z0-9", Chars: "A-Za-z0-9._+-", Min: 1, Max: 6
 // symbolic link. It cannot be parsed as an option or a path.
 func ValidName(s string) bool { return name.Matches(s) }
 
-// Request is the content of one call, or of one update of a git-push call. It is parsed once and never changed.
+// Request is the content of one call, or of one update of a git-push call.
 type Request struct {
 	ID             string   // chosen by the host, 16 hex digits
 	Args           []string // Args[0] is the name of the command

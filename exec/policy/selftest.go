@@ -98,16 +98,16 @@ func (p *Policy) failures() (all []Problem) {
 
 // SortProblems sorts problems by file and line.
 func SortProblems(all []Problem) {
-	slices.SortStableFunc(all, func(a, b Problem) int { return compareWhere(a.Position, b.Position) })
+	slices.SortStableFunc(all, func(a, b Problem) int { return comparePositions(a.Position, b.Position) })
 }
 
-func compareWhere(a, b string) int {
-	fa, la := splitWhere(a)
-	fb, lb := splitWhere(b)
+func comparePositions(a, b string) int {
+	fa, la := splitPosition(a)
+	fb, lb := splitPosition(b)
 	return cmp.Or(cmp.Compare(fa, fb), cmp.Compare(la, lb))
 }
 
-func splitWhere(s string) (file string, line int) {
+func splitPosition(s string) (file string, line int) {
 	i := strings.LastIndexByte(s, ':')
 	if i < 0 {
 		return s, 0

@@ -8,9 +8,8 @@ import "slices"
 // follows. Commands for shells on the host do not have it.
 const containerOption = "--in"
 
-// targetContainer returns the container whose shell the request uses, or "" for a shell on the host. The
-// command text is the last argument, and options come in pairs, so command text is never parsed as
-// In.
+// targetContainer returns the container whose shell the request uses, or "" for a shell on the host. The command text
+// is the last argument, and options come in pairs, so command text is never parsed as containerOption.
 func targetContainer(args []string) string {
 	if len(args) < 4 || args[0] != Shell || args[1] != containerOption {
 		return ""

@@ -94,9 +94,9 @@ var needsHost = names.WordSet(`
 	fakeroot firejail flatpak-spawn gdb host-spawn kaniko lldb ltrace minikube nerdctl nix nsenter pkexec podman-compose
 	proot run0 runuser scp screen sftp skaffold ssh sshpass strace su sudo systemd-run terragrunt tmux unshare vagrant`)
 
-// repositories contains the tools that run code from files in two cases only: repository hooks, and
-// programs that the repository configuration names.
-var repositories = names.WordSet("brz bzr darcs fossil gh git gitk gitui gt hg hub jj lazygit pijul sl tig")
+// repositoryTools contains the tools that run code from files in two cases only: repository hooks, and programs that
+// the repository configuration names.
+var repositoryTools = names.WordSet("brz bzr darcs fossil gh git gitk gitui gt hg hub jj lazygit pijul sl tig")
 
 // engine holds the verbs of container engines that run no code from the workspace.
 var engine = verbs{
@@ -124,5 +124,5 @@ var toolVerbs = map[string]verbs{
 	"tofu":      {harmless: names.WordSet("fmt version")},
 }
 
-// pagers contains programs that start a pager on a terminal. A pager can start a shell.
-var pagers = names.WordSet("git gh man less more most journalctl systemctl psql mysql vi vim nvim view aws bat delta kubectl helm ip")
+// pagerStarters contains programs that start a pager on a terminal. A pager can start a shell.
+var pagerStarters = names.WordSet("git gh man less more most journalctl systemctl psql mysql vi vim nvim view aws bat delta kubectl helm ip")

@@ -102,10 +102,10 @@ func (p *Policy) programs(name string, paths ...string) programNames {
 	return all
 }
 
-// known returns the knowledge about a command with arguments args. It returns the worst knowledge
-// of all names. If fixed is set, the host chose the arguments, so interpreters run no code of the
-// container. gitDir reports that git reads a repository that no container can write.
-func (names programNames) known(args []string, fixed, gitDir bool) toolKind {
+// kind returns the kind of a command with arguments args. It returns the worst kind of all names. If fixed is set, the
+// host chose the arguments, so interpreters run no code of the container. gitDir reports that git reads a repository
+// that no container can write.
+func (names programNames) kind(args []string, fixed, gitDir bool) toolKind {
 	worst := harmless
 	if names[0] == GitPush { // it reads no repository of the container
 		return worst
@@ -122,11 +122,11 @@ func knownOf(name string, args []string, fixed, gitDir bool) toolKind {
 	switch {
 	case t == "git" && gitDir:
 		return unknown
-	case has && repositories(t):
+	case has && repositoryTools(t):
 		return min(tools.of(args), mayRun)
 	case has:
 		return tools.of(args)
-	case repositories(t):
+	case repositoryTools(t):
 		return mayRun
 	case runs(name) || !fixed && interprets(name):
 		return runsCode
@@ -146,5 +146,5 @@ func (d *decision) grade(args []string) Grade {
 	if d.place().Confined() {
 		return GradeNone
 	}
-	return d.names().known(args, false, d.gitDir()).grade()
+	return d.names().kind(args, false, d.gitDir()).grade()
 }

@@ -64,10 +64,10 @@ func varyForms(name string, args []string, n int) ([]Form, error) {
 	switch {
 	case plainCommands(name) || harmlessCommands(name):
 		return []Form{FormNumber, FormPath, FormWords}, nil
-	case is(wrappers), is(commandLanguages), is(targets):
+	case is(wrappers), is(commandLanguages), is(targetRunners):
 		return nil, errVaryCommand
 	case t == "git":
-		return gitVariable(args, n)
+		return gitVaryForms(args, n)
 	case dashes:
 		return nil, errVaryDashes
 	case takesCode(args[n-1]), t == "tar" && tarTakesCode(args[1]):
@@ -90,8 +90,8 @@ func varyForms(name string, args []string, n int) ([]Form, error) {
 	return []Form{FormNumber, FormPath, FormWords}, nil
 }
 
-// gitVariable is variable for git. A path varies only where git takes no revision.
-func gitVariable(args []string, n int) ([]Form, error) {
+// gitVaryForms is varyForms for git. A path varies only where git takes no revision.
+func gitVaryForms(args []string, n int) ([]Form, error) {
 	before, verb := positionalBefore(args, n, gitOptions)
 	dashes := slices.Contains(args[1:n], "--")
 	switch {

@@ -18,8 +18,8 @@ var toolsWithVerbs = names.WordSet(`
 // commandVerbs contains the verbs of subcommands whose positional arguments are a command.
 var commandVerbs = names.WordSet("debug exec rsh run shell ssh")
 
-// targets contains tools whose arguments name what they run: targets, tasks and scripts.
-var targets = names.WordSet(`
+// targetRunners contains tools whose arguments name what they run: targets, tasks and scripts.
+var targetRunners = names.WordSet(`
 	ant bake bazel bazelisk bmake bsdmake buck buck2 bun bundle bunx colormake corepack dmake dune foreman gmake gnumake
 	gradle gradlew grunt gulp hatch hivemind honcho inv invoke jake just lein make makepp meson mix mvn mvnd mvnw nake ninja nmake
 	nox npm npx nx overmind pdm pipenv pipx pmake pnpm pnpx poe rake redo remake rye samu sbt scons shake task tox turbo

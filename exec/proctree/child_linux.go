@@ -78,7 +78,7 @@ func (c *Child) Stopped() <-chan struct{} { return c.stopped }
 func (c *Child) noteStop() {
 	select {
 	case c.stopped <- struct{}{}:
-	default: // it is not known yet that it was stopped
+	default: // an earlier stop has not been received yet
 	}
 }
 

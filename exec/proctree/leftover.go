@@ -21,11 +21,11 @@ func AllLeftovers() []Leftover { return allLeftovers() }
 // returns when none is left, and reports whether there was any.
 func EndLeftovers(id string, grace time.Duration) (bool, error) { return endLeftovers(id, grace) }
 
-// EndSessionProcesses ends the processes of a session whose watcher and keeper were killed together: TERM, and KILL after
-// grace. It returns when none is left, and reports whether there was any. Processes are recognised by
-// SessionMarker. A process that has cleared its environment is found only below one that has the marker. This
-// process and its ancestors are left out. If this process is a command of the session itself, EndSessionProcesses ends
-// nothing and returns an error.
+// EndSessionProcesses ends the processes of a session whose watcher and keeper were killed together: TERM, and KILL
+// after grace. It returns when none is left, and reports whether there was any. Processes are recognised by
+// SessionMarker. A process that has cleared its environment is found only below one that has the marker. This process
+// and its ancestors are left out. If this process is a command of the session itself, EndSessionProcesses ends nothing
+// and returns an error.
 func EndSessionProcesses(session string, grace time.Duration) (bool, error) {
 	return endSessionProcesses(session, grace)
 }

@@ -65,8 +65,8 @@ func hasLeftovers(id string) bool {
 // maxCommandLine is the number of bytes of a process's command line that are shown.
 const maxCommandLine = 4 << 10
 
-// commandLine returns the command line of a process, or a text in its place. Kernel threads, and processes that
-// have just ended, have none.
+// commandLine returns the command line of a process. It is one empty string for kernel threads, and for processes that
+// have just ended.
 func commandLine(pid int) []string {
 	b := readProcFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	text := strings.TrimSuffix(string(b[:min(len(b), maxCommandLine)]), "\x00")

@@ -56,7 +56,7 @@ func watch(pid int) {
 		case !ok:
 			return
 		case ch.code == cldStopped:
-			waitid(unix.P_PID, pid, unix.WSTOPPED|unix.WNOHANG) // once is enough
+			waitid(unix.P_PID, pid, unix.WSTOPPED|unix.WNOHANG) // consumes the stop, so that it is reported once
 			writeMessage(msgStopped, uint32(ch.status))
 		default:
 			writeMessage(msgEnded, uint32(ch.waitStatus()))

@@ -77,13 +77,13 @@ func TestProgramLookupsAreBounded(t *testing.T) {
 	for range cap(lookups) {
 		lookups <- struct{}{}
 	}
-	if s.prompt() {
+	if s.execsAtOnce() {
 		t.Error("one more look was taken")
 	}
 	for range cap(lookups) {
 		<-lookups
 	}
-	if !s.prompt() || len(lookups) != 0 {
+	if !s.execsAtOnce() || len(lookups) != 0 {
 		t.Errorf("a look failed, or %d are held", len(lookups))
 	}
 }

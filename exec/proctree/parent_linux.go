@@ -100,7 +100,7 @@ func (p *Parent) Start(ctx context.Context, s StartConfig) (*Child, error) {
 	if s.Supervise {
 		return startSupervised(ctx, sp, p.exits, s)
 	}
-	if !s.prompt() {
+	if !s.execsAtOnce() {
 		return startSlow(ctx, sp, p.exits, s)
 	}
 	c, attr := newChild(s), s.attr()

@@ -19,10 +19,10 @@ const slowAfter = 200 * time.Millisecond
 // the Go runtime ends a process that has too many threads.
 var lookups = make(chan struct{}, 32)
 
-// prompt reports whether the kernel can execute the program without waiting for another process. That could be the
+// execsAtOnce reports whether the kernel can execute the program without waiting for another process. That could be the
 // holder of a lease (fcntl(2)), or the server of a network or FUSE file system. Until an exec has succeeded, the Go
 // runtime starts no other process and collects no garbage.
-func (s *StartConfig) prompt() bool {
+func (s *StartConfig) execsAtOnce() bool {
 	select {
 	case lookups <- struct{}{}:
 	default:
@@ -31,7 +31,7 @@ func (s *StartConfig) prompt() bool {
 	answer := make(chan bool, 1)
 	// ends when the file system has answered. If it does not answer, the command waits for it as well.
 	go func() {
-		ok := (s.Dir == 0 || isLocal(s.Dir)) && promptProgram(s.Path)
+		ok := (s.Dir == 0 || isLocal(s.Dir)) && programExecsAtOnce(s.Path)
 		<-lookups // before the answer, so that the next lookup of the caller is not refused
 		answer <- ok
 	}()
@@ -47,8 +47,8 @@ func (s *StartConfig) prompt() bool {
 
 func procFD(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
-// promptProgram checks a program, and the interpreters that the kernel opens for it.
-func promptProgram(name string) bool {
+// programExecsAtOnce checks a program, and the interpreters that the kernel opens for it.
+func programExecsAtOnce(name string) bool {
 	for range 6 { // the kernel follows no more
 		next, err := inspect(name)
 		if err != nil || next == "" {

@@ -20,7 +20,7 @@ type change struct {
 	dir   int    // a descriptor of the caller's, or unix.AT_FDCWD
 	path  string // relative to dir; with self: ignored
 	self  bool   // the file is dir itself
-	link  bool   // a symbolic link is not followed
+	noFollow  bool   // a symbolic link is not followed
 	reads bool   // the program needs only to be able to read the file
 	apply func(file int) (result int64, err error)
 }
@@ -87,7 +87,7 @@ func (c *caller) open(ch change) (fd int, err error) {
 		defer unix.Close(dir)
 	}
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS}
-	if ch.link {
+	if ch.noFollow {
 		how.Flags |= unix.O_NOFOLLOW
 	}
 	return unix.Openat2(dir, ch.path, &how)
@@ -108,7 +108,7 @@ func (c *caller) openDescriptor(fd int) (int, error) {
 
 // at returns the change to the file that dir, path and flags name, as in the system calls with AT_ flags.
 func (c *caller) at(dir, path, flags uint64, do func(file int) (int64, error)) (ch change, err error) {
-	ch = change{dir: int(int32(dir)), link: flags&unix.AT_SYMLINK_NOFOLLOW != 0, apply: do}
+	ch = change{dir: int(int32(dir)), noFollow: flags&unix.AT_SYMLINK_NOFOLLOW != 0, apply: do}
 	if flags&^(unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH) != 0 {
 		return ch, unix.EINVAL
 	}
@@ -116,7 +116,7 @@ func (c *caller) at(dir, path, flags uint64, do func(file int) (int64, error)) (
 		return ch, err
 	}
 	ch.self = ch.path == "" && flags&unix.AT_EMPTY_PATH != 0
-	if fd, ok := ownDescriptor(ch.path); ok && !ch.link {
+	if fd, ok := ownDescriptor(ch.path); ok && !ch.noFollow {
 		ch.dir, ch.self = fd, true
 	}
 	return ch, nil
@@ -165,7 +165,7 @@ func result(r, _ uintptr, errno syscall.Errno) (int64, error) {
 	return int64(r), nil
 }
 
-// numbers reads 64-bit numbers from the caller's memory; none, if at is 0.
+// numbers reads len(list) 64-bit numbers at the address at in the caller's memory.
 func (c *caller) numbers(at uint64, list []int64) error {
 	b := unsafe.Slice((*byte)(unsafe.Pointer(&list[0])), 8*len(list))
 	if n, err := c.read(at, b); err != nil || n != len(b) {

@@ -94,7 +94,7 @@ func (r *run) interrupt(grace time.Duration) {
 // arithmetic loop. INT would end bash 5.3 while its builtin wait runs in a sourced file. Processes that ignore INT end
 // by TERM and KILL.
 func (r *run) giveUp(grace time.Duration) (code int, ok bool) {
-	sig := giveUp
+	sig := giveUpSignal
 	for pause := 50 * time.Millisecond; pause < 400*time.Millisecond; pause *= 2 {
 		r.subtree.Interrupt(r.command.ID, sig)
 		sig = syscall.SIGINT
@@ -102,7 +102,7 @@ func (r *run) giveUp(grace time.Duration) (code int, ok bool) {
 			return code, err == nil
 		}
 	}
-	r.subtree.Interrupt(r.command.ID, giveUp)
+	r.subtree.Interrupt(r.command.ID, giveUpSignal)
 	processesEnded := make(chan struct{})
 	defer func() { <-processesEnded }()
 	// ends when nothing is left, or grace and some seconds are over; waited for above.

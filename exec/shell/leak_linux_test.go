@@ -79,7 +79,7 @@ const kept = 1 + 3 + 1
 
 // containerDirs are the directories that the program of a shell has: of its output, and of itself.
 func containerDirs(r *fixture, s *Shell) []string {
-	p, ok := s.process.(*containerProcess)
+	p, ok := s.process.(*remoteProcess)
 	if !ok {
 		return nil
 	}

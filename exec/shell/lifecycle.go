@@ -121,8 +121,8 @@ func (s *Shell) startProcess(ctx context.Context, b StartConfig) (process, error
 const initLine = repair + `\builtin trap '[[ ${BASH_SOURCE-} ]] && \builtin kill -INT $$' RTMAX-1; ` +
 	`\builtin shopt -s execfail; PS0= PS1= PS2=; \builtin unset -v PROMPT_COMMAND MAILCHECK TMOUT IGNOREEOF` + "\n"
 
-// giveUp is RTMAX-1 (signal(7)).
-const giveUp = syscall.Signal(63)
+// giveUpSignal makes bash give up a text: see the trap in initLine. It is RTMAX-1 (signal(7)).
+const giveUpSignal = syscall.Signal(63)
 
 var args = []string{"bash", "--norc", "--noediting", "+o", "history", "+H", "+m", "-i"}
 

@@ -4,7 +4,7 @@ package shell
 
 import "context"
 
-// process runs the commands of one shell: hostProcess on this host, containerProcess in a container or a sandbox.
+// process runs the commands of one shell: hostProcess on this host, remoteProcess in a container or a sandbox.
 type process interface {
 	// exec runs c in the shell itself. The caller holds the turn.
 	exec(ctx context.Context, b StartConfig, c Command, o Output) (int, error)

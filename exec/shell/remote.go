@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// remote is the place of the program of a containerProcess: a container, or a sandbox on this host.
+// remote is the place of the program of a remoteProcess: a container, or a sandbox on this host.
 type remote interface {
 	// place describes the place, for messages.
 	place() string

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// remoteCommand is a command that the program in a container runs.
+// remoteCommand is a command that the program in a container or a sandbox runs.
 type remoteCommand struct {
-	process *containerProcess
+	process *remoteProcess
 	number  uint32
 	out     Output
 
@@ -31,15 +31,15 @@ type remoteCommand struct {
 	over    bool       // frameDone has come
 }
 
-func (p *containerProcess) exec(ctx context.Context, b StartConfig, c Command, o Output) (int, error) {
+func (p *remoteProcess) exec(ctx context.Context, b StartConfig, c Command, o Output) (int, error) {
 	return p.run(ctx, b, c, o, false, func() {})
 }
 
-func (p *containerProcess) start(ctx context.Context, b StartConfig, c Command, o Output, release func()) (int, error) {
+func (p *remoteProcess) start(ctx context.Context, b StartConfig, c Command, o Output, release func()) (int, error) {
 	return p.run(ctx, b, c, o, true, release)
 }
 
-func (p *containerProcess) run(ctx context.Context, b StartConfig, c Command, o Output, inCopy bool, release func()) (int, error) {
+func (p *remoteProcess) run(ctx context.Context, b StartConfig, c Command, o Output, inCopy bool, release func()) (int, error) {
 	request := encoded(runRequest{
 		ID: []byte(c.ID), Text: []byte(c.Text), Dir: []byte(c.Dir), Env: byteStrings(c.Env),
 		Start: inCopy, Base: byteStrings(b.Env), ByHost: b.ByHost,
@@ -73,7 +73,7 @@ func (p *containerProcess) run(ctx context.Context, b StartConfig, c Command, o 
 	return code, errors.Join(err, unless(err, failed))
 }
 
-func (p *containerProcess) newCommand(o Output) *remoteCommand {
+func (p *remoteProcess) newCommand(o Output) *remoteCommand {
 	r := &remoteCommand{
 		process: p, out: o, allowed: outputAhead,
 		started: make(chan int, 1), done: make(chan runResult, 1), wakeup: make(chan struct{}, 1), stop: make(chan struct{}),
@@ -86,7 +86,7 @@ func (p *containerProcess) newCommand(o Output) *remoteCommand {
 	return r
 }
 
-func (p *containerProcess) forget(r *remoteCommand) {
+func (p *remoteProcess) forget(r *remoteCommand) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.commands, r.number)

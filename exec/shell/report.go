@@ -15,7 +15,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// Report describes a command in JSON, as Events or as an Object.
+// Report describes a command in JSON, as JSONEvents or as a JSONObject.
 type Report struct {
 	To      io.Writer
 	Command string
@@ -102,7 +102,8 @@ func wholeRunes(b []byte) int {
 	return len(b)
 }
 
-// JSONObject writes one JSON object at the end of the command. Output is stored in files until then, which Close removes.
+// JSONObject writes one JSON object at the end of the command. Output is stored in files until then, which Close
+// removes.
 type JSONObject struct {
 	Report
 	spools [2]io.ReadWriteSeeker

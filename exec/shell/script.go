@@ -63,9 +63,9 @@ func (n scriptNames) reportPID() string { return n.renamed(`"$BASHPID"`, n.pid, 
 
 // before prepares a text: the marker of its request, its variables, its directory, and the status of the text
 // before it.
-func (c Command) before(leave, life string, last int) string {
+func (c Command) before(leave, processID string, last int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\\builtin export %s=%s\n", proctree.Marker, quote(c.ID+"."+life))
+	fmt.Fprintf(&b, "\\builtin export %s=%s\n", proctree.Marker, quote(c.ID+"."+processID))
 	if len(c.Env) > 0 {
 		fmt.Fprintf(&b, "__hostexec_env=$(\\builtin declare -p %s 2>/dev/null)\n", strings.Join(c.names(), " "))
 		b.WriteString(`\builtin export`)

@@ -69,7 +69,7 @@ type server struct {
 
 	mu       sync.Mutex // guards the fields below
 	commands map[uint32]*servedCommand
-	watched  process // the processes whose end will be reported
+	watched  process // the process whose end will be reported
 }
 
 // shellName is the name of the only shell of a server's table.
@@ -160,7 +160,8 @@ func makeOutputDir(id string) (string, error) {
 	return "", errors.New("none of $TMPDIR, /tmp, /var/tmp and /dev/shm can be written to")
 }
 
-// serve handles one frame of the host, and reports whether the host has ended the shell.
+// serve handles the host's frames until the host ends the shell, disconnects or sends an invalid frame. It reports
+// whether the host has ended the shell.
 func (s *server) serve(in io.Reader) (ended bool) {
 	var f frame
 	for {

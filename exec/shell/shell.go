@@ -4,8 +4,7 @@
 // variables, functions.
 //
 //	Exec --control line--> bash --norc --sources--> ID.cmd > ID.out 2> ID.err
-//
-// <--notification, or polling each 50 ms-- done/ID.exit (complete: bash renames it to this name)
+//	     <--notification, or polling each 50 ms-- done/ID.exit (complete: bash renames it to this name)
 //
 // For a shell in a container or a sandbox, this package runs twice: on the host, and in hostexec-shell there, which
 // calls Serve.

@@ -215,13 +215,13 @@ func allLabels(want launch.Creation) map[string]string {
 
 // plan returns what the host allows a container, or nil if it is not selected. The configuration may have changed since
 // the last call.
-func (l *SessionLauncher) plan(image string, keepDir bool, labels map[string]string, conf *config.Config) (*launch.Plan, error) {
+func (l *SessionLauncher) plan(image string, hasWorkdir bool, labels map[string]string, conf *config.Config) (*launch.Plan, error) {
 	service, configured := conf.Services[labels[state.LabelService]]
 	if !l.selection.selects(labels, configured) {
 		return nil, nil
 	}
 	opts := l.opts.With(service)
-	p, err := opts.Plan(image, keepDir)
+	p, err := opts.Plan(image, hasWorkdir)
 	if err != nil {
 		return nil, err
 	}

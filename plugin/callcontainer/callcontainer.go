@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package callcontainer runs commands in call containers. It also starts processes in existing containers, for shells: see
-// RunningContainer. Descriptors, signals and status work like those of exec/executor on the host.
+// Package callcontainer runs commands in call containers. It also starts processes in existing containers, for shells:
+// see RunningContainer. Descriptors, signals and status work like those of exec/executor on the host.
 //
 //	Run --create, start--> engine --> container: first process <--socket--> Run
 //	     the command's descriptors and signals -------------^        Stopped, exit status

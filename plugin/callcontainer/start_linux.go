@@ -80,8 +80,8 @@ func (proc *containerProcess) launch(ctx context.Context, p Spec, c executor.Com
 	return proc.conn.SetDeadline(time.Time{})
 }
 
-// watch asks the engine to report the removal of the container. The request ends with ctx and engineCtx, because the
-// engine sends no headers while another client blocks the container.
+// watch asks the engine to report the removal of the container. Until the engine sends headers, ctx and engineCtx also
+// end the request: the engine sends none while another client blocks the container.
 func (proc *containerProcess) watch(ctx, engineCtx context.Context) {
 	var wait context.Context
 	wait, proc.cancelWait = context.WithCancel(context.Background())

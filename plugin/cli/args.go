@@ -21,9 +21,9 @@ import (
 // PluginName is the name of this plugin on docker's command line.
 const PluginName = "hostexec"
 
-// If alone is set, this program was started without docker. Then Standalone returns args with the plugin's name in
-// front, so that "docker-hostexec run" equals "docker hostexec run": docker/cli expects the name. After docker's own
-// flags the user must give it, because only the name separates the verb from the flags' values.
+// Standalone returns args with the plugin's name in front if alone is set: this program was started without docker. So
+// "docker-hostexec run" equals "docker hostexec run": docker/cli expects the name. After docker's own flags the user
+// must give it, because only the name separates the verb from the flags' values.
 func Standalone(args []string, alone bool) []string {
 	if !alone || len(args) > 1 && args[1] == PluginName {
 		return args

@@ -54,7 +54,7 @@ func QueryAll[T any](ctx context.Context, store *state.Store, ask func(*Client, 
 	return all, errors.Join(errs...)
 }
 
-// AllPending returns the waiting questions of all sessions, as AskAll.
+// AllPending returns the waiting questions of all sessions, like QueryAll.
 func AllPending(ctx context.Context, store *state.Store) ([]Question, error) {
 	return QueryAll(ctx, store, (*Client).Pending, func(q Question) time.Time { return q.Asked })
 }

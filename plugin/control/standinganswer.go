@@ -13,8 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// AnswerKind is the kind of an answer that also holds for later requests: a grant, or a denial that holds until the
-// session ends.
+// AnswerKind is the kind of an answer that also holds for later requests: a grant, or a denial for this session.
 type AnswerKind string
 
 const (

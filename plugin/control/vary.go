@@ -61,8 +61,8 @@ func (g StandingAnswer) CommandLine() string {
 	return CommandLine(words(g.Args, g.Named)) + g.Cut.String()
 }
 
-// VaryCommandLine returns the readable rule of a grant for q in which the argument of spec varies. It returns "" if q does not
-// offer that argument: the watcher says why.
+// VaryCommandLine returns the command line of a grant for q in which the argument of spec varies: see
+// approval.VaryingArgument.CommandLine. It returns "" if q does not offer that argument: the watcher says why.
 func (q *Question) VaryCommandLine(spec string) (string, error) {
 	v, err := approval.ParseVary(spec)
 	if err != nil {

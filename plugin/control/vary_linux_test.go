@@ -61,8 +61,8 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestVaryRule checks the rule that a client shows before it grants.
-func TestVaryRule(t *testing.T) {
+// TestVaryCommandLine checks the command line that a client shows before it grants.
+func TestVaryCommandLine(t *testing.T) {
 	for _, tt := range [][3]string{
 		{"a", "1", `x <path below /w> $'\033'`}, {"a b", "1=a b,c", `x <'a b'|c> $'\033'`}, {"a", "2", ""}, {"a", "1=number", "error"}, {"a", "1=b,c", "error"}, {"a", "y", "error"},
 	} {

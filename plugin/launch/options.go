@@ -74,7 +74,7 @@ type Plan struct {
 }
 
 // Plan checks the flags against the host. It creates nothing.
-func (o *Options) Plan(image string, keepDir bool) (*Plan, error) {
+func (o *Options) Plan(image string, hasWorkdir bool) (*Plan, error) {
 	commands, err := ParseProxies(o.Proxies)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (o *Options) Plan(image string, keepDir bool) (*Plan, error) {
 	if err := CheckEnv(o.PassEnv); err != nil {
 		return nil, err
 	}
-	p := &Plan{HasWorkdir: keepDir, Record: state.Session{
+	p := &Plan{HasWorkdir: hasWorkdir, Record: state.Session{
 		Version:  entry.Version,
 		Created:  time.Now().UTC().Truncate(time.Second),
 		Image:    image,

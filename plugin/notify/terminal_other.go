@@ -7,7 +7,7 @@ package notify
 // CurrentTerminal returns no terminal: sessions are not supported on this system.
 func CurrentTerminal() Terminal { return Terminal{} }
 
-// Open returns false.
+// IsOpen returns false.
 func (t Terminal) IsOpen() bool { return false }
 
 // Bell does nothing.

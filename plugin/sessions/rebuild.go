@@ -118,7 +118,7 @@ func mounts(c container.Summary, dir string) bool {
 	})
 }
 
-// commandsOf returns commands with names only. The empty action denies.
+// commandsOf returns commands with names only. Their action is none that can be parsed, so it denies.
 func commandsOf(label string) (commands []state.Command) {
 	for name := range strings.SplitSeq(label, ",") {
 		if config.CheckName(name) == nil {

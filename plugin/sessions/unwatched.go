@@ -34,7 +34,7 @@ func AbandonedAgent(s Session, now time.Time) bool {
 	return s.Watcher == nil && s.Agent != nil && !s.Agent.Keep && !s.OnHost() && created(s, now)
 }
 
-// created returns false for a session that is being created: its watcher starts after its record is written.
+// created returns false for a session that is being created: its watcher serves only after the record is written.
 func created(s Session, now time.Time) bool {
 	return s.Container != "" || now.Sub(s.Created) > time.Minute
 }

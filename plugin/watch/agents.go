@@ -14,7 +14,7 @@ import (
 // agentsFile is the file in a session's share that tells agents about the policy.
 const agentsFile = "AGENTS.md"
 
-// AgentRules returns a description of the current policy for agents, or "" before a caller is known. It updates the
+// AgentRules returns a description of the current policy for agents, or "" before calls are configured. It updates the
 // share's copy.
 func (c *Calls) AgentRules() string {
 	sc := c.Server.Config()

@@ -79,7 +79,8 @@ func (c *CallContainers) engine(host string) (callcontainer.Engine, error) {
 	return api, nil
 }
 
-// inContainer implements call.SessionConfig.InContainer. Call containers get the directories of the session's container.
+// inContainer implements call.SessionConfig.InContainer. Call containers get the directories of the session's
+// container.
 func (c *CallContainers) inContainer(dirs *mount.Table) func(policy.Place, string, string) (call.Runner, string, error) {
 	return func(p policy.Place, cwd, copies string) (call.Runner, string, error) {
 		mounts, at := dirs.MountsFor(cwd)

@@ -29,7 +29,7 @@ const (
 // CPU time.
 type memory struct {
 	started *time.Timer // makes the garbage collector run often, after the start
-	idle    *time.Timer // returns the memory of calls when no call has ended for a while
+	idle    *time.Timer // gives the memory of calls back to the system when no call has ended for a while
 
 	mu       sync.Mutex // guards the fields below
 	requests int64      // total size of long requests
@@ -38,7 +38,7 @@ type memory struct {
 
 // start begins to limit the memory. The caller calls stop.
 func (m *memory) start() {
-	m.idle = time.AfterFunc(2*startupTime, m.rest)
+	m.idle = time.AfterFunc(2*startupTime, m.free)
 	m.started = time.AfterFunc(startupTime, func() {
 		debug.SetGCPercent(10)
 		debug.FreeOSMemory() // what only the start needed
@@ -69,8 +69,8 @@ func (m *memory) callEnded() {
 	m.idle.Reset(startupTime)
 }
 
-// rest returns the memory that the calls needed.
-func (m *memory) rest() {
+// free gives the memory that calls needed back to the system.
+func (m *memory) free() {
 	m.mu.Lock()
 	m.busy = false
 	m.setLimit()

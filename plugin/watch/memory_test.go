@@ -26,6 +26,6 @@ func TestMemoryLimit(t *testing.T) {
 	limit("a call has ended", collectAboveBusy+requestCopies<<20)
 	m.setRequests(0)
 	limit("no long request", collectAboveBusy)
-	m.rest()
+	m.free()
 	limit("at rest", collectAbove)
 }

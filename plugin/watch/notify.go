@@ -93,7 +93,7 @@ func (c *Calls) notifierRunner(host *executor.Host) notify.Runner {
 			return err
 		}
 		defer root.Close()
-		if sc := c.Server.Config(); sc != nil { // nil until the first container is known
+		if sc := c.Server.Config(); sc != nil { // nil until calls are configured
 			env = slices.Concat(sc.HostEnviron(), env)
 		}
 		cmd := executor.Command{ID: state.NewID(), Path: argv[0], Args: argv, Env: env, Dir: int(root.Fd())}

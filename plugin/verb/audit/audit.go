@@ -227,7 +227,7 @@ func (v *auditView) next(r *audit.Reader) (auditRecord, error) {
 			return auditRecord{}, err
 		}
 		e, err := audit.Parse(line.Text)
-		if err != nil && !line.Incomplete() || !line.Terminated {
+		if err != nil && !line.Incomplete() || !line.Recordable {
 			v.invalid++
 		}
 		if (err == nil || errors.Is(err, audit.ErrHash)) && !e.Time.Before(v.since) && v.keep.Match(e) {

@@ -30,7 +30,7 @@ func (a agentStopper) stop(ctx context.Context, api watch.Engine, id string, con
 	conn.Stopping()
 	a.terminate(ctx, api, id)
 	if watch.Pause(ctx, removeTimeout) {
-		a.s.Life.Stop(a.leftovers.abandoned(ctx, api, id))
+		a.s.Life.Stop(a.leftovers.endAbandoned(ctx, api, id))
 	}
 }
 

@@ -31,7 +31,7 @@ func newChanges() *changes {
 // are reported, too, but not writes to mapped files.
 const spaceTaken = unix.IN_CREATE | unix.IN_MOVED_TO | unix.IN_MODIFY | unix.IN_ATTRIB
 
-// begin reports the next change in root and its directories. It returns false if that is not possible.
+// begin starts to watch for the next change in root and its directories. It returns false if that is not possible.
 func (c *changes) begin(root *os.Root) bool {
 	if c == nil {
 		return false

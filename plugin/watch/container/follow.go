@@ -90,9 +90,9 @@ func (m *Mode) followLauncher(ctx context.Context, api watch.Engine, id string, 
 		case line == "done":
 			m.endUnstarted(ctx, api, id)
 		case line == "over":
-			m.s.Life.EndUnlessKept(m.leftovers.leftOf(ctx, api, id), conn)
+			m.s.Life.EndUnlessKept(m.leftovers.awaitRemoval(ctx, api, id), conn)
 		case m.s.Record.Agent != nil:
-			m.s.Life.EndUnlessKept(m.leftovers.abandoned(ctx, api, id), conn)
+			m.s.Life.EndUnlessKept(m.leftovers.endAbandoned(ctx, api, id), conn)
 		default:
 			if err := m.leftovers.removeUnstarted(ctx, api, id); err != nil {
 				m.s.Life.Stop(err)

@@ -67,29 +67,29 @@ func (k *killer) killExposed(ctx context.Context, api watch.Engine, c container.
 
 // killAndDescribe kills container c. It returns the result, and the next step for a person after a failure.
 func killAndDescribe(ctx context.Context, api watch.Engine, c container.InspectResponse, name string) (done, next string) {
-	switch restarts, err := kill(ctx, api, c); {
+	switch policyErr, err := kill(ctx, api, c); {
 	case err != nil:
 		return "could not be killed", fmt.Sprintf(": %v: remove it with docker rm -f %s", err, name)
-	case restarts != nil:
-		return "was killed", fmt.Sprintf(", but it may start again with the engine: %v: docker update --restart no %s prevents that", restarts, name)
+	case policyErr != nil:
+		return "was killed", fmt.Sprintf(", but it may start again with the engine: %v: docker update --restart no %s prevents that", policyErr, name)
 	}
 	return "was killed", ""
 }
 
 // kill kills container c, and sets its restart policy to no: the policy always would start c again with the engine. err
-// is nil when c has ended; restarts is then the error of the change of the policy.
-func kill(ctx context.Context, api watch.Engine, c container.InspectResponse) (restarts, err error) {
+// is nil when c has ended; policyErr is then the error of the change of the policy.
+func kill(ctx context.Context, api watch.Engine, c container.InspectResponse) (policyErr, err error) {
 	for {
 		err := api.ContainerKill(ctx, c.ID, "KILL")
 		if err != nil && !notRunning(err) && ctx.Err() != nil {
 			return nil, err
 		}
-		restarts = neverRestart(ctx, api, c)
+		policyErr = neverRestart(ctx, api, c)
 		if ended(ctx, api, c.ID) {
-			if notRunning(restarts) {
-				restarts = nil
+			if notRunning(policyErr) {
+				policyErr = nil
 			}
-			return restarts, nil
+			return policyErr, nil
 		}
 		if !watch.Pause(ctx, watch.Poll/4) {
 			if err == nil || notRunning(err) {

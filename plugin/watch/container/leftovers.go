@@ -78,8 +78,8 @@ func (l leftovers) removeUnstarted(ctx context.Context, api watch.Engine, id str
 	}
 }
 
-// abandoned ends the container of an agent whose caller was killed. It returns the result of leftOf.
-func (l leftovers) abandoned(ctx context.Context, api watch.Engine, id string) error {
+// endAbandoned ends the container of an agent whose caller was killed. It returns the result of awaitRemoval.
+func (l leftovers) endAbandoned(ctx context.Context, api watch.Engine, id string) error {
 	seconds := int(watch.AgentGrace / time.Second)
 	if err := api.ContainerStop(ctx, id, container.StopOptions{Timeout: &seconds}); err != nil && !errdefs.IsNotFound(err) {
 		l.log.Warn("stop the agent's container", "error", err)
@@ -88,12 +88,12 @@ func (l leftovers) abandoned(ctx context.Context, api watch.Engine, id string) e
 	if err == nil && (!l.record.Agent.Keep || c.State.Status == container.StateCreated) {
 		l.remove(ctx, api, id)
 	}
-	return l.leftOf(ctx, api, id)
+	return l.awaitRemoval(ctx, api, id)
 }
 
-// leftOf returns ErrGone if a container was removed, and ErrExited if it has only ended. It waits for a removal by
-// another client.
-func (l leftovers) leftOf(ctx context.Context, api watch.Engine, id string) error {
+// awaitRemoval returns ErrGone if a container was removed, and ErrExited if it has only ended. It waits for a removal
+// by another client.
+func (l leftovers) awaitRemoval(ctx context.Context, api watch.Engine, id string) error {
 	for deadline := time.Now().Add(pendingTimeout); ; {
 		_, err := api.ContainerInspect(ctx, id)
 		switch {

@@ -20,7 +20,7 @@ func RefuseMountOf(ctx context.Context, api watch.Engine, id string, private ...
 	if err != nil {
 		return fmt.Errorf("look at the mounts of the container: %w", err)
 	}
-	var views []*protectedFiles
+	var located []*protectedFiles
 	for _, m := range c.Mounts {
 		if m.Type != apimount.TypeBind {
 			continue
@@ -28,12 +28,12 @@ func RefuseMountOf(ctx context.Context, api watch.Engine, id string, private ...
 		if m.Source == "" {
 			return errUnclearVolume(m.Name)
 		}
-		if views == nil {
-			if views, err = viewsOf(private); err != nil {
+		if located == nil {
+			if located, err = locatePrivate(private); err != nil {
 				return err
 			}
 		}
-		for _, l := range views {
+		for _, l := range located {
 			if err := l.refuseSource(m.Source, m.RW, recursive(c, m.Destination)); err != nil {
 				return err
 			}
@@ -42,8 +42,8 @@ func RefuseMountOf(ctx context.Context, api watch.Engine, id string, private ...
 	return nil
 }
 
-// viewsOf identifies private files and directories.
-func viewsOf(private []string) (all []*protectedFiles, err error) {
+// locatePrivate identifies private files and directories.
+func locatePrivate(private []string) (all []*protectedFiles, err error) {
 	v, err := mount.ReadHostMounts()
 	if err != nil {
 		return nil, err

@@ -71,9 +71,9 @@ func (m *Mode) setVolume(volume string) {
 	}
 }
 
-// setUp checks the container that was created, prepares the session for it, and lets it start. The returned
-// wait ends with the container's first run. It has the start time of that run, if there was one. made is the
-// engine's description of the container, or nil.
+// setUp checks the container that was created, prepares the session for it, and lets it start. exit ends with the
+// container's first run, and began is the start time of that run, if there was one. made is the engine's description of
+// the container, or nil.
 func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []byte, conn *watch.LauncherConn) (began string, exit *exitWait, err error) {
 	c, registered, err := m.inspectFirst(ctx, api, id, made)
 	if err != nil {
@@ -137,8 +137,9 @@ func (m *Mode) inspectFirst(ctx context.Context, api watch.Engine, id string, ma
 	return c, func() *exitWait { return <-done }, err
 }
 
-// setUpFailed ends a session that could not be set up. If run is about to remove the container, the session's
-// directory is removed too. A container that has run before needs the directory for its next start.
+// setUpFailed returns why a session that could not be set up ends. If the container is fresh, run is about to remove
+// it. Then the error includes ErrGone, so that the session's directory is removed too. A container that has run before
+// needs the directory for its next start.
 func setUpFailed(fresh bool, err error) error {
 	if fresh {
 		return errors.Join(watch.ErrGone, err)

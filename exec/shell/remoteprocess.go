@@ -37,10 +37,10 @@ func (e *ContainerError) Error() string {
 	return fmt.Sprintf("no shell in container %s: %s", e.In, e.Why)
 }
 
-// containerProcess is a shell's bash in a container or a sandbox: the connection to the program there that runs it. It
+// remoteProcess is a shell's bash in a container or a sandbox: the connection to the program there that runs it. It
 // lasts as long as the shell: after the end of bash the program starts another one. It has many fields because the
 // commands of a shell share one connection, and so one lock and one state of bash.
-type containerProcess struct {
+type remoteProcess struct {
 	shell *Shell
 	table *Table
 	at    remote
@@ -65,11 +65,11 @@ type containerProcess struct {
 const startTimeout = time.Minute
 
 // startRemote starts the program in the shell's container, or in the sandbox of b.
-func (s *Shell) startRemote(ctx context.Context, b StartConfig) (*containerProcess, error) {
+func (s *Shell) startRemote(ctx context.Context, b StartConfig) (*remoteProcess, error) {
 	at := s.remote(b)
 	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, at.refused("it does not answer"))
 	defer cancel()
-	p := &containerProcess{
+	p := &remoteProcess{
 		shell: s, table: s.table, at: at, id: newProcessID(),
 		requests: make(chan []byte, 64), gone: make(chan struct{}), removed: make(chan struct{}),
 		commands: map[uint32]*remoteCommand{},
@@ -88,7 +88,7 @@ func (s *Shell) startRemote(ctx context.Context, b StartConfig) (*containerProce
 	}
 	if err != nil {
 		p.stdio.Close()
-		at.end(p.id, true, true, p.table.grace()) // a container ends the program at the end of its input
+		at.end(p.id, true, true, p.table.grace()) // in a container, the program ends itself at the end of its input
 		return nil, err
 	}
 	// Both end when the program does, or when stdio is closed. kill sees to that, and Table.Close waits.
@@ -98,7 +98,7 @@ func (s *Shell) startRemote(ctx context.Context, b StartConfig) (*containerProce
 }
 
 // setUp sends the settings of the shell to the program, and waits until it is ready.
-func (p *containerProcess) setUp(in io.Reader, b StartConfig) error {
+func (p *remoteProcess) setUp(in io.Reader, b StartConfig) error {
 	o := p.shell.options
 	setup := setupRequest{ID: p.id, Bash: p.bash(b), Env: byteStrings(o.Env), Dir: []byte(o.Dir), ByContainer: o.ByContainer, DefaultDir: o.DefaultDir, ReplyTimeout: p.table.replyTimeout().Milliseconds()}
 	if _, err := p.stdio.Write(appendFrame(nil, frameSetup, 0, encoded(setup))); err != nil {
@@ -118,14 +118,14 @@ func (p *containerProcess) setUp(in io.Reader, b StartConfig) error {
 }
 
 // bash returns the program of bash in the sandbox of b. A container has its own.
-func (p *containerProcess) bash(b StartConfig) []byte {
+func (p *remoteProcess) bash(b StartConfig) []byte {
 	if p.confined() {
 		return []byte(b.Path)
 	}
 	return nil
 }
 
-func (p *containerProcess) notStarted(err error) error {
+func (p *remoteProcess) notStarted(err error) error {
 	return p.at.refused("hostexec's program does not run there: " + err.Error())
 }
 
@@ -133,7 +133,7 @@ func (p *containerProcess) notStarted(err error) error {
 func printable(text []byte) string { return string(names.ASCIIJSON(text[:min(len(text), 1024)])) }
 
 // write sends the requests until the program is gone.
-func (p *containerProcess) write() {
+func (p *remoteProcess) write() {
 	for {
 		select {
 		case b := <-p.requests:
@@ -148,7 +148,7 @@ func (p *containerProcess) write() {
 }
 
 // send sends a frame to the program. A program that does not read is given up.
-func (p *containerProcess) send(kind frameKind, command uint32, payload []byte) error {
+func (p *remoteProcess) send(kind frameKind, command uint32, payload []byte) error {
 	late := time.NewTimer(p.table.replyTimeout())
 	defer late.Stop()
 	select {
@@ -168,13 +168,13 @@ var errTerminated = &TerminatedError{128 + 9}
 
 // giveUp closes the connection to a program that does not answer. At the end of its input it ends all that
 // it has started.
-func (p *containerProcess) giveUp() {
+func (p *remoteProcess) giveUp() {
 	p.unresponsive.Store(true)
 	p.stdio.Close()
 }
 
 // read handles the program's frames until it exits, and then ends the processes that it has left.
-func (p *containerProcess) read(in io.Reader) {
+func (p *remoteProcess) read(in io.Reader) {
 	defer close(p.removed)
 	err := p.readFrames(in)
 	p.stdio.Close()
@@ -188,7 +188,7 @@ func (p *containerProcess) read(in io.Reader) {
 	p.at.end(p.id, p.over, p.unresponsive.Load(), p.table.grace())
 }
 
-func (p *containerProcess) readFrames(in io.Reader) error {
+func (p *remoteProcess) readFrames(in io.Reader) error {
 	var f frame
 	for {
 		if err := readFrame(in, &f, programLimit); err != nil {
@@ -218,7 +218,7 @@ func (p *containerProcess) readFrames(in io.Reader) error {
 }
 
 // noteState stores bash's state from the program: its pid, or 0 without one, and its directory.
-func (p *containerProcess) noteState(payload []byte) error {
+func (p *remoteProcess) noteState(payload []byte) error {
 	if len(payload) < 8 {
 		return errInvalid
 	}
@@ -232,9 +232,9 @@ func (p *containerProcess) noteState(payload []byte) error {
 	return nil
 }
 
-// kill asks the program to end all its processes and itself. If the program does not respond, its processes
-// stay in the container.
-func (p *containerProcess) kill() {
+// kill asks the program to end all its processes and itself. If the program does not respond, remote.end tries to end
+// its processes.
+func (p *remoteProcess) kill() {
 	p.mu.Lock()
 	first := !p.ending
 	p.ending = true
@@ -254,31 +254,31 @@ func (p *containerProcess) kill() {
 	})
 }
 
-func (p *containerProcess) usable() bool {
+func (p *remoteProcess) usable() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return !p.ending && !closed(p.gone)
 }
 
-func (p *containerProcess) pid() int {
+func (p *remoteProcess) pid() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.at.pid(p.bashPID)
 }
 
-func (p *containerProcess) cwd() string {
+func (p *remoteProcess) cwd() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.dir
 }
 
 // confined implements process.
-func (p *containerProcess) confined() bool {
+func (p *remoteProcess) confined() bool {
 	_, is := p.at.(*sandboxRemote)
 	return is
 }
 
-func (p *containerProcess) ended() bool        { return closed(p.removed) }
-func (p *containerProcess) wait()              { <-p.removed }
-func (p *containerProcess) hasLeftovers() bool { return !closed(p.removed) }
-func (p *containerProcess) removeLeftovers()   {} // wait has waited for that
+func (p *remoteProcess) ended() bool        { return closed(p.removed) }
+func (p *remoteProcess) wait()              { <-p.removed }
+func (p *remoteProcess) hasLeftovers() bool { return !closed(p.removed) }
+func (p *remoteProcess) removeLeftovers()   {} // wait has waited for that
