@@ -15,8 +15,8 @@ var ErrNotJob = errors.New("not a job: it gets signals from its caller only; kil
 // endForContainer ends an entry of hostexec ps for a caller in the container. The entry is a job, a call, a text of a
 // shell, or the leftover processes of one of these. It returns when they are gone.
 func (s *Server) endForContainer(ctx context.Context, id string, sig executor.Signal) error {
-	if kept, err := s.job(id); err == nil {
-		_, err := s.endJob(ctx, kept, sig, errKilledByContainer, s.endLeftoversForContainer)
+	if j, err := s.job(id); err == nil {
+		_, err := s.endJob(ctx, j, sig, errKilledByContainer, s.endLeftoversForContainer)
 		return err
 	}
 	running := s.running.find(id)

@@ -17,30 +17,30 @@ import (
 // sends that to the job's command. It returns the job's id. The error wraps job.ErrUnknown or job.ErrEnded,
 // or says that several ids begin with ref.
 func (s *Server) EndJob(ctx context.Context, ref string, sig executor.Signal) (id string, err error) {
-	kept, err := s.job(ref)
+	j, err := s.job(ref)
 	if err != nil {
 		return "", err
 	}
-	return s.endJob(ctx, kept, sig, errKilled, s.EndLeftovers)
+	return s.endJob(ctx, j, sig, errKilled, s.EndLeftovers)
 }
 
 // endJob is EndJob for a job that was found, with the cause for which it ends.
-func (s *Server) endJob(ctx context.Context, kept *job.Job, sig executor.Signal, cause error, endLeftovers func(id string) bool) (id string, err error) {
-	id = kept.Info().ID
+func (s *Server) endJob(ctx context.Context, j *job.Job, sig executor.Signal, cause error, endLeftovers func(id string) bool) (id string, err error) {
+	id = j.Info().ID
 	if sig != "" {
-		if err := kept.Signal(sig); err != nil {
+		if err := j.Signal(sig); err != nil {
 			return id, fmt.Errorf("job %s: %w", id, err)
 		}
 		return id, nil
 	}
 	if !s.running.kill(id, cause) { // it is about to start, or has ended
 		select {
-		case <-kept.Started():
-		case <-kept.Done():
+		case <-j.Started():
+		case <-j.Done():
 		case <-ctx.Done():
 			return id, context.Cause(ctx)
 		}
-		if kept.Info().Status != job.Running {
+		if j.Info().Status != job.Running {
 			if endLeftovers(id) {
 				return id, nil
 			}
@@ -49,7 +49,7 @@ func (s *Server) endJob(ctx context.Context, kept *job.Job, sig executor.Signal,
 		s.running.kill(id, cause)
 	}
 	select {
-	case <-kept.Done():
+	case <-j.Done():
 		return id, nil
 	case <-ctx.Done():
 		return id, context.Cause(ctx)
@@ -61,7 +61,7 @@ func (s *Server) job(ref string) (*job.Job, error) {
 	if s.Jobs == nil {
 		return nil, fmt.Errorf("%w: %s", job.ErrUnknown, names.Printable(Truncate(ref)))
 	}
-	kept, err := s.Jobs.Find(ref)
+	j, err := s.Jobs.Find(ref)
 	var many job.Ambiguous
 	switch {
 	case errors.As(err, &many):
@@ -69,5 +69,5 @@ func (s *Server) job(ref string) (*job.Job, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %s", err, names.Quoted(Truncate(ref)))
 	}
-	return kept, nil
+	return j, nil
 }

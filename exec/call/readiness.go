@@ -17,26 +17,26 @@ var errNotReady = errors.New("it was not ready in time")
 
 // await returns when the job is ready. The error is job.ErrEnded or errNotReady if it will not be, or means
 // that the caller has gone.
-func (r *Readiness) await(ctx context.Context, kept *job.Job) error {
+func (r *Readiness) await(ctx context.Context, j *job.Job) error {
 	if r.none() {
 		return nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, r.Timeout, errNotReady)
 	defer cancel()
 	if r.Line != nil {
-		if err := kept.AwaitLine(ctx, r.Line); err != nil {
+		if err := j.AwaitLine(ctx, r.Line); err != nil {
 			return err
 		}
 	}
 	if r.Port != 0 {
-		return kept.AwaitPort(ctx, r.Port)
+		return j.AwaitPort(ctx, r.Port)
 	}
 	return nil
 }
 
 // answerNotReady answers the caller of a job that did not become ready. It ends the job, and shows its last
 // output.
-func (x *exchange) answerNotReady(ctx context.Context, kept *job.Job, r Readiness, why error) error {
+func (x *exchange) answerNotReady(ctx context.Context, j *job.Job, r Readiness, why error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("request %s: %w", x.req.ID, context.Cause(ctx))
 	}
@@ -44,14 +44,14 @@ func (x *exchange) answerNotReady(ctx context.Context, kept *job.Job, r Readines
 		x.server.Kill(x.req.ID)
 	}
 	select {
-	case <-kept.Done():
+	case <-j.Done():
 	case <-ctx.Done():
 		return fmt.Errorf("request %s: %w", x.req.ID, context.Cause(ctx))
 	}
 	if err := x.begin(); err != nil {
 		return err
 	}
-	if _, err := x.peer.writer(wire.KindStderr).Write(tail(ctx, kept)); err != nil {
+	if _, err := x.peer.writer(wire.KindStderr).Write(tail(ctx, j)); err != nil {
 		return err
 	}
 	name := quoteWord(x.req.Args[0])
@@ -59,7 +59,7 @@ func (x *exchange) answerNotReady(ctx context.Context, kept *job.Job, r Readines
 	case errors.Is(why, errNotReady):
 		return x.peer.end(Failure{Status: StatusTimeout, Name: name, Request: x.req.ID, Reason: fmt.Sprintf("not ready within %s, and ended", r.Timeout)})
 	case errors.Is(why, job.ErrEnded):
-		info := kept.Info()
+		info := j.Info()
 		code := info.Code
 		if code == 0 {
 			code = 1 // it could not do its work
@@ -86,9 +86,9 @@ func describeEnd(info job.Info) string {
 const maxTail = 4 << 10
 
 // tail returns the last lines that a job wrote, to either stream.
-func tail(ctx context.Context, kept *job.Job) []byte {
+func tail(ctx context.Context, j *job.Job) []byte {
 	var last lastBytes
-	if err := kept.Copy(ctx, &job.Parser{Out: &last, Err: &last}, false); err != nil {
+	if err := j.Copy(ctx, &job.Parser{Out: &last, Err: &last}, false); err != nil {
 		return nil
 	}
 	b := last.bytes

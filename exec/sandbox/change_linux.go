@@ -17,12 +17,12 @@ import (
 
 // change is a system call that changes the metadata of one file, or watches the file.
 type change struct {
-	dir   int    // a descriptor of the caller's, or unix.AT_FDCWD
-	path  string // relative to dir; with self: ignored
-	self  bool   // the file is dir itself
-	noFollow  bool   // a symbolic link is not followed
-	reads bool   // the program needs only to be able to read the file
-	apply func(file int) (result int64, err error)
+	dir      int    // a descriptor of the caller's, or unix.AT_FDCWD
+	path     string // relative to dir; with self: ignored
+	self     bool   // the file is dir itself
+	noFollow bool   // a symbolic link is not followed
+	reads    bool   // the program needs only to be able to read the file
+	apply    func(file int) (result int64, err error)
 }
 
 // caller is a thread that made a system call. It waits while the call is performed.
