@@ -25,7 +25,7 @@ type files struct {
 	wants        bool          // stdin goes to the host, once the host requests it
 	total        time.Duration // time limit of the call; 0: none
 	limit        bool          // a limit was given
-	hostLimit    bool          // by HOSTEXEC_TIMEOUT, which the host enforces too
+	hostLimit    bool          // it is of --timeout or HOSTEXEC_TIMEOUT, which the host enforces too; else of PROXY_TIMEOUT
 	clockRunning bool          // clock is running; used by follow only
 
 	wakeupPipe  int    // descriptor of the named pipe <id>.bell; -1: none, so the shim polls

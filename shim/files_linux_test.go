@@ -136,17 +136,17 @@ func TestFilesPrompt(t *testing.T) {
 
 // TestFilesRequest checks the request files. They must not contain more variables than the host needs.
 func TestFilesRequest(t *testing.T) {
-	var request, sidecar []byte
+	var request, cmdFile []byte
 	c, _, dir := byFiles(t, func(base string) error {
 		var e1, e2 error
 		request, e1 = os.ReadFile(base + ".req")
-		sidecar, e2 = os.ReadFile(base + ".cmd")
+		cmdFile, e2 = os.ReadFile(base + ".cmd")
 		return errors.Join(e1, e2, answer("out", status("exited", ""), "0\n")(base))
 	}, "HOSTEXEC_TIMEOUT=1h")
 	c.wantExit(0)
 	here, err := os.Getwd()
-	if want := "make\x00cwd=" + here + "\x00alive=1\x00exit=status\x00env=TERM=dumb\x00env=HOSTEXEC_TIMEOUT=1h\x00"; err != nil || string(sidecar) != want {
-		t.Errorf("the .cmd in %s is %q, want %q", dir, sidecar, want)
+	if want := "make\x00cwd=" + here + "\x00alive=1\x00exit=status\x00env=TERM=dumb\x00env=HOSTEXEC_TIMEOUT=1h\x00"; err != nil || string(cmdFile) != want {
+		t.Errorf("the .cmd in %s is %q, want %q", dir, cmdFile, want)
 	}
 	if want := "a b\x00\x00"; string(request) != want {
 		t.Errorf("the request is %q, want %q", request, want)

@@ -18,7 +18,7 @@ func (f *files) writeRequest(req *wire.Exec, share string) error {
 		}
 	}
 	syscall.Umask(0) // the host's user may differ from ours
-	err := f.put(".cmd", []byte(f.sidecar(req, share)))
+	err := f.put(".cmd", []byte(f.cmdFile(req, share)))
 	if err == nil {
 		err = f.put(".req.tmp", args)
 	}
@@ -35,8 +35,8 @@ func (f *files) writeRequest(req *wire.Exec, share string) error {
 // in the container can read the file, so it must not contain more.
 const passedVariables = "TERM\nCOLUMNS\nLINES\nNO_COLOR\nHOSTEXEC_JSON\nHOSTEXEC_TIMEOUT\nHOSTEXEC_APPROVAL_TIMEOUT\n"
 
-// sidecar returns the data for the host other than the arguments.
-func (f *files) sidecar(req *wire.Exec, share string) string {
+// cmdFile returns the content of <id>.cmd: all data for the host besides the arguments.
+func (f *files) cmdFile(req *wire.Exec, share string) string {
 	text := base(req.Args) + "\x00cwd=" + req.Cwd + "\x00alive=1\x00exit=status\x00"
 	if f.wants {
 		text += "stdin=stream\x00"

@@ -30,7 +30,7 @@ func (l chainPosition) prev() string {
 	return l.hash
 }
 
-// seal returns the line for body as the record after l in its chain, and the line's link.
+// seal returns the line for body as the record after l in its chain, and the position of that record.
 func (l chainPosition) seal(now time.Time, chain, body string) ([]byte, chainPosition) {
 	var b strings.Builder
 	b.WriteString(now.UTC().Format(time.RFC3339) + body)

@@ -63,8 +63,8 @@ func rotated(path string) (full []int, err error) {
 	return full, nil
 }
 
-// source is one file to read, up to a fixed size. The size is the end of a line, unless a writer
-// was killed.
+// source is one file to read, up to the size that it had when it was opened: the end of a line, unless a writer was
+// killed. With Reader.Follow, the newest file has no limit.
 type source struct {
 	name string
 	f    *os.File

@@ -18,8 +18,8 @@ const (
 	patterns              // like defaulted, separated by semicolons
 	libraries             // files, separated by spaces or as in PATH; a file without a slash is searched
 	value                 // a program with arguments, options, a file or a directory
-	devNull               // like value; if it were unset, tools would use a different target system
-	settings              // like value; no program works without it
+	devNull               // like value, but replaced by /dev/null and not removed: without it, tools would use another target system
+	settings              // like value, but only reported: no program works without it
 )
 
 // kindOf returns the kind of the variable name.

@@ -208,7 +208,7 @@ func (h *Host) endTree(ctx context.Context, p process, conns *connections) Statu
 	}
 	if err := p.End(grace); err != nil {
 		h.log.Error("end a command", "error", err)
-		// ends when the kernel lets the command end, or lets it be seen
+		// tries again while no descriptor is free to see the processes; ends when the kernel lets the command end
 		go func() {
 			for errors.Is(err, proctree.ErrBlind) {
 				err = p.End(0)

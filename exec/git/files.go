@@ -103,7 +103,7 @@ func errNoFile(name string) error {
 
 // shownParts are the directories of a repository whose content git shows. Examples are invalid grafts and attributes,
 // the steps of a rebase, the locations of other work trees, and references. Through a link there, git would show any
-// file of the host. Modules are other repositories.
+// file of the host. The directory modules is not among them: it has other repositories.
 var shownParts = []string{"info", "rebase-apply", "rebase-merge", "refs", "sequencer", "worktrees"}
 
 // objects has the content of the repository. Through a link there, git would show another repository of the host.

@@ -78,7 +78,7 @@ func (in *indexReader) entry() ([]byte, error) {
 	}
 	e, shared := in.rest, 0
 	if in.version == 4 {
-		strip, n := prefixLength(in.rest[at:])
+		strip, n := stripLength(in.rest[at:])
 		if n == 0 || strip > len(in.name) {
 			return nil, errIndex
 		}
@@ -103,8 +103,9 @@ func (in *indexReader) entry() ([]byte, error) {
 	return e, nil
 }
 
-// prefixLength parses the number of bytes that a name lacks of the name before it. n is 0 if it is not valid.
-func prefixLength(b []byte) (length, n int) {
+// stripLength parses the number of bytes to remove from the end of the previous name. n is the number of bytes parsed,
+// or 0 if they are not valid.
+func stripLength(b []byte) (length, n int) {
 	for i, c := range b[:min(len(b), 4)] {
 		if i > 0 {
 			length++

@@ -14,13 +14,13 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// make first rebuilds each makefile, by the rules that it has for all files. If there is a newer Makefile.sh, make does
-// not use the content of the Makefile (GNU make manual, sections 3.5 and 10.2).
+// make first rebuilds each makefile by its implicit rules. If there is a newer Makefile.sh, make does not use the
+// content of the Makefile (GNU make manual, sections 3.5 and 10.2).
 
-// madeFrom contains the ends of names of files from which make has a rule to make a file without them.
+// madeFrom contains the suffixes X for which an implicit rule makes NAME from NAME.X.
 var madeFrom = names.WordSet("o a c cc C cpp p f F m r y l ym yl s S mod sym w web sh tex texinfo texi txinfo ch")
 
-// searches matches what has make find the sources of a makefile in other directories, or read other makefiles.
+// searches matches VPATH and vpath, by which make finds makefiles and their sources in other directories.
 var searches = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)\bVPATH\b|^\s*vpath\b`) })
 
 // ownOptions matches assignments of options by which make reads other files: -I, -E, --include-dir, --eval and computed

@@ -13,7 +13,7 @@ import (
 type grammar struct {
 	flags     string            // letters of options without a value
 	values    string            // letters of options with a value
-	separate  string            // letters of options whose value is the next argument, whatever follows the letter
+	separate  string            // letters of options whose value is the next argument; refused if more letters follow
 	optional  string            // letters of options with a value that is attached to the letter, or none
 	longFlags func(string) bool // without the --
 	longs     func(string) bool // with a value: --name=value, or --name value

@@ -54,7 +54,7 @@ func (m manager) find(r *reader) error {
 	return r.above(append(m.files, "package.json"))
 }
 
-// packageKeys are settings that name programs, and code that runs before.
+// packageKeys are settings that name programs, or code that runs before the script.
 var packageKeys = strings.Fields("yarnPath yarn-path plugins script-shell scriptShell node-options nodeOptions pnpmfile preload")
 
 // settings reports whether a manager of packages reads settings from the file name.

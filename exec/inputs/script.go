@@ -20,7 +20,7 @@ var (
 	shellScripts = interpreter{grammar{
 		flags: "abefhkmnptuvxBCEHPT", separate: "oO", longFlags: names.WordSet("norc noprofile posix verbose"), plus: true, first: true,
 	}, []string{"BASH_ENV"}}
-	// Other letters take a value, or end the options, in one of these.
+	// In at least one of these shells, each other letter takes a value or ends the options.
 	otherShellScripts = interpreter{grammar{flags: "aefnuvx", separate: "o", plus: true, first: true}, nil}
 	pythonScripts     = interpreter{grammar{flags: "bBdEhIOPqsSuvVx", values: "WX", first: true}, nil}
 

@@ -21,7 +21,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
-// row is one line of ps: a call that runs, or a job.
+// row is one line of ps: a call that runs, a job, or the processes that one of them has left.
 type row struct {
 	ID      string     `json:"id"`
 	Kind    string     `json:"kind"` // call, job or left
@@ -79,7 +79,7 @@ func listed(args []string) []string {
 	return short
 }
 
-// ps lists running calls, and all jobs.
+// ps lists running calls, all jobs, and the processes that they have left.
 func ps(c *call.VerbCall, args []string) error {
 	flags := newFlags("ps")
 	asJSON := flags.Bool("json", false, "")

@@ -105,8 +105,9 @@ func (Verbs) Serve(ctx context.Context, c *call.VerbCall) error {
 	return run(ctx, c, args)
 }
 
-// unsupported returns the reason why a caller over carrier cannot use args, the words after hostexec. Only callers of
-// HTTP have the name of a carrier. They have no jobs, shells and timeouts, because no signal can reach these calls.
+// unsupported returns the reason why a caller over carrier cannot use args, the words after hostexec. carrier is empty
+// unless the caller uses HTTP (VerbCall.NonStreamingCarrier). Such callers have no jobs, shells and timeouts, because
+// no signal can reach these calls.
 func unsupported(carrier string, args []string) string {
 	if carrier == "" {
 		return ""

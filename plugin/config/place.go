@@ -53,11 +53,12 @@ func isEngine(host string) bool {
 	return false
 }
 
-// limits are the keys that setLimit accepts.
-var limits = []string{"docker_host", "network", "memory", "cpus", "pids"}
+// placeKeys are the keys that setPlaceKey accepts.
+var placeKeys = []string{"docker_host", "network", "memory", "cpus", "pids"}
 
-// setLimit sets a limit, the engine or the network of a container. It reports whether key is one of limits.
-func setLimit(p *policy.Place, key, value string) (known bool, err error) {
+// setPlaceKey sets a value of the container section: its engine, its network, or a limit. It reports whether key is one
+// of placeKeys.
+func setPlaceKey(p *policy.Place, key, value string) (known bool, err error) {
 	switch key {
 	case "docker_host":
 		if !isEngine(value) {
@@ -100,10 +101,10 @@ func cpus(s string) (int64, error) {
 func (d *document) container(p *policy.Place) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		known := map[string]func(*yaml.Node){}
-		for _, key := range limits {
+		for _, key := range placeKeys {
 			known[key] = func(n *yaml.Node) {
 				if w, ok := d.scalar(n, key); ok {
-					if _, err := setLimit(p, key, w); err != nil {
+					if _, err := setPlaceKey(p, key, w); err != nil {
 						d.fail(n, "%s: %v", key, err)
 					}
 				}

@@ -105,7 +105,7 @@ func longValue(c *state.Command, option string) error {
 		return nil
 	}
 	p := policy.Place(*place(c))
-	if known, err := setLimit(&p, key, value); known {
+	if known, err := setPlaceKey(&p, key, value); known {
 		*c.Where = state.Place(p)
 		return err
 	}

@@ -30,12 +30,11 @@ type Event struct {
 	User      string    `json:"user,omitempty"`   // who decided, if it was not the policy: a user, or a grant or denial with its id
 }
 
-// Limits: bytes of the log that are read, events, and bytes of each command.
 const (
-	historyBytes = 512 << 10
-	maxTail      = 8 << 20
+	historyBytes = 512 << 10 // bytes of the log that are read first
+	maxTail      = 8 << 20   // bytes that are read if the records are long
 	maxEvents    = 100
-	maxCmd       = 1 << 10
+	maxCmd       = 1 << 10 // bytes of each command
 )
 
 // History returns the last ended requests in the audit log at path, the newest first. If session is not

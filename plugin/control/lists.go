@@ -186,7 +186,7 @@ func serveComplete(mux *http.ServeMux, s Session) {
 	})
 }
 
-// replyOne sends the complete entry that matches is, or the error none.
+// replyOne sends the complete entry for which matches returns true, or the error notFound.
 func replyOne[T any](w http.ResponseWriter, all []T, matches func(T) bool, show func(T) any, notFound error) {
 	i := slices.IndexFunc(all, matches)
 	if i < 0 {

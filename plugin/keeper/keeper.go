@@ -19,8 +19,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
-// maxFiles is the maximum number of descriptors that a watcher inherits: the link, and an agent's stdin, stdout and
-// stderr.
+// maxFiles is the maximum number of descriptors that a watcher inherits: the connection to the command that started it
+// (watch.Conn), and an agent's stdin, stdout and stderr.
 const maxFiles = 4
 
 // LostName is argv[0] of a keeper whose watcher was killed: it answers the callers. Its arguments are the session's
@@ -60,7 +60,7 @@ func runKeeper(args []string) int {
 	}
 	var files []*os.File
 	for fd := uintptr(3); len(files) < n; fd++ {
-		files = append(files, os.NewFile(fd, "link"))
+		files = append(files, os.NewFile(fd, "conn"))
 	}
 	code := proctree.Keeper{Grace: grace}.Keep(watcher, os.Environ(), files)
 	if code > 128 { // a signal ended the watcher: the rest of the program answers its callers

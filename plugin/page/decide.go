@@ -95,7 +95,7 @@ func (p *Page) decide(w http.ResponseWriter, r *http.Request, shown []*member, o
 	defer cancel()
 	all, _ := control.AllPending(ctx, p.Store) // questions of sessions that do not answer are not found
 	var done []*member
-	// The first one is the last: until then, other browsers keep its card.
+	// The first question is answered last: the card has its id, so other browsers keep the card until then.
 	for _, m := range slices.Backward(shown) {
 		if p.answer(ctx, all, m, send); m.err == nil {
 			done = append([]*member{m}, done...)

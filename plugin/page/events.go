@@ -89,9 +89,9 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	if conn.SetReadDeadline(time.Time{}) != nil { // the client sends nothing more
 		return
 	}
-	var revokedKey <-chan struct{} // stays nil for the page's own token, which is never revoked
-	if k := p.issuedToken(r); k != nil {
-		revokedKey = k.revoked
+	var tokenRevoked <-chan struct{} // stays nil for the page's own token, which is never revoked
+	if t := p.issuedToken(r); t != nil {
+		tokenRevoked = t.revoked
 	}
 	s := &stream{w: w, conn: conn, html: wantsHTML(r), sent: map[string]string{}}
 	beat := time.NewTicker(heartbeat)
@@ -99,7 +99,7 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	for {
 		changed := p.state.Changed()
 		select {
-		case <-revokedKey:
+		case <-tokenRevoked:
 			_ = s.write(frame("revoked", revoked)) // ignores errors: the stream ends anyway
 			return
 		default:
@@ -109,7 +109,7 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 		}
 		select {
 		case <-changed:
-		case <-revokedKey:
+		case <-tokenRevoked:
 		case <-beat.C:
 			if s.write(": still there\n\n") != nil {
 				return

@@ -62,18 +62,18 @@ func (p *Page) refusal(r *http.Request) (code int, why string) {
 	case !reads && r.ContentLength != 0 && r.Header.Get("Content-Type") != "application/json":
 		return http.StatusUnsupportedMediaType, "a body has to be application/json"
 	case !needsNoToken(r) && !p.address.hasToken(r):
-		return p.refusedKey(r)
+		return p.refuseIssued(r)
 	}
 	return 0, ""
 }
 
-// refusedKey continues refusal for requests without the page's own token. Tokens from codes are valid
-// until they are revoked.
-func (p *Page) refusedKey(r *http.Request) (code int, why string) {
-	switch k := p.issuedToken(r); {
-	case k == nil:
+// refuseIssued returns the refusal of a request without the page's own token, unless it has a token that was issued for
+// a code and not revoked.
+func (p *Page) refuseIssued(r *http.Request) (code int, why string) {
+	switch t := p.issuedToken(r); {
+	case t == nil:
 		return http.StatusUnauthorized, "no token, or not this page's: docker hostexec ui has the address"
-	case k.isRevoked():
+	case t.isRevoked():
 		return http.StatusUnauthorized, revoked
 	}
 	return 0, ""

@@ -14,11 +14,11 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// pageState holds the state of all sessions that the page shows. Watchers report waiting questions. The page
-// polls the rest every second, and when a session changes: running calls, grants, denials and ended requests. It does
-// so only while a browser is connected or Page.Open is set, because a client that watches a session counts as an
-// approver. It has a field for each kind of thing that the page shows, all under one lock, so that a browser gets
-// consistent lists.
+// pageState holds the state of all sessions that the page shows. Watchers report waiting questions while the page
+// watches them: while a browser is connected, for idleDelay afterwards, and always if Page.Open is set. At other times
+// the page must not count as an approver. Running calls, grants, denials and ended requests are polled, every second
+// and when a session changes, while a browser is connected. It has a field for each kind of thing that the page shows,
+// all under one lock, so that a browser gets consistent lists.
 type pageState struct {
 	store  *state.Store
 	always bool // Page.Open is set
@@ -33,10 +33,10 @@ type pageState struct {
 	history        []control.Event
 	log            os.FileInfo   // of the audit log when history was read
 	ended          []card        // settled questions, oldest first
-	rounds         int           // number of finished rounds
-	pendingChange  bool          // a round found changes to report
+	rounds         int           // number of finished calls of poll
+	pendingChange  bool          // poll has to report a change
 	changed        chan struct{} // closed at the next change; nil if no goroutine waits
-	wake           chan struct{} // buffer of one: a value starts a round at once
+	wake           chan struct{} // buffer of one: a value starts poll at once
 }
 
 // sessionWatch is the connection to one session's watcher.

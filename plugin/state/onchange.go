@@ -9,8 +9,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Changes are counted for minPause before they are reported together, because f may read the records of thousands of
-// sessions. Without a notification, f is called after maxPause.
+// Between two calls of f at least minPause passes, because f may read the records of thousands of sessions. Changes in
+// between are reported together. Without a notification, f is called after maxPause.
 const (
 	minPause = 50 * time.Millisecond
 	maxPause = time.Second

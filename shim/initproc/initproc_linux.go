@@ -83,7 +83,8 @@ func (r *initProcess) start(req wire.Exec, fds []int, env []string) error {
 	if err != nil {
 		return startError{"", err}
 	}
-	// Keeps the slave of a terminal open: otherwise the host would get a hang-up on the master.
+	// Closes the passed descriptors only. The slave of a terminal stays open: otherwise the host would get a hang-up on
+	// the master.
 	for _, fd := range fds {
 		syscall.Close(fd)
 	}

@@ -169,7 +169,7 @@ func (c *call) Event(kind wire.Kind, b []byte) error {
 	switch kind {
 	case wire.KindNotice:
 		if len(b) == 0 { // the call is being ended
-			c.touchAlive()
+			c.writeBeat()
 		}
 		err := c.err.add(b)
 		c.wakeup.Notify()

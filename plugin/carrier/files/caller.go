@@ -12,7 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// keepaliveInterval is the interval at which touchAlive is called.
+// keepaliveInterval is the interval at which writeBeat is called.
 const keepaliveInterval = 10 * time.Second
 
 // watchCaller watches the caller until ended is closed. It ends the call if the caller is killed or cancels it, and
@@ -41,7 +41,7 @@ func (c *call) watchCaller(ended <-chan struct{}) {
 		}
 		if now.Sub(lastBeat) >= keepaliveInterval {
 			lastBeat = now
-			c.touchAlive()
+			c.writeBeat()
 		}
 		c.mu.Lock()
 		in := c.stdin
@@ -78,8 +78,9 @@ func (c *call) readCancel() bool {
 // abandoned reports whether the caller has removed the file of its output.
 func (c *call) abandoned() bool { return c.out != nil && dir.Removed(c.out.f) }
 
-// touchAlive shows the caller, and other processes that serve the directory, that the call is in flight.
-func (c *call) touchAlive() {
+// writeBeat writes <id>.beat, which shows the caller, and other processes that serve the directory, that the call is in
+// flight.
+func (c *call) writeBeat() {
 	name := c.req.id + ".beat"
 	if f, err := c.dir.Dir.Create(name, c.req.owner); err == nil {
 		f.WriteString(time.Now().UTC().Format(time.RFC3339) + "\n")

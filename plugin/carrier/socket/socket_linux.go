@@ -160,8 +160,8 @@ func (c *conn) Passed() []int {
 	return fds
 }
 
-// Close closes the connection, and the descriptors that Passed has not returned. Descriptors that were not read are
-// closed before the connection, which a reader may close instead.
+// Close closes the connection, and the descriptors that Passed has not returned. Descriptors that are still in the
+// socket's queue are closed first: a Read in progress may be what closes the socket itself, and would wait for them.
 func (c *conn) Close() error {
 	dir.CloseReceived(c.Passed()...)
 	c.mu.Lock()

@@ -108,8 +108,8 @@ func (o *agentOptions) addFlags(flags *pflag.FlagSet) {
 	flags.Var(&o.cpus, "cpus", "The container's number of CPUs")
 }
 
-// inContainer lists the flags that have no meaning for an agent on this host.
-var inContainer = []string{"image", "pull", "tty", "network", "volume", "mount", "label", "memory", "cpus", "workdir-host"}
+// containerFlags lists the flags that have no meaning for an agent on this host.
+var containerFlags = []string{"image", "pull", "tty", "network", "volume", "mount", "label", "memory", "cpus", "workdir-host"}
 
 // start plans the run of the agent, and runs it to its end.
 func (o *agentOptions) start(cmd *cobra.Command, dockerCLI command.Cli, args []string) error {

@@ -30,8 +30,8 @@ type endError struct {
 
 func (e *endError) Unwrap() error { return e.error }
 
-// failure returns err as a failure of agent. It does not change the agent's own exit status, and an
-// interruption before its start.
+// failure returns err as a failure of agent. The agent's own exit status stays. An interruption before the agent's
+// start becomes the signal's exit status.
 func (o *agentOptions) failure(err error) error {
 	var status dockercli.StatusError
 	var interrupted *cli.Interrupted

@@ -34,7 +34,7 @@ type agentRun struct {
 // onHost runs the agent as a process on this host, as a child of the session's watcher. The watcher ends it
 // when this process is killed, and the keeper when the watcher is killed.
 func (r *agentRun) onHost(ctx context.Context, flags *pflag.FlagSet) error {
-	for _, name := range inContainer {
+	for _, name := range containerFlags {
 		if flags.Changed(name) {
 			return needsContainer(name)
 		}

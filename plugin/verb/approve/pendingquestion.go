@@ -187,7 +187,7 @@ func (d *questionList) key(ctx context.Context, out io.Writer, keys <-chan byte,
 		select {
 		case <-shown.C:
 			ready = true
-			fmt.Fprint(out, "y runs it once, a for this session, "+conditions(q)+"n or Enter refuses it, r with a reason, N for this session, q leaves: ")
+			fmt.Fprint(out, "y runs it once, a for this session, "+optionalKeys(q)+"n or Enter refuses it, r with a reason, N for this session, q leaves: ")
 		case <-d.changed:
 			if change := d.changeOf(group, keep); change != "" {
 				return 0, change
@@ -206,8 +206,8 @@ func (d *questionList) key(ctx context.Context, out io.Writer, keys <-chan byte,
 	}
 }
 
-// conditions returns the part of the prompt for the keys that q may not have.
-func conditions(q control.Question) (text string) {
+// optionalKeys returns the part of the prompt for the keys u and v, if q offers them.
+func optionalKeys(q control.Question) (text string) {
 	if q.Inputs != nil {
 		text = "u while its files are unchanged, "
 	}

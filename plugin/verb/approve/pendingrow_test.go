@@ -45,8 +45,8 @@ func TestConditions(t *testing.T) {
 		{control.Question{}, ""},
 		{control.Question{Inputs: files, Vary: []control.Offer{{Argument: 1, Forms: []policy.Form{policy.FormNumber}}}}, "u while its files are unchanged, v with other arguments, "},
 	} {
-		if got := conditions(tt.q); got != tt.want {
-			t.Errorf("conditions(%+v) = %q, want %q", tt.q, got, tt.want)
+		if got := optionalKeys(tt.q); got != tt.want {
+			t.Errorf("optionalKeys(%+v) = %q, want %q", tt.q, got, tt.want)
 		}
 	}
 }

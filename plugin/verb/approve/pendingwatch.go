@@ -43,7 +43,7 @@ func watchPending(ctx context.Context, dockerCLI command.Cli, store *state.Store
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	d := newQuestionList(store)
-	// ends with ctx, when q is typed; wait waits for it.
+	// ends with ctx, which is cancelled below; d.wg.Wait waits for it.
 	d.wg.Go(func() { d.watchSessions(ctx) })
 	err = d.serve(ctx, dockerCLI.Out(), readKeys(os.Stdin), keep)
 	cancel()

@@ -100,8 +100,9 @@ func serveUI(ctx context.Context, dockerCLI command.Cli, store *state.Store, opt
 	return p.Serve(ctx)
 }
 
-// notifyUser returns the function that the page calls for a question while no browser shows it. The function prints a
-// message on a terminal, or opens a browser on a desktop. notifyUser returns nil if there is neither.
+// notifyUser returns the function that the page calls for a question while no browser shows it. The function opens a
+// browser and, if it cannot, prints a message on the terminal. For a page in the background, it only opens a browser.
+// Otherwise, without a terminal, notifyUser returns nil.
 func notifyUser(dockerCLI command.Cli, store *state.Store, opts uiOptions) func(link string) error {
 	switch {
 	case opts.background:

@@ -12,8 +12,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
-// A container chooses the names of the commands that it requests. So the counts are limited: names beyond the
-// first maxStatRows of the log are counted together, and names are cut.
+// A container chooses the names of the commands that it requests. So the number of rows is limited: beyond maxStatRows
+// rows, the other commands of a day are counted together, and names are cut.
 const (
 	maxStatRows   = 1000
 	maxStatName   = 60
@@ -79,7 +79,8 @@ func (s *stats) add(e audit.Entry) {
 	delete(s.asked, e.Request)
 }
 
-// withdraw removes the question of a request that was settled without a person, because nobody could be asked.
+// withdraw uncounts the question of a request that a grant, a denial for the session or the policy settled before a
+// person answered.
 func (s *stats) withdraw(e audit.Entry) {
 	if row := s.asked[e.Request]; row != nil {
 		row.questions--

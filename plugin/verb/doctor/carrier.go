@@ -97,7 +97,7 @@ func proveCarrier(ctx context.Context, globalArgs []string, carrier, image strin
 	cmd := exec.CommandContext(ctx, exe, args...)
 	cmd.Env = cli.WithoutPluginEnv(os.Environ())
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // run removes its container
-	cmd.WaitDelay = checkTimeout
+	cmd.WaitDelay = probeTimeout
 	out, err := cmd.CombinedOutput()
 	output := strings.TrimSpace(string(out))
 	switch {

@@ -61,14 +61,14 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-// The results of a check.
+// The results of a probe.
 const (
 	isOK   = "ok"
 	isWarn = "warn" // it works with restrictions, or something is left behind
 	isFail = "fail" // it does not work
 )
 
-// finding is the result of a check. The zero value is no finding.
+// finding is the result of a probe. The zero value is no finding.
 type finding struct {
 	Probe  string
 	Status string
@@ -77,7 +77,7 @@ type finding struct {
 	Fix    string // the command to type, or ""
 }
 
-// doctor has the state that the checks share.
+// doctor has the state that the probes share.
 type doctor struct {
 	cli        command.Cli
 	store      *state.Store // its directory may not exist
@@ -86,10 +86,10 @@ type doctor struct {
 	engine     engineFacts
 }
 
-// checkTimeout is the time limit for all requests to an engine, and for those to sessions.
-const checkTimeout = 10 * time.Second
+// probeTimeout is the time limit for all requests to an engine, and for those to sessions.
+const probeTimeout = 10 * time.Second
 
-// examine runs all checks in the order of the output.
+// examine runs all probes in the order of the output.
 func examine(ctx context.Context, dockerCLI command.Cli, image string) ([]finding, error) {
 	home, err := state.Home()
 	if err != nil {
@@ -127,7 +127,7 @@ func examine(ctx context.Context, dockerCLI command.Cli, image string) ([]findin
 	return all, nil
 }
 
-// verdict returns an error if a check fails.
+// verdict returns an error if a probe fails.
 func verdict(all []finding) error {
 	var failed []string
 	for _, f := range all {

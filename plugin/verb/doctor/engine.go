@@ -35,7 +35,7 @@ type engineFacts struct {
 	err      error // why the engine does not answer
 }
 
-var errNoReply = fmt.Errorf("it does not answer within %s", checkTimeout)
+var errNoReply = fmt.Errorf("it does not answer within %s", probeTimeout)
 
 func askEngine(ctx context.Context, dockerCLI command.Cli) engineFacts {
 	e := engineFacts{context: dockerCLI.CurrentContext(), owner: -1}
@@ -48,7 +48,7 @@ func askEngine(ctx context.Context, dockerCLI command.Cli) engineFacts {
 	if u, err := url.Parse(e.endpoint); err == nil && u.Scheme == "unix" {
 		e.owner = ownerOf(u.Path)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, checkTimeout, errNoReply)
+	ctx, cancel := context.WithTimeoutCause(ctx, probeTimeout, errNoReply)
 	defer cancel()
 	if e.version, e.err = e.api.ServerVersion(ctx); e.err == nil {
 		e.info, e.err = e.api.Info(ctx)
@@ -129,7 +129,7 @@ func (e *engineFacts) noAnswer() finding {
 	return f
 }
 
-// needsEngine returns the finding of a check that needs an engine.
+// needsEngine returns the finding of a probe that needs an engine.
 func needsEngine() finding {
 	return finding{Status: isWarn, Found: "not known", Means: "the engine does not answer: see above"}
 }
@@ -139,7 +139,7 @@ func (e *engineFacts) events(ctx context.Context) finding {
 	if e.err != nil {
 		return needsEngine()
 	}
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	now := time.Now().Unix()
 	events, ended := e.api.Events(ctx, apievents.ListOptions{Since: fmt.Sprint(now - 1), Until: fmt.Sprint(now)})

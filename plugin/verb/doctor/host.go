@@ -47,7 +47,7 @@ func makeSpace(err error, dir string) error {
 	return cli.Hint(err, "df -h "+dir+"; df -i "+dir+", and make space there")
 }
 
-// needsScratch returns the finding of a check that needs a scratch directory.
+// needsScratch returns the finding of a probe that needs a scratch directory.
 func (d *doctor) needsScratch() finding {
 	return finding{Status: isFail, Found: d.scratchErr.Error(), Means: "nothing can be written in the state directory: no session can start", Fix: fixOf(d.scratchErr, "set HOSTEXEC_HOME to a directory of your own")}
 }
@@ -80,8 +80,8 @@ func awaitEvent(dir string) error {
 		return nil
 	case err := <-w.Errors:
 		return fmt.Errorf("watch %s: %w", dir, err)
-	case <-time.After(checkTimeout):
-		return fmt.Errorf("a new file in %s was not reported within %s", dir, checkTimeout)
+	case <-time.After(probeTimeout):
+		return fmt.Errorf("a new file in %s was not reported within %s", dir, probeTimeout)
 	}
 }
 

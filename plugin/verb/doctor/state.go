@@ -108,7 +108,7 @@ func (s *leftovers) add(means, fix, format string, args ...any) {
 
 // staleState finds sessions without a watcher, and leftovers of others.
 func (d *doctor) staleState(ctx context.Context) finding {
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout) // for watchers, which have five seconds, and then for engines
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout) // for watchers, which have five seconds, and then for engines
 	defer cancel()
 	recs, err := d.store.List()
 	if err != nil {

@@ -32,8 +32,8 @@ const (
 	kindLeft = "left"
 )
 
-// activities returns the running calls and all jobs of the given sessions, oldest first. If a session cannot be
-// asked, it returns the others together with the error.
+// activities returns the running calls, all jobs, and the processes that they have left, of the given sessions, oldest
+// first. If a session cannot be asked, it returns the others together with the error.
 func activities(ctx context.Context, store *state.Store, recs []state.Session) ([]activity, error) {
 	var all []activity
 	var errs []error

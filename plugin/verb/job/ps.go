@@ -113,7 +113,7 @@ func ps(ctx context.Context, w io.Writer, store *state.Store, refs []string, opt
 	return errors.Join(err, cli.WriteRows(out, newPsRow(), rows))
 }
 
-// psRow is one call or job for templates.
+// psRow is one activity for templates.
 type psRow struct {
 	formatter.HeaderContext
 	a     activity

@@ -15,8 +15,9 @@ import (
 // announceTimeout is the time limit for all sessions to read a change.
 const announceTimeout = 2 * time.Second
 
-// announced returns cmd, which changes the configuration. After it, all sessions write what agents read about the
-// policy. A session that does not answer does so at its next call.
+// announced returns cmd, a verb that changes the configuration. After cmd, it asks all sessions for their agent rules,
+// so that their watchers read the configuration and write AGENTS.md again. A session that does not answer in time does
+// that at its next call.
 func announced(cmd *cobra.Command) *cobra.Command {
 	cmd.PostRun = func(cmd *cobra.Command, _ []string) {
 		store, err := state.OpenReadOnly()

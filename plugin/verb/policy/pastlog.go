@@ -22,7 +22,7 @@ import (
 // memory does not grow with the number of records.
 type pastLog struct {
 	store    *state.Store
-	src      config.Source                // its File and Draft are used; its Project is that of sessions without record of its name
+	src      config.Source                // its File and Draft are used. Sessions without a record, whose project has the base name of Project, count as started in Project
 	configs  map[string]*config.Config    // by project and workspace
 	policies map[[3]string]*policy.Policy // by project, workspace and commands
 	sessions map[string]*earlierSession
@@ -41,7 +41,7 @@ func newPastLog(store *state.Store, src config.Source) *pastLog {
 	return &pastLog{store: store, src: src, configs: map[string]*config.Config{}, policies: map[[3]string]*policy.Policy{}, sessions: map[string]*earlierSession{}}
 }
 
-// each calls f for each record of the log since from. audit verify reports lines that are none.
+// each calls f for each record of the log since from. It skips lines that are not records; audit verify reports them.
 func (l *pastLog) each(from time.Time, f func(audit.Entry)) error {
 	r, err := l.open()
 	if r == nil || err != nil {
@@ -133,7 +133,7 @@ func setProgram(c *policy.Command, program string) {
 	}
 }
 
-// policy returns the current policy for a session. It is asked for when note has seen all records.
+// policy returns the current policy for a session. Call it only after note has seen all records: the result is kept.
 func (l *pastLog) policy(p *earlierSession) *policy.Policy {
 	if p.policy == nil {
 		key := [3]string{p.project, p.workspace, fmt.Sprintf("%+v", p.commands)}

@@ -96,7 +96,7 @@ func configError(c *config.Config) error {
 	return cli.Hint(fmt.Errorf("the configuration is broken, and all requests are denied: %s", names.Escaped(c.Err.Error())), "docker hostexec policy check")
 }
 
-// targetFile returns the file that add, rm and init change.
+// targetFile returns the file that add, init and learn change.
 func targetFile(src config.Source, project bool) (string, error) {
 	if !project {
 		return src.GlobalFile(), nil

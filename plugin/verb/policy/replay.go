@@ -89,7 +89,8 @@ type redecision struct {
 // maxChanges limits the number of different changes, because a container chooses the arguments of its requests.
 const maxChanges = 1000
 
-// maxWait is how long most questions wait at most. The answer of one that waits longer counts as a request.
+// maxWait is longer than almost any question waits. The log is read from maxWait before the given time, so that the
+// question of a denial is known. A denial whose question is older counts as a request of its own.
 const maxWait = 24 * time.Hour
 
 // change is one line of the output.

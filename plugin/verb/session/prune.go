@@ -110,8 +110,8 @@ func pruneMirrors(store *state.Store, out io.Writer) error {
 }
 
 // pruneRecordless removes directories without a record, which are left if a process is killed while it creates or
-// removes a session. It keeps the directories of recs. IDs of services are used again by the process that holds
-// the lock.
+// removes a session. It keeps the directories of recs. A process that starts the session of a dev container uses its ID
+// again, and holds the lock meanwhile.
 func pruneRecordless(store *state.Store, recs []state.Session, r removals) error {
 	lock := state.NewLock(store.DevContainersLock())
 	if ok, err := lock.TryLock(); err != nil || !ok {
@@ -124,8 +124,8 @@ func pruneRecordless(store *state.Store, recs []state.Session, r removals) error
 	return r.remove(store, ids)
 }
 
-// pruneEngines removes commands' containers and volumes without a watcher. It asks docker's
-// current engine, and the engines of all sessions and of their commands.
+// pruneEngines removes call containers and volumes of sessions that have no watcher. It asks docker's current engine,
+// and the engines of all sessions and of their commands.
 func pruneEngines(ctx context.Context, dockerCLI command.Cli, store *state.Store, all []sessions.Session) error {
 	watched := map[string]bool{}
 	engines := map[string][]string{"": cli.GlobalArgs(dockerCLI)}

@@ -12,8 +12,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 )
 
-// newSessionLauncher returns the SessionLauncher for the selected containers. It narrows the sessions of containers
-// that exist.
+// newSessionLauncher returns the SessionLauncher for the selected containers. It also removes, from the sessions of
+// existing containers, commands and variables that are not allowed any more.
 func newSessionLauncher(ctx context.Context, dockerCLI command.Cli, opts *options) (*apiproxy.SessionLauncher, error) {
 	l, err := apiproxy.NewSessionLauncher(dockerCLI, opts.run, apiproxy.Selection{Services: opts.services, Labels: opts.labels, All: opts.all})
 	if err != nil {
