@@ -8,19 +8,19 @@
 // completions of its flags. The common code of verbs is in plugin/cli. The command line neither decides nor runs calls:
 // the watcher, another process, does. The main packages below this one are:
 //
-//	verb       the verbs, in packages of related verbs
-//	launch     starts a session
-//	inject     describes the changes of a session's container, and fills its share
-//	sessions   finds sessions and their states
-//	watch      the watcher of a session, with its modes
-//	carrier    the transports of calls to the watcher
-//	control    the protocol between watchers, verbs and the page
-//	page       the browser page that answers questions
-//	apiproxy   the proxy of the engine's API
-//	agent      runs an agent, on this host or in a container
-//	container  runs commands in call containers
-//	config     the user's configuration
-//	state      the files in the state directory
+//	verb           the verbs, in packages of related verbs
+//	launch         starts a session
+//	inject         describes the changes of a session's container, and fills its share
+//	sessions       finds sessions and their states
+//	watch          the watcher of a session, with its modes
+//	carrier        the transports of calls to the watcher
+//	control        the protocol between watchers, verbs and the page
+//	page           the browser page that answers questions
+//	apiproxy       the proxy of the engine's API
+//	agent          runs an agent, on this host or in a container
+//	callcontainer  runs commands in call containers
+//	config         the user's configuration
+//	state          the files in the state directory
 package plugin
 
 import (

@@ -12,8 +12,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// StandingDenial is valid for this session: the same question is denied without asking. It wins over any grant.
-// Its Grant has no end time and no number of calls.
+// StandingDenial is valid for this session: the same question is denied without asking. It wins over any grant. The
+// embedded Grant has the question, the user and the time, and no limit. It approves nothing.
 type StandingDenial struct {
 	Grant
 	Reason string

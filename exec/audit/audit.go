@@ -56,7 +56,7 @@ type Record struct {
 	Dir      string        // REQUEST, START: the working directory on the host; of a shell in a container: CONTAINER:DIR
 	Path     string        // REQUEST, START: the program
 	Rule     string        // all kinds but COMPLETE and REFUSALS: the rule that decided
-	Pattern  string        // AUTO_APPROVE: the pattern of the rule that matched; if empty, the rule itself
+	Pattern  string        // AUTO_APPROVE: the pattern of the list auto_approve that decided; if empty, the log has Rule here, too
 	Reason   string        // DENY, REFUSALS: the reason
 	By       string        // APPROVE, DENY: the user who decided, or the grant or denial of a person; empty: the policy decided
 	Grant    string        // APPROVE: the grant that the person made, and how long it holds; empty: it held once

@@ -15,7 +15,7 @@ type ContainerAccess interface {
 	Writable(path string) bool       // the file itself, or a link or directory on its path
 	ControlsFilesIn(dir string) bool // a file in the directory
 	Writer(path string) string       // names the container that can change a path for which one of the above is true
-	WritableSources() []string       // the real paths of the directories that it can change
+	WritableSources() []string       // the real paths of the directories and files that are mounted writable
 }
 
 // Finding is a part of an environment with which a container could make the host run code.
@@ -36,9 +36,9 @@ const (
 	settingsConsequence = "commands take settings from there, and the programs that these name"
 )
 
-// Environ returns env without the entries and variables through which a command would run code that
-// the container can write. It also returns the removed parts. Variables that do not name code are
-// kept.
+// Environ returns env without the entries and variables through which a command would run code that the container can
+// write. Some variables get the value /dev/null instead, and HOME stays, because no program works without it. found has
+// all of these parts. Variables that do not name code are kept.
 func Environ(env []string, access ContainerAccess) (kept []string, found []Finding) {
 	kept = make([]string, 0, len(env))
 	counted := false

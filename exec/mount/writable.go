@@ -120,7 +120,7 @@ func (w *writableSet) load(all []mount) *writableSet {
 	return w
 }
 
-// WritableSources returns the real paths of the directories that the container can write.
+// WritableSources returns the real paths of the directories and files that are mounted writable.
 func (t *Table) WritableSources() (list []string) {
 	known := t.ownWritable()
 	for _, at := range known.sources {

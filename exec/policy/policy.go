@@ -11,7 +11,7 @@
 //	           6 plain --proxy X allows X
 //	           7 deny
 //	           a rule of Ruleset.Approved turns ask into allow
-//	           GitPush: a call that no rule matches has the action of gitPushActions
+//	           GitPush: if no rule decides, each operation has an action of its own (docs/git.md)
 //
 // Decide is a pure function of the policy and the request. An unset Action denies. Rules match argv elements, never
 // joined strings. Only the two lists of patterns match a joined line, in which each argument is quoted. The package
@@ -141,7 +141,8 @@ func (p *Policy) Asks() bool {
 		return false
 	}
 	mayAsk := func(q LinePattern) bool { return !q.trusted() }
-	if len(p.Manual) > 0 || slices.ContainsFunc(p.Auto, mayAsk) || slices.ContainsFunc(p.Commands, func(c Command) bool { return c.Action == Ask }) {
+	asks := func(c Command) bool { return c.Action == Ask || c.Action == Allow && c.Name == GitPush } // some of its operations ask
+	if len(p.Manual) > 0 || slices.ContainsFunc(p.Auto, mayAsk) || slices.ContainsFunc(p.Commands, asks) {
 		return true
 	}
 	for _, set := range p.Rules {

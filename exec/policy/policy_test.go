@@ -118,6 +118,8 @@ func TestAsks(t *testing.T) {
 		{"nothing", Policy{}, false},
 		{"allowed and denied", Policy{Commands: []Command{{Name: "make", Action: Allow}, {Name: "rm"}}}, false},
 		{"proxied to ask", Policy{Commands: []Command{{Name: "make", Action: Allow}, {Name: "git", Action: Ask}}}, true},
+		{"pushes", Policy{Commands: []Command{{Name: GitPush, Action: Allow}}}, true},
+		{"pushes that are denied", Policy{Commands: []Command{{Name: GitPush}}}, false},
 		{"a list", Policy{Manual: []LinePattern{{Source: "x"}}}, true},
 		{"the other list", Policy{Auto: []LinePattern{{Source: "x"}}}, false},
 		{"a rule", Policy{Rules: rules(rule("push", Ask, w("push")))}, true},

@@ -35,8 +35,8 @@ const (
 // code that the container wrote, without asking.
 const CodeAccepted = "host-code-execution"
 
-// Rule is one rule of a command. The order of rules does not matter: the strictest rule that
-// matches decides. It has a field for each key of the configuration.
+// Rule is one rule of a command. The strictest rule that matches decides; of equally strict ones, the first. It has a
+// field for each key of the configuration.
 type Rule struct {
 	ID                      string
 	Do                      Action
@@ -121,7 +121,7 @@ type Element struct {
 	afterDashDash bool
 }
 
-// Opt is an option with a value: NAME VALUE as two arguments, or NAME=VALUE.
+// Opt is an option with a value: NAME VALUE as two arguments or, unless NAME is a dash and one letter, NAME=VALUE.
 type Opt struct {
 	Name  string
 	Value ArgPattern

@@ -47,7 +47,7 @@ type Keeper struct {
 // Keep starts args[0], an absolute path, as the watcher. Its stdout and stderr are /dev/null, and extra are its
 // descriptors from 3 on. Keep passes TERM, INT and HUP on to it. When the watcher dies, Keep ends every process that
 // descends from it. If the watcher exits with 0, it has ended its own commands. Then processes that were started with
-// Start.Leave stay. Keep returns the watcher's exit code. The process must have no other children.
+// StartConfig.Leave stay. Keep returns the watcher's exit code. The process must have no other children.
 //
 // The watcher's stdin is a pipe without data. It ends when the keeper dies, so that the watcher can end its own
 // commands then.

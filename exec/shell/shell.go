@@ -195,8 +195,8 @@ func (t *Table) List() []Info {
 	return all
 }
 
-// Close ends every shell, and returns when nothing of them is left. An Exec or Start that
-// still runs ends with its shell.
+// Close ends every shell, and returns when their processes have ended. Processes that a dead bash has left on this host
+// stay: executor.Host.Close ends them. An Exec or Start that still runs ends with its shell.
 func (t *Table) Close() error {
 	t.mu.Lock()
 	t.closed = true

@@ -100,7 +100,8 @@ type Decision struct {
 	Vary string `json:"vary,omitempty"` // in addition: the argument that may vary, as in 2=path
 }
 
-// Terms returns the terms of the grant; the zero value means once. The error is approval.ErrTerms.
+// Terms returns the terms of the grant. The zero value, which Queue.Grant does not accept, means once. The error is
+// approval.ErrTerms.
 func (d *Decision) Terms() (approval.Terms, error) {
 	t := approval.Terms{Times: d.Times, Always: d.Always, Unchanged: d.Unchanged, Vary: d.Vary}
 	if d.For == "" {

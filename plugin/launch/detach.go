@@ -14,8 +14,9 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Detach ends a session that attach started, and removes the files that attach copied into the container. A container
-// that does not run keeps the files, because nothing can be executed in it.
+// Detach ends a session that attach started, and removes the files that attach copied into the container. If the
+// container does not run, Detach returns an error and changes nothing, because nothing can be executed in it. If the
+// container is gone, Detach removes the session.
 func Detach(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref string) error {
 	s, err := sessions.Inspect(ctx, dockerCLI, store, ref)
 	if err != nil {

@@ -73,7 +73,7 @@ type Plan struct {
 	http       httpOptions
 }
 
-// Plan checks the flags against the host. It creates nothing.
+// Plan checks the flags against the host. It creates nothing but the state directory.
 func (o *Options) Plan(image string, hasWorkdir bool) (*Plan, error) {
 	commands, err := ParseProxies(o.Proxies)
 	if err != nil {

@@ -19,7 +19,7 @@ type Notifier struct {
 	Run     Runner
 }
 
-// Runner runs a program to its end, with env in addition to this process's environment. It returns an
+// Runner runs a program to its end, with env in addition to the environment of the commands of calls. It returns an
 // error if the program fails. The program ends when ctx ends.
 type Runner func(ctx context.Context, argv, env []string) error
 

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// SandboxDirs are the private directories of sandboxed programs. They stay: hostexec never reads or removes
-// files that such programs have written.
+// SandboxDirs are the private directories of sandboxed programs. They stay: hostexec reads no file that such programs
+// have written. It removes only links, and unfinished copies of caches, that are in the way of its own.
 type SandboxDirs struct{ Home, Tmp string }
 
 // SandboxDirs returns the directories for sessions that work in workspace and whose containers can write the

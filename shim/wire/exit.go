@@ -22,9 +22,9 @@ const (
 type Outcome byte
 
 const (
-	// Failed means that hostexec itself failed.
+	// Failed means that the command could not be run, or that hostexec failed.
 	Failed Outcome = iota
-	// Exited means that the command ran and returned Code.
+	// Exited means that the command, or a verb of hostexec, returned Code.
 	Exited
 	// Signaled means that the command ran and died of Signal.
 	Signaled

@@ -42,7 +42,7 @@ const maxCalls = 4096
 // Serve accepts the calls of the relay at the other end of stream until the stream ends, and returns why it ended. When
 // the relay is ready, Serve calls up. The argument of up is whether the relay claims to have reached the session's
 // socket. If up returns an error, Serve ends. While writes to the stream block, Serve calls exited, which reports
-// whether the relay's process has ended. When Serve returns, stream is closed and every call has ended.
+// whether the relay's process has ended. When Serve returns, stream is closed, and so is the connection of every call.
 func (r *Listener) Serve(stream io.ReadWriteCloser, up func(socket bool) error, exited func() bool) error {
 	m := &mux{stream: stream, exited: exited, done: make(chan struct{}), calls: map[uint32]*conn{}}
 	m.changed.L = &m.mu

@@ -9,8 +9,9 @@ import (
 )
 
 // Stdout reads the stdout of a program from the stream in which the engine combines its outputs (API, "Stream format").
-// Each part of the stream has a header with origin and length. Other parts are dropped. Unlike stdcopy of the engine's
-// client, it allocates no memory by a length that was read: the container's side is not trusted.
+// Each part of the stream has a header with origin and length. Parts of stderr are dropped; an error message of the
+// engine ends the stream with an error. Unlike stdcopy of the engine's client, it allocates no memory by a length that
+// was read: the container's side is not trusted.
 func Stdout(r io.Reader) io.Reader { return &stdout{r: r} }
 
 type stdout struct {
