@@ -89,6 +89,17 @@ func TestIntegrationPageStarts(t *testing.T) {
 	}
 }
 
+// TestIntegrationPageStartsForPushes checks that run also starts the page if only the operations of git-push ask.
+func TestIntegrationPageStartsForPushes(t *testing.T) {
+	h := newHost(t, false)
+	h.screen(t)
+	h.endPages(t)
+	h.Holding(t, "--proxy", "git-push=deny")
+	want(t, "pages when all pushes are denied", len(h.pages()), 0)
+	h.Holding(t, "--proxy", "git-push")
+	eventually(t, patience, "a page is started", func() bool { return len(h.pages()) == 1 })
+}
+
 // TestIntegrationPageResumes checks that resume starts the page, too.
 func TestIntegrationPageResumes(t *testing.T) {
 	h := newHost(t, false)
