@@ -52,7 +52,7 @@ func TestScreenshots(t *testing.T) {
 		width, height int64
 		scheme        string
 	}{
-		{"page-light.png", 1060, 1130, "light"}, {"page-phone.png", 390, 844, "light"}, {"page-dark.png", 1060, 1130, "dark"},
+		{"page-light.png", 1060, 1130, "light"}, {"page-phone.png", 390, 880, "light"}, {"page-dark.png", 1060, 1130, "dark"},
 	} {
 		if shot.scheme == "dark" {
 			w.ask(t, "9b1d2c3e4f506172", "make", "deploy", "TARGET=staging", "NOTE=an argument\nof two lines")
