@@ -141,7 +141,7 @@ func (p *Policy) Asks() bool {
 		return false
 	}
 	mayAsk := func(q LinePattern) bool { return !q.trusted() }
-	asks := func(c Command) bool { return c.Action == Ask || c.Action == Allow && c.Name == GitPush } // some of its operations ask
+	asks := func(c Command) bool { return c.Action == Ask || c.Action == Allow && c.Name == GitPush } // pushes ask
 	if len(p.Manual) > 0 || slices.ContainsFunc(p.Auto, mayAsk) || slices.ContainsFunc(p.Commands, asks) {
 		return true
 	}

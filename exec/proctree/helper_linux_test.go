@@ -135,14 +135,14 @@ func TestStartSlowExec(t *testing.T) {
 		t.Fatal(err)
 	}
 	limit := soft(t)
-	apart := func(s StartConfig) (*Child, error) {
+	slow := func(s StartConfig) (*Child, error) {
 		return startSlow(context.Background(), p.strict, p.exits, s)
 	}
 	for i, script := range []string{
 		`[ "$0" = zero ]`, `[ "$(pwd -P)" = "$1" ]`, `[ ! -e /proc/self/fd/3 ] && [ ! -e /proc/self/fd/4 ]`,
 		`grep -q "^NoNewPrivs:.1" /proc/self/status`, `[ "$(ulimit -Sn)" = "$2" ]`,
 	} {
-		c, err := apart(StartConfig{ID: "apart", Path: "/bin/sh", Args: []string{"sh", "-c", script, "zero", home, limit}, Dir: dir})
+		c, err := slow(StartConfig{ID: "slow", Path: "/bin/sh", Args: []string{"sh", "-c", script, "zero", home, limit}, Dir: dir})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,11 +150,11 @@ func TestStartSlowExec(t *testing.T) {
 			t.Errorf("%d. %s: %v, want exit 0", i, script, ws)
 		}
 	}
-	if c, err := apart(StartConfig{Path: plain, Args: []string{"x"}}); err != nil || c.Reap().ExitStatus() != 4 {
+	if c, err := slow(StartConfig{Path: plain, Args: []string{"x"}}); err != nil || c.Reap().ExitStatus() != 4 {
 		t.Errorf("a script without an interpreter: %v, want code 4", err)
 	}
 	for path, want := range map[string]error{"/no/such": fs.ErrNotExist, "/": fs.ErrPermission} {
-		if _, err := apart(StartConfig{Path: path, Args: []string{"x"}}); !errors.Is(err, want) {
+		if _, err := slow(StartConfig{Path: path, Args: []string{"x"}}); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", path, err, want)
 		}
 	}

@@ -69,7 +69,8 @@ func TestEndAsMonitorStarts(t *testing.T) {
 	}
 }
 
-// TestProgramLookupsAreBounded: a program is not looked at, but started apart, while others do not answer.
+// TestProgramLookupsAreBounded checks that startSlow starts a program, without a lookup, while other lookups do not
+// answer.
 //
 // Attack 229.
 func TestProgramLookupsAreBounded(t *testing.T) {
