@@ -118,9 +118,9 @@ func TestShellDefaultDir(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { dirs.Close() })
-	sc = *s.Config()
-	sc.Dirs, sc.Workdir = dirs, "/w/d"
-	s.SetConfig(&sc)
+	mounted := *s.Config() // a copy: the server may still read sc
+	mounted.Dirs, mounted.Workdir = dirs, "/w/d"
+	s.SetConfig(&mounted)
 	if out, err := made("usual", "/w/d"); err != nil || out != home {
 		t.Errorf("where it works: %q, %v, want %q", out, err, home)
 	}
