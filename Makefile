@@ -110,7 +110,7 @@ race:
 # Tests that do only a part of their work under the race detector, because it takes ten times as long; and tests of
 # signals with the runtime of shims.
 test-whole: $(OVERLAY)
-	$(GO) test $(UNVETTED) -run 'TestLeak|TestKilled|TestManyCalls|Property' ./exec/shell ./exec/audit ./exec/policy ./exec/approval ./plugin/control
+	$(GO) test $(UNVETTED) -run 'TestLeak|TestKilled|TestManyCalls|TestThousand|Property' ./exec/shell ./exec/executor ./exec/audit ./exec/policy ./exec/approval ./plugin/control
 	$(GO) test $(UNVETTED) -overlay $(OVERLAY) -run 'Signal|Nohup' ./shim
 
 # Numbers in frames must also fit an int of 32 bits: on amd64, the tests of frames and of flow control run as 386. Not

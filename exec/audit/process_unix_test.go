@@ -94,7 +94,7 @@ func start(path, session, how string) (*exec.Cmd, *bufio.Reader, error) {
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	const sessions, rounds = 4, 5
-	kills := exectest.Scaled(2000, 500)
+	kills := exectest.Scaled(2000, 100)
 	logs := kills / sessions / rounds
 	torn := 0
 	for range logs {

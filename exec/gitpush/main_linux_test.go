@@ -92,6 +92,7 @@ func newFixture(t testing.TB, format string) *fixture {
 	f.check(err)
 	f.check(os.Symlink(self, filepath.Join(f.dir, "bin", "git-remote-hostexec")))
 	f.env = []string{
+		"GORACE=atexit_sleep_ms=0", // by default the race detector delays each exit by a second
 		"PATH=" + filepath.Join(f.dir, "bin") + ":" + os.Getenv("PATH"), "HOME=" + f.dir, "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b", socketVariable + "=" + f.dir + "/socket",
 	}

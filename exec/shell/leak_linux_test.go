@@ -23,7 +23,7 @@ func testLeak(t *testing.T, r *fixture) {
 	r.text(t, warm, ":")
 	fds := count(t, "/proc/self/fd")
 	var wg sync.WaitGroup
-	shells, commands := exectest.Scaled(100, 20), exectest.Scaled(100, 10)
+	shells, commands := exectest.Scaled(100, 20), exectest.Scaled(20, 10)
 	each := 3 // descriptors of this process for a shell: the pipe that it reads from, its pidfd, and its supervisor
 	if r.remote() {
 		shells, commands = shells/5, commands/5 // processes, and descriptors
