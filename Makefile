@@ -35,7 +35,7 @@ PARTS    := Integration[S-Z] Integration[A-D] Integration[E-O] Integration[P-R]
 # in the output. The run fails if a test fails twice, if more than six tests fail, or on a panic or a data race.
 ONCEMORE := $(GO) tool gotestsum --format pkgname --rerun-fails=1 --rerun-fails-max-failures=6 --rerun-fails-abort-on-data-race
 
-.PHONY: build install demo check test test-integration test-race test-whole test-32 e2e lint fmt bench plots attack attacks fuzz chaos soak reliability shims cross engine tools compose screenshots recording \
+.PHONY: build install demo check test test-integration test-race test-whole test-32 e2e lint fmt bench plots attack attack-modes fuzz chaos soak reliability shims cross engine tools compose screenshots recording \
 	manual release release-snapshot package reproduce release-tools clean
 
 build: $(PLUGIN)
@@ -161,7 +161,7 @@ attack: build engine tools
 		while read -r package tests; do $(GO) test -count=1 -timeout 60m -run "$$tests" "./$$package" || exit 1; done
 
 # Prints what a hostile program can do on the host, in a sandbox, in a container and by git-push: e2e/tables/modes.md.
-attacks: build engine tools
+attack-modes: build engine tools
 	@$(GO) test -run 'TestIntegrationAttackModes$$' -count=1 -v ./e2e
 
 # Faults under load, and a constant load: a leg of each, whose report is added to e2e/reports.
@@ -246,8 +246,8 @@ recording: build engine tools
 	HOSTEXEC_RECORDING='$(CURDIR)/bin/demo.cast' $(GO) test -run 'TestIntegrationRecording$$' -count=1 ./e2e
 	termtosvg render bin/demo.cast docs/images/demo.svg -t window_frame -D 4000
 
-# Programs that make a release. They have more requirements than go.mod should have, so they are built below bin, from
-# their own modules, once for each version.
+# Programs that make a release. The first two have more requirements than go.mod should have, so they are built below
+# bin, from their own modules, once for each version.
 GORELEASER := bin/tools/goreleaser-v2.15.1/goreleaser
 CYCLONEDX  := bin/tools/cyclonedx-gomod-v1.10.0/cyclonedx-gomod
 PROVENANCE := bin/tools/provenance/provenance
