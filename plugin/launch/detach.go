@@ -25,11 +25,7 @@ func Detach(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref 
 	name := s.ContainerName
 	switch {
 	case !s.Attached:
-		by := "run"
-		if s.DevContainer != nil {
-			by = "compose"
-		}
-		return cli.Hint(fmt.Errorf("session %s was not attached: its container was made by %s", s.ID, by), "docker hostexec stop "+s.ID)
+		return cli.Hint(fmt.Errorf("session %s was not attached: it was created with its container", s.ID), "docker hostexec stop "+s.ID)
 	case s.State == sessions.StateGone:
 		return store.Remove(s.ID)
 	case s.State == sessions.StateExited, s.State == sessions.StateKilled, s.State == sessions.StateWaiting:

@@ -45,10 +45,10 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Carrier, "carrier", "auto", "Use this `carrier` for calls: auto, socket, relay or files")
 }
 
-// AddHTTPFlags adds the flags of run, with and compose. Calls over HTTP need the network of the container that is
-// created.
+// AddHTTPFlags adds the flags that only run, with and compose have. Calls over HTTP need the network of the container
+// that is created.
 func (o *Options) AddHTTPFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.HTTP, "http", "", "Answer calls over HTTP, too, at the container's gateway or at this `address` (:PORT or ADDRESS:PORT)")
+	flags.StringVar(&o.HTTP, "http", "", "Answer calls over HTTP, too, at the container's gateway: `address` is :PORT, or the gateway with or without a port")
 	flags.Lookup("http").NoOptDefVal = atGateway
 	flags.BoolVar(&o.cloister, "cloister-compat", false, "With --http, also set the variables for clients of cloister (docs/http.md)")
 }
@@ -56,7 +56,7 @@ func (o *Options) AddHTTPFlags(flags *pflag.FlagSet) {
 // AddCommonFlags adds the flags that attach and devcontainer have, too.
 func (o *Options) AddCommonFlags(flags *pflag.FlagSet) {
 	// The help takes the value's name from the first word in backquotes; a second one would break it.
-	flags.StringArrayVar(&o.Proxies, "proxy", nil, "Let the container call this host `command`: NAME[=ACTION|=/path][,OPTION...]. ACTION: allow, ask or deny. OPTION: where=sandbox, where=container:IMAGE or keep. git-push: pushes and fetches of the container's git")
+	flags.StringArrayVar(&o.Proxies, "proxy", nil, "Let the container call this host `command`: NAME[=ACTION|=/path][,OPTION...]. ACTION: allow, ask or deny. OPTION: keep, path=/path, where=host, where=sandbox, or where=container:IMAGE and its limits. git-push: pushes and fetches of the container's git")
 	flags.StringVar(&o.Shell, "proxy-shell", "", "Let the container run shells that keep their state: `ACTION`[,where=sandbox][,in=CONTAINER]...")
 	flags.Lookup("proxy-shell").NoOptDefVal = "allow"
 	flags.StringVar(&o.WorkdirHost, "workdir-host", "", "If the container has no bind mount, run all commands in this host `directory`")

@@ -30,13 +30,14 @@ const agentLong = `Run one agent over stdin and stdout, on this host or in a con
 
 The agent section of config.yaml, or of the --config file, names the agent's program and where
 it runs. stdin, stdout and stderr of this command are the agent's, byte for byte. So a client,
-such as an editor, can start this command instead of the agent. If nobody reads stderr, output
-that does not fit into a buffer is dropped. The agent finds the commands of --proxy in its PATH.
+such as an editor, can start this command instead of the agent. The agent finds the commands of
+--proxy in its PATH.
 
 By default the agent runs as a process on this host, in the current directory. That is no
 sandbox: the agent can do everything that you can. --mode container runs it in a container with
-a directory of its own. The agent ends with its client. The agent's directory stays. Jobs that
-the agent started with --keep continue, if a rule or --proxy NAME,keep allows that.
+a directory of its own, which stays. If nobody reads stderr then, output that does not fit into a
+buffer is dropped. The agent ends with its client. Jobs that it started with --keep continue, if
+a rule or --proxy NAME,keep allows that.
 
 EXIT STATUS
   The agent's exit code, and:

@@ -27,7 +27,7 @@ const auditLong = `Show the requests, decisions and commands of all sessions
 EVENT is one of
   REQUEST       a person was about to be asked
   AUTO_APPROVE  the rule that is shown allowed it without a question
-  APPROVE       a person allowed it
+  APPROVE       a person or a grant allowed it
   DENY          a person or a rule refused it, nothing allows it, or nobody could be asked
   TIMEOUT       nobody answered in time
   CANCEL        the caller left before anybody answered

@@ -29,8 +29,9 @@ The log of a watcher does not contain the output of commands, which their caller
 least the newest two megabytes are kept.
 
 --job shows the output of a job, byte for byte, with stdout and stderr separate. On a terminal,
-control sequences are escaped, unless --raw is given. JOB is an id or its beginning. Name a
-session if jobs of several sessions have the same beginning.
+control sequences are escaped. --raw writes the stored log as it is, control sequences included.
+JOB is an id or its beginning. Name a session if jobs of several sessions have the same
+beginning.
 
 EXIT STATUS
   0  the log was shown
@@ -72,7 +73,7 @@ func NewLogsCommand(dockerCLI command.Cli) *cobra.Command {
 	cmd.Flags().StringVarP(&opts.tail, "tail", "n", "all", "`Number` of lines to show from the end")
 	cmd.Flags().StringVar(&opts.job, "job", "", "Show the output of `JOB`")
 	cmd.Flags().BoolVar(&opts.combined, "combined", false, "With --job, write both streams to stdout")
-	cmd.Flags().BoolVar(&opts.raw, "raw", false, "With --job, keep the prefix of each line, which marks its stream")
+	cmd.Flags().BoolVar(&opts.raw, "raw", false, "With --job, write the stored log as it is to stdout: a prefix of each line marks its stream")
 	cmd.MarkFlagsMutuallyExclusive("job", "tail")
 	_ = cmd.RegisterFlagCompletionFunc("job", completeJobs) // the flag exists
 	return cmd

@@ -35,7 +35,9 @@ Not proposed are
   - interpreters, and commands on the host that run code of the container
   - commands on the host that read or change files (cat, rm), because the container can put links there
   - commands on the host that are not known to be harmless, unless --effects says what they do
-  - calls approved with --while-unchanged, and calls whose arguments are cut or redacted in the log
+  - calls approved with --while-unchanged
+  - calls that a grant with a varying path allowed, unless they are confined
+  - calls whose arguments are cut or redacted in the log, or match audit.redact
   - calls whose questions were about more than arguments: variables, stdin, files, previews, shells
 
 A rule holds in all directories of the project's containers, also after their files have
@@ -50,7 +52,7 @@ const policyLearnExample = `  docker hostexec policy learn --since 7d
   docker hostexec policy learn --since 7d --write
   docker hostexec policy learn --effects read,network gh`
 
-// maxLearnedRules limits the rules of one proposal, because a person reads them. Those with the most approvals count.
+// maxLearnedRules limits the rules of one proposal, because a person reads them. They are those with the most approvals.
 const maxLearnedRules = 100
 
 type learnOptions struct {

@@ -20,7 +20,7 @@ import (
 
 const policyLong = `Show, check and change what containers may request
 
-The policy has three files:
+The configuration has up to three files:
   config.yaml         in the state directory, such as ~/.docker/hostexec: for all projects
   projects/NAME.yaml  in the state directory: for the project in a directory called NAME
   .hostexec.yaml      in the workspace: has no effect until docker hostexec trust accepts it
