@@ -2,9 +2,10 @@
 
 // Package e2e tests the whole product: the real plugin, the real engine, real containers.
 //
-// Its invariant: a test checks only results that a user can see. Tests of attacks also use the frames of
-// shim/wire. Tests that need an engine are named TestIntegration, and fail without one. No test mocks this
-// project's code, or waits by sleeping. Each run ends everything that it has started.
+// Its invariant: a test checks only results that a user can see. Tests of attacks also use the frames of shim/wire.
+// Tests that need an engine have names that begin with TestIntegration, TestBench or TestSoak, and fail without one. No
+// test mocks this project's code, or waits by sleeping. Each run ends everything that it has started. Helpers of the
+// tests:
 //
 //	harness_test.go    Host: a person at a host, with docker and the plugin
 //	container_test.go  Container: a session's container

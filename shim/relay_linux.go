@@ -193,7 +193,7 @@ func (r *relay) accept() {
 	if err == nil {
 		r.calls = append(r.calls, &relayedCall{fd: fd})
 	} else if err == syscall.EMFILE || err == syscall.ENFILE {
-		poll(nil, 10_000_000) // waits for another call to end
+		poll(nil, 10_000_000) // 10 ms: a call that ends frees a descriptor
 	}
 }
 

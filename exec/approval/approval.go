@@ -29,25 +29,27 @@ import (
 // words of the caller, and Notes, Inputs, Diff and Preview data of the container. It has a field for each fact that a
 // person can see.
 type Question struct {
-	ID           string   // of the first request for this question, 16 hex digits
-	Args         []string // the command; Args[0] is its name
-	Cwd          string   // the caller's directory in the container
-	Dir          string   // the same directory on the host
-	Path         string   // the program on the host
-	Rule         string   // the rule that asks
-	Session      string
-	Container    string       // name of the container
-	Project      string       // base name of the directory where the session was started
-	Effects      []string     // stated by the rule: read, write, network, code
-	Grade        policy.Grade // probability that the command runs code that the container can write
-	Notes        []string     // further facts for the decision: stdin, copies
+	ID        string   // of the first request for this question, 16 hex digits
+	Args      []string // the command; Args[0] is its name
+	Cwd       string   // the caller's directory in the container
+	Dir       string   // the same directory on the host
+	Path      string   // the program on the host
+	Rule      string   // the rule that asks
+	Session   string
+	Container string       // name of the container
+	Project   string       // base name of the directory where the session was started
+	Effects   []string     // stated by the rule: read, write, network, code
+	Grade     policy.Grade // probability that the command runs code that the container can write
+	Notes     []string     // further facts for the decision: stdin, copies
+	Branch    string       // git branch of the project, if any
+	Agent     string       // the agent in the container, if known
+
+	// The Queue sets these.
 	Asked        time.Time
 	Deadline     time.Time // the latest one of the requests in Waiting
 	Waiting      []string  // the requests that wait for this answer, oldest first
 	Disconnected int       // number of waiting requests whose callers have left; each stays for a minute at most
-	Branch       string    // git branch of the project, if any
-	Agent        string    // the agent in the container, if known
-	Earlier      Earlier   // set by Pending; not part of the digest
+	Earlier      Earlier
 
 	Inputs   *inputs.Set // the files on whose content an approval can depend; nil: it cannot
 	NoInputs string      // why it cannot
@@ -58,10 +60,10 @@ type Question struct {
 	Copied map[int]string
 
 	// A grant with a varying argument needs these.
-	Called    []string  // the caller's own arguments, if Args has others; then Notes[0] shows them
-	Workspace Workspace // the bind mount that contains Dir
-	Paths     []int     // arguments that were found to be paths below Workspace
-	Offers    []Offer   // which arguments may vary
+	Called []string  // the caller's own arguments, if Args has others; then Notes[0] shows them
+	Mount  BindMount // the bind mount that contains Dir
+	Paths  []int     // arguments that were found to be paths below Mount
+	Offers []Offer   // which arguments may vary
 
 	// Setup identifies how the command runs, as far as the other fields do not show it: its environment, sandbox and
 	// limits. It is not part of the digest. If it is empty, the question is shown alone: see Group.
@@ -99,8 +101,9 @@ func (q *Question) Named() []string {
 	return named
 }
 
-// Digest identifies everything that an answer applies to. It covers Session, Container, Cwd, Dir, Path, Rule, Grade,
-// Effects, Notes and the result of Named, and no other field. Equal questions of different callers have equal digests.
+// Digest identifies a question without its inputs and preview: requests whose questions have equal digests wait for the
+// same answer. It covers Session, Container, Cwd, Dir, Path, Rule, Grade, Effects, Notes and the result of Named, and
+// no other field. Equal questions of different callers have equal digests.
 func (q *Question) Digest() string {
 	return digestOf([]string{q.Session, q.Container, q.Cwd, q.Dir, q.Path, q.Rule, string(q.Grade)}, q.Effects, q.Notes, q.Named())
 }
@@ -177,7 +180,8 @@ const (
 var (
 	// ErrUnknown means that no request with this ID waits.
 	ErrUnknown = errors.New("no such request waits for approval")
-	// ErrChanged means that the waiting question differs from the one that was shown.
+	// ErrChanged means that the waiting question differs from the one that was shown, or that none of its requests that
+	// were shown still waits.
 	ErrChanged = errors.New("the request is not the one that was shown")
 	// ErrTerms means that the terms are not valid.
 	ErrTerms = errors.New("an approval holds for a time, for a number of calls, or always: name exactly one")

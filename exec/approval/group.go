@@ -31,7 +31,7 @@ func (q *Question) offered() (all []string) {
 		}
 		text := fmt.Sprint(o.Argument, o.Forms)
 		if slices.Contains(o.Forms, policy.FormPath) {
-			text += q.Workspace.Path
+			text += q.Mount.Target
 		}
 		all = append(all, text)
 	}

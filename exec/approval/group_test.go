@@ -16,7 +16,7 @@ func grouped() Question {
 	q.Args, q.Copied = []string{"sh", "/scratch/1/run.sh"}, map[int]string{1: "run.sh"}
 	q.Effects, q.Grade, q.Notes, q.Setup, q.Diff = []string{"write"}, policy.GradeCertain, []string{"stdin is 2 bytes"}, "env", "+x"
 	q.Offers = []Offer{{Argument: 1, Forms: []policy.Form{policy.FormPath}}}
-	q.Workspace = Workspace{Path: "/w", Dir: "/home/u/w"}
+	q.Mount = BindMount{Target: "/w", Source: "/home/u/w"}
 	return q
 }
 
@@ -25,7 +25,7 @@ func TestGroup(t *testing.T) {
 	first := grouped()
 	for name, change := range map[string]func(*Question){
 		"request": func(q *Question) { q.ID = "2" }, "session": func(q *Question) { q.Session = "t" }, "container": func(q *Question) { q.Container = "db" },
-		"directory":      func(q *Question) { q.Cwd, q.Dir, q.Workspace.Dir = "/w/x", "/home/u/x", "/home/u/x" },
+		"directory":      func(q *Question) { q.Cwd, q.Dir, q.Mount.Source = "/w/x", "/home/u/x", "/home/u/x" },
 		"project":        func(q *Question) { q.Project, q.Branch, q.Agent = "x", "y", "z" },
 		"call":           func(q *Question) { files := *q.Inputs; files.Call = "d"; q.Inputs = &files },
 		"path of a copy": func(q *Question) { q.Args = []string{"sh", "/scratch/2/run.sh"} },
@@ -51,7 +51,7 @@ func TestGroup(t *testing.T) {
 		"preview":      func(q *Question) { q.Preview = &Preview{} },
 		"diff":         func(q *Question) { q.Diff = "+y" },
 		"offer":        func(q *Question) { q.Offers = nil },
-		"offered path": func(q *Question) { q.Workspace.Path = "/src" },
+		"offered path": func(q *Question) { q.Mount.Target = "/src" },
 	} {
 		q := grouped()
 		if change(&q); q.Group() == first.Group() {

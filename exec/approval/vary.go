@@ -15,16 +15,16 @@ import (
 
 // VaryingArgument is the one argument of a grant that may differ from call to call.
 type VaryingArgument struct {
-	Argument  int // in Question.Args, from 1
-	Form      policy.Form
-	Words     []string  // for FormWords
-	Workspace Workspace // for FormPath: the path is below it
+	Argument int // in Question.Args, from 1
+	Form     policy.Form
+	Words    []string  // for FormWords
+	Mount    BindMount // for FormPath: the path is below it
 }
 
-// Workspace is the bind mount that contains the directory of a call. The zero value is none.
-type Workspace struct {
-	Path string // its target in the container
-	Dir  string // its source on the host
+// BindMount is the bind mount that contains the directory of a call. The zero value is none.
+type BindMount struct {
+	Target string // in the container
+	Source string // on the host
 }
 
 // Offer states in which forms an argument of a question may vary. The first form is the default.
@@ -115,17 +115,17 @@ func PlainPath(s string) bool {
 // isGitDir reports whether name is that of a git directory, for file systems that ignore case and dots at the end too.
 func isGitDir(name string) bool { return strings.EqualFold(strings.TrimRight(name, "."), ".git") }
 
-// Holds reports whether the file at the path at on the host is below w, and not in a git directory.
-func (w Workspace) Holds(at string) bool {
-	rest, ok := names.CutDir(path.Clean(at), w.Dir)
-	return ok && w.Dir != "" && rest != "." && !slices.ContainsFunc(strings.Split(rest, "/"), isGitDir)
+// Holds reports whether the file at the path at on the host is below m, and not in a git directory.
+func (m BindMount) Holds(at string) bool {
+	rest, ok := names.CutDir(path.Clean(at), m.Source)
+	return ok && m.Source != "" && rest != "." && !slices.ContainsFunc(strings.Split(rest, "/"), isGitDir)
 }
 
 // String describes the values of v: <path below /w>.
 func (v VaryingArgument) String() string {
 	switch v.Form {
 	case policy.FormPath:
-		return "<path below " + names.Printable(v.Workspace.Path) + ">"
+		return "<path below " + names.Printable(v.Mount.Target) + ">"
 	case policy.FormWords:
 		var words []string
 		for _, w := range v.Words {

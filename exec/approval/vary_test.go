@@ -23,7 +23,7 @@ var allForms = []policy.Form{policy.FormNumber, policy.FormPath, policy.FormWord
 // varying returns a question whose argument n may vary, and whose path arguments were found below the workspace.
 func varying(n int, args ...string) Question {
 	q := ask("1", args...)
-	q.Workspace = Workspace{"/w", "/home/you/app"}
+	q.Mount = BindMount{"/w", "/home/you/app"}
 	for i := 1; i < len(args); i++ {
 		q.Paths = append(q.Paths, i)
 	}
@@ -80,9 +80,9 @@ func TestVaryPlace(t *testing.T) {
 		for name, change := range map[string]func(*Question){
 			"not found":           func(ask *Question) { ask.Paths = nil },
 			"another is found":    func(ask *Question) { ask.Paths = []int{2} },
-			"no workspace":        func(ask *Question) { ask.Workspace = Workspace{} },
-			"another workspace":   func(ask *Question) { ask.Workspace.Path = "/x" },
-			"another host's":      func(ask *Question) { ask.Workspace.Dir = "/home/you" },
+			"no workspace":        func(ask *Question) { ask.Mount = BindMount{} },
+			"another workspace":   func(ask *Question) { ask.Mount.Target = "/x" },
+			"another host's":      func(ask *Question) { ask.Mount.Source = "/home/you" },
 			"called otherwise":    func(ask *Question) { ask.Called, ask.Notes = []string{"rm", "c", "b"}, []string{"called as rm c b"} },
 			"a note":              func(ask *Question) { ask.Notes = []string{"stdin is 2 bytes"} },
 			"the other argument":  func(ask *Question) { ask.Args[2] = "c" },

@@ -23,7 +23,7 @@ func (v *VaryingArgument) fileForm() *varyingJSON {
 	}
 	return &varyingJSON{
 		Argument: v.Argument, Form: v.Form, Words: exactArgs(v.Words),
-		Below: quotedBytes(v.Workspace.Path), Dir: quotedBytes(v.Workspace.Dir),
+		Below: quotedBytes(v.Mount.Target), Dir: quotedBytes(v.Mount.Source),
 	}
 }
 
@@ -31,7 +31,7 @@ func (f *varyingJSON) varying() *VaryingArgument {
 	if f == nil {
 		return nil
 	}
-	return &VaryingArgument{Argument: f.Argument, Form: f.Form, Words: texts(f.Words), Workspace: Workspace{string(f.Below), string(f.Dir)}}
+	return &VaryingArgument{Argument: f.Argument, Form: f.Form, Words: texts(f.Words), Mount: BindMount{string(f.Below), string(f.Dir)}}
 }
 
 // checkVary refuses a varying argument that no grant could have.
@@ -44,7 +44,7 @@ func (k grantJSON) checkVary() error {
 	switch {
 	case v.Argument < 1 || v.Argument >= len(k.Args) || v.Argument > policy.MaxVarying:
 		return errors.New("the argument that varies is none of its arguments")
-	case words != (len(v.Words) > 0), path != (v.Workspace.Path != ""), path != (v.Workspace.Dir != ""), words && v.checkWords() != nil:
+	case words != (len(v.Words) > 0), path != (v.Mount.Target != ""), path != (v.Mount.Source != ""), words && v.checkWords() != nil:
 		return errors.New("it does not say how the argument varies")
 	case !v.accepts(string(k.Args[v.Argument])):
 		return errors.New("the argument that varies does not have the form that it states")

@@ -35,7 +35,7 @@ func (q *Question) VaryingArgument(spec string) (*VaryingArgument, error) {
 		return nil, varyError("argument %d cannot vary as a %s: as it was shown it is none, or names something else for this program", v.Argument, v.Form)
 	}
 	if v.Form == policy.FormPath {
-		v.Workspace = q.Workspace
+		v.Mount = q.Mount
 	}
 	if !v.accepts(q.Args[v.Argument]) {
 		return nil, varyError("argument %d as it was shown is not among the words of the list", v.Argument)
@@ -118,7 +118,7 @@ func sameCall(called, calledNow []string, before, now string) bool {
 // path of ask has one, too: without it, it could be the name of a subcommand.
 func (g *Grant) samePlace(ask *Question) bool {
 	n := g.Varying.Argument
-	return ask.Workspace == g.Varying.Workspace && slices.Contains(ask.Paths, n) &&
+	return ask.Mount == g.Varying.Mount && slices.Contains(ask.Paths, n) &&
 		(strings.Contains(ask.Args[n], "/") || !strings.Contains(g.Question.Args[n], "/"))
 }
 

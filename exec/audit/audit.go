@@ -34,7 +34,7 @@ const (
 	Cancel      Kind = "CANCEL"       // the caller left before an answer
 	Start       Kind = "START"        // a command is about to run
 	Complete    Kind = "COMPLETE"     // the command has ended
-	Refusals    Kind = "REFUSALS"     // the total of denials beyond the number that get a record each
+	Refusals    Kind = "REFUSALS"     // the number of denials without a record each, because there were too many
 )
 
 // SessionInfo identifies the session that a record is about. The host sets all fields; none comes from the

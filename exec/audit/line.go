@@ -27,7 +27,7 @@ func body(info SessionInfo, r Record, redact []*regexp.Regexp) string {
 	b.WriteString(" " + recordTag + " " + string(r.Kind))
 	field(&b, "project", info.Project)
 	field(&b, "branch", info.Branch)
-	field(&b, "cloister", info.Session)
+	field(&b, "cloister", info.Session) // the key for the session in logs of all versions
 	field(&b, "container", info.Container)
 	field(&b, "agent", info.Agent)
 	command(&b, r.Args, redact, maxShown(r.Kind))

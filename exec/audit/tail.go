@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// Tail returns the last complete lines of the log at path, at most size bytes in total. If the
-// newest file is short because of a recent rotation, Tail also reads the file before it.
+// Tail returns the last complete lines of the log at path, at most size bytes in total. If the newest file is short
+// because of a recent rotation, Tail also reads older ones.
 func Tail(path string, size int64) (text []byte, err error) {
 	all, err := snapshot(path)
 	if err != nil {

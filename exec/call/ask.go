@@ -35,7 +35,8 @@ func size(args []string) (n int) {
 	return n
 }
 
-// errRedecide means that the policy changed while a person was asked.
+// errRedecide means that a request must be decided again, because the policy, or a file on which the approval depends,
+// has changed meanwhile.
 var errRedecide = fmt.Errorf("the policy has changed: %w", approval.ErrWithdrawn)
 
 // asking is a call whose verdict is to ask a person about dc.
@@ -173,7 +174,7 @@ func (dc *decidedCall) question(req *request) approval.Question {
 		Effects: dc.v.Effects, Grade: dc.v.Grade, Notes: dc.notes, Setup: dc.setup(req),
 	}
 	q.Copied = dc.copiedNames()
-	dc.fixWorkspace(&q, req)
+	dc.setMount(&q, req)
 	if dc.v.AskReason != "" {
 		q.Notes = append([]string{"asked, although " + dc.v.Rule + " allows it: " + dc.v.AskReason}, q.Notes...)
 	}
@@ -189,7 +190,8 @@ func (dc *decidedCall) question(req *request) approval.Question {
 	return q
 }
 
-// wait asks a person, and reminds the caller of it regularly. It calls asked when the question waits.
+// wait asks a person, and reminds the caller of it regularly. It calls asked at the next change of the queue: then the
+// question waits, unless it was refused at once.
 func (x asking) wait(ctx context.Context, ask approval.Question, asked func()) approval.Answer {
 	ctx, done := context.WithCancel(ctx)
 	var wg sync.WaitGroup

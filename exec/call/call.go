@@ -78,8 +78,7 @@ type SessionConfig struct {
 	// Git has the remotes of policy.GitPush. Nil: that command does not exist.
 	Git *GitPushConfig
 
-	// FindContainer returns the running container with exactly that name, for a shell. It is nil if there is no
-	// engine.
+	// FindContainer returns the running container with exactly that name, for a shell. Nil: there is no engine.
 	FindContainer func(ctx context.Context, name string) (shell.Container, error)
 
 	programs *programs // that were checked
@@ -315,7 +314,7 @@ func (dc *decidedCall) noteStart(req *request) error {
 
 // verdictReceiver is a connection that wants to know why its command runs.
 type verdictReceiver interface {
-	// Decided reports whether a person was asked, or a grant answered, and which pattern or rule decided.
+	// Decided is told whether a person was asked, or a grant answered, and which pattern or rule decided.
 	Decided(asked bool, pattern string)
 }
 

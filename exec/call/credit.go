@@ -62,18 +62,18 @@ func (c *credit) close() {
 // input is stdin between the reader of frames, which never waits, and the writer to the command, which does. It holds
 // at most wire.Window bytes, and no memory while it is empty.
 type input struct {
-	grant func(n int) // reports to the shim that n bytes were read
+	give func(n int) // lets the shim send n bytes more
 
-	mu        sync.Mutex // guards the fields below
-	more      sync.Cond
-	buf       []byte
-	ungranted int // read, but not granted again yet
-	ended     bool
-	closed    bool
+	mu         sync.Mutex // guards the fields below
+	more       sync.Cond
+	buf        []byte
+	uncredited int // read, but not yet reported by give
+	ended      bool
+	closed     bool
 }
 
-func newInput(grant func(int)) *input {
-	in := &input{grant: grant}
+func newInput(give func(int)) *input {
+	in := &input{give: give}
 	in.more.L = &in.mu
 	return in
 }
@@ -87,7 +87,7 @@ func (in *input) put(b []byte) error {
 		return nil
 	case in.ended:
 		return errors.New("stdin goes on after its end")
-	case len(in.buf)+in.ungranted+len(b) > wire.Window:
+	case len(in.buf)+in.uncredited+len(b) > wire.Window:
 		return errCredit
 	}
 	in.buf = append(in.buf, b...)
@@ -103,16 +103,16 @@ func (in *input) end() {
 	in.more.Broadcast()
 }
 
-// Read implements io.Reader; it grants what it has read back to the shim.
+// Read implements io.Reader; it gives the shim credit for the bytes that were read.
 func (in *input) Read(p []byte) (int, error) {
-	n, grant, err := in.take(p)
-	if grant > 0 {
-		in.grant(grant)
+	n, more, err := in.take(p)
+	if more > 0 {
+		in.give(more)
 	}
 	return n, err
 }
 
-func (in *input) take(p []byte) (n, grant int, err error) {
+func (in *input) take(p []byte) (n, more int, err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for len(in.buf) == 0 && !in.ended && !in.closed {
@@ -126,15 +126,15 @@ func (in *input) take(p []byte) (n, grant int, err error) {
 	}
 	n = copy(p, in.buf)
 	in.buf = in.buf[n:]
-	in.ungranted += n
+	in.uncredited += n
 	if len(in.buf) == 0 {
 		in.buf = nil
 	}
-	// A grant for each small read would be a frame for each: wait for a quarter.
-	if in.ungranted >= wire.Window/4 {
-		grant, in.ungranted = in.ungranted, 0
+	// Credit for each small read would be a frame for each: wait for a quarter.
+	if in.uncredited >= wire.Window/4 {
+		more, in.uncredited = in.uncredited, 0
 	}
-	return n, grant, nil
+	return n, more, nil
 }
 
 // Close implements io.Closer: a Read that waits returns at once.

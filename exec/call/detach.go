@@ -27,7 +27,7 @@ func (x *exchange) detach(lifetime, ctx context.Context, ready Readiness) error 
 	}
 	x.req.detached = true
 	x.req.drop(0)
-	x.req.close() // the shim writes to its own
+	x.req.close() // the shim writes to its own descriptors
 	return x.decided(ctx, func(_ context.Context, dc *decidedCall) error { return x.startJob(lifetime, ctx, dc, ready) })
 }
 
@@ -44,7 +44,7 @@ func (x *exchange) startJob(lifetime, ctx context.Context, dc *decidedCall, read
 	}
 	x.server.calls.Add(1)
 	alive, end := context.WithCancelCause(lifetime)
-	let := context.AfterFunc(ctx, func() {
+	stopWatching := context.AfterFunc(ctx, func() {
 		if lifetime.Err() == nil {
 			end(errHungUp)
 		}
@@ -70,7 +70,7 @@ func (x *exchange) startJob(lifetime, ctx context.Context, dc *decidedCall, read
 	if err := ready.await(ctx, j); err != nil {
 		return x.answerNotReady(ctx, j, ready, err)
 	}
-	if !let() {
+	if !stopWatching() { // the caller has left already
 		return fmt.Errorf("request %s: %w", x.req.ID, context.Cause(ctx))
 	}
 	return x.print(wire.Exit{Outcome: wire.Exited}, fmt.Appendf(nil, "%s %d\n", x.req.ID, j.Info().PID))

@@ -27,7 +27,7 @@ type GitPushConfig struct {
 	Add     func(gitpush.Remote) error // keeps a remote that a person has added
 }
 
-// gitCall is the part of a request that is of policy.GitPush. The request of the remote helper has the words
+// gitCall has the fields of a request of policy.GitPush. In the call of the remote helper, name and address are words
 // of the container. Each update, and each proposed remote, is a request of its own during that call.
 type gitCall struct {
 	name, address string          // what the container says

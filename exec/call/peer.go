@@ -39,7 +39,7 @@ func newPeer(conn net.Conn) *peer {
 		out:     newCredit(wire.Window),
 		signals: make(chan executor.Delivery, 4),
 	}
-	p.in = newInput(func(n int) { p.grant(n) })
+	p.in = newInput(func(n int) { p.giveCredit(n) })
 	return p
 }
 
@@ -149,8 +149,8 @@ func (p *peer) signal(name string) {
 	}
 }
 
-// byTerminal reports whether a signal goes to the command's process group if the shim does not name a target. A
-// terminal or a shell may have sent such a signal to a whole job.
+// byTerminal reports whether a signal goes to the command's process group if the shim does not name a target. Such a
+// signal may have been sent to a whole process group in the container.
 func byTerminal(name executor.Signal) bool {
 	switch name {
 	case "TERM", "USR1", "USR2":
@@ -184,8 +184,8 @@ func (p *peer) send(kind wire.Kind, payload []byte) error {
 	return err
 }
 
-// grant lets the shim send n bytes more.
-func (p *peer) grant(n int) { p.send(wire.KindCredit, wire.AppendCredit(nil, uint32(n))) }
+// giveCredit lets the shim send n bytes more.
+func (p *peer) giveCredit(n int) { p.send(wire.KindCredit, wire.AppendCredit(nil, uint32(n))) }
 
 // exit sends the last frame.
 func (p *peer) exit(e wire.Exit) error { return p.send(wire.KindExit, e.Append(nil)) }

@@ -52,7 +52,7 @@ func (sc *SessionConfig) findProgram(v *policy.Verdict) error {
 		}
 		return nil
 	}
-	search := sc.search(v)
+	search := sc.cleanPath(v)
 	if v.Command.Path == "" {
 		path, ok := "", false
 		if sc.Find != nil {
@@ -109,8 +109,8 @@ func (sc *SessionConfig) checkOtherSessions(path, search string) error {
 	return err
 }
 
-// search returns the PATH of a command. A PATH that the policy sets is cleaned as that of the host is.
-func (sc *SessionConfig) search(v *policy.Verdict) string {
+// cleanPath returns the PATH of a command. If the policy sets it, cleanPath cleans it in v as that of the host is.
+func (sc *SessionConfig) cleanPath(v *policy.Verdict) string {
 	if path, ok := v.Env.Set["PATH"]; ok {
 		path, _ = executor.Path(path, sc.Dirs)
 		if !v.Place.Confined() && sc.sandboxed != nil {

@@ -22,8 +22,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// This file has the answers to calls whose command does not run. Each is one line of printable ASCII with the
-// reason, the rule, the request, and the next command to type.
+// This file has the answers to calls that fail, and hints for some that ran. Each is one line of printable ASCII with
+// the reason, the request, and the next command to type. The JSON line also has the rule.
 
 // refusal answers a request that v denies.
 func refusal(sc *SessionConfig, req *request, v *policy.Verdict, verbs []string) Failure {

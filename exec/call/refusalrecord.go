@@ -14,8 +14,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/limit"
 )
 
-// Up to a few refusals a second have records of their own. More would let a container fill the disk: of
-// these, only the number is recorded, from time to time. Commands that run always have their own records.
+// Up to a few refusals a second have records of their own. More would let a container fill the disk: of these, only the
+// number and the last one are recorded, from time to time. Commands that run always have their own records.
 
 const (
 	// summaryInterval is how long refusals are counted before their number is recorded.

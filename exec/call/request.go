@@ -44,8 +44,7 @@ type request struct {
 
 // fdReceiver is a connection that can receive descriptors.
 type fdReceiver interface {
-	// Passed hands over the descriptors that came with the first bytes. They are the
-	// caller's to close.
+	// Passed hands over the descriptors that came with the first bytes. The function that calls Passed closes them.
 	Passed() []int
 }
 

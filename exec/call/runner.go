@@ -22,7 +22,7 @@ var (
 // takes long.
 func (dc *decidedCall) findRunner(req *request, report func(string)) error {
 	if req.shell != nil && dc.v.Place.InContainer() {
-		return errShellPlace // runText runs it in the existing shell
+		return errShellPlace // a text runs in its existing shell
 	}
 	if req.shell != nil && req.shell.shell.In() != "" {
 		for name, value := range dc.v.Env.Set {

@@ -72,7 +72,7 @@ func mayUseShell(sc *SessionConfig, req *request, in string) bool {
 	return ok
 }
 
-// hostShell decides whether the policy allows any command in a shell on the host that is created with o.
+// hostShell decides whether the policy allows at least one command in a shell on the host that is created with o.
 func hostShell(sc *SessionConfig, req *request, o shell.Options) (policy.Verdict, bool) {
 	asked := req.Request
 	asked.Args = append([]string{policy.Shell}, o.Args(shell.Command{Text: ":"})...)
@@ -86,7 +86,7 @@ func hostShell(sc *SessionConfig, req *request, o shell.Options) (policy.Verdict
 	return v, slices.ContainsFunc(sc.Policy.Rules[policy.Shell].Rules, func(r policy.Rule) bool { return r.Do != policy.Deny })
 }
 
-// createShell creates a shell, if the policy allows any command in it. Each command in it is decided later,
+// createShell creates a shell, if the policy allows at least one command in it. Each command in it is decided later,
 // together with the options of the shell.
 func (x *exchange) createShell(ctx context.Context, o ShellRequest) error {
 	sc := x.server.now()

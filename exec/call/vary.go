@@ -15,8 +15,8 @@ import (
 // no link on the way. The check precedes the command. As with rules whose paths are not copied, the container may
 // replace the file before the command opens it.
 
-// fixWorkspace sets the facts about q that a grant with a varying argument compares.
-func (dc *decidedCall) fixWorkspace(q *approval.Question, req *request) {
+// setMount sets the facts about q that a grant with a varying argument compares.
+func (dc *decidedCall) setMount(q *approval.Question, req *request) {
 	if !slices.Equal(dc.v.Args, req.Args) {
 		q.Called = req.Args
 	}
@@ -24,7 +24,7 @@ func (dc *decidedCall) fixWorkspace(q *approval.Question, req *request) {
 		return
 	}
 	if target, source, ok := dc.config.Dirs.BindMount(req.Cwd); ok {
-		q.Workspace = approval.Workspace{Path: target, Dir: source}
+		q.Mount = approval.BindMount{Target: target, Source: source}
 	}
 }
 
@@ -43,7 +43,7 @@ func (dc *decidedCall) below(q *approval.Question, arg string) bool {
 	if !path.IsAbs(at) {
 		at = path.Join(q.Cwd, at)
 	}
-	if q.Workspace == (approval.Workspace{}) || !approval.PlainPath(arg) || !names.Within(at, q.Workspace.Path) {
+	if q.Mount == (approval.BindMount{}) || !approval.PlainPath(arg) || !names.Within(at, q.Mount.Target) {
 		return false
 	}
 	f, err := dc.config.operand(q.Cwd, arg, policy.TypeAny)
@@ -51,7 +51,7 @@ func (dc *decidedCall) below(q *approval.Question, arg string) bool {
 		return false
 	}
 	defer f.Close()
-	return q.Workspace.Holds(f.Path()) && (dc.v.Place.InContainer() || onHost(dc.cwd.Path(), arg, f.Path()) == arg)
+	return q.Mount.Holds(f.Path()) && (dc.v.Place.InContainer() || onHost(dc.cwd.Path(), arg, f.Path()) == arg)
 }
 
 // offers sets which arguments of q may vary, for a person who answers.

@@ -136,7 +136,7 @@ func (x *exchange) print(e wire.Exit, text []byte) error {
 
 // begin tells the shim to expect output.
 func (x *exchange) begin() error {
-	x.req.close() // the shim writes to its own
+	x.req.close() // the shim writes to its own descriptors
 	started := wire.Started{FDs: [3]wire.Disposition{wire.Null, wire.Copied, wire.Copied}, Request: x.req.ID}
 	return x.peer.send(wire.KindStarted, started.Append(nil))
 }

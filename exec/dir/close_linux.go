@@ -59,8 +59,8 @@ func setClosing(slot int, t closingThread) {
 }
 
 // InterruptibleClose runs do, which may close the last copy of a descriptor that a container has made. The container
-// controls how long such a close waits: for a TCP socket, until SO_LINGER is over (socket(7)). A signal ends the wait,
-// and the descriptor is closed nevertheless.
+// controls how long such a close waits: for a TCP socket, until SO_LINGER is over (socket(7)). A signal ends the wait
+// after closeTimeout, and the descriptor is closed nevertheless.
 func InterruptibleClose(do func()) {
 	slot := <-freeSlots
 	defer func() { freeSlots <- slot }()
@@ -92,7 +92,8 @@ func interruptClosing() {
 	}
 }
 
-// CloseReceived closes descriptors that a container has sent. The container cannot make CloseReceived wait.
+// CloseReceived closes descriptors that a container has sent. For each descriptor, the container can make it wait for
+// about closeTimeout.
 func CloseReceived(fds ...int) {
 	if len(fds) == 0 {
 		return

@@ -45,7 +45,7 @@ func openAcrossMounts(root int, rest string) (int, error) {
 }
 
 // openInRoot holds the directory name below root, the root directory of a container. It resolves links as the container
-// does.
+// does; without openat2(2) it returns an error for them.
 func openInRoot(root int, name string) (int, error) {
 	return resolve(root, name, unix.RESOLVE_IN_ROOT|unix.RESOLVE_NO_MAGICLINKS)
 }

@@ -40,8 +40,8 @@ func (f *File) Open() (*os.File, error) {
 	return reopenFile(f.fd, os.O_RDONLY)
 }
 
-// OpenPlain opens the regular file path for reading, in a directory that others may write. It does not follow a link,
-// open a device, or wait for a pipe.
+// OpenPlain opens the regular file at path for reading, in a directory that others may write. If the file is a link, a
+// device or a pipe, it returns an error instead of following it or waiting.
 func OpenPlain(path string) (*os.File, error) {
 	f, err := openPlain(path)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 type FDKind byte
 
 // The kinds. OtherFD may need a file system server, for example of FUSE, which can block its inspection and close. The
-// other kinds cannot block.
+// inspection of the other kinds cannot block.
 const (
 	OtherFD FDKind = iota
 	PipeFD
@@ -64,8 +64,8 @@ var blockedCloses atomic.Int32
 // MayReceive reports whether descriptors are accepted now: false if too many closes wait.
 func MayReceive() bool { return blockedCloses.Load() < maxBlockedCloses }
 
-// Receive calls receive, which returns descriptors that a container sent. It closes those of kind Other, and returns an
-// error if there are any. The caller closes the rest, even then.
+// Receive calls receive, which returns descriptors that a container sent. It closes those of kind OtherFD, and returns
+// an error if there are any. The caller closes the rest, even then.
 //
 // The close of a file waits until its file system answers, and no signal ends the wait
 // (FUSE_FLUSH, fuse(4)). A child that is forked meanwhile would close its own copy at execve(2), with the fork lock

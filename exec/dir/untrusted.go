@@ -42,7 +42,8 @@ type Entry struct {
 	Inode    uint64
 }
 
-// Version is an Entry's identity and state: it changes when the file is replaced or written.
+// Version is an Entry's identity and state: it changes when the file is replaced or written, unless the owner keeps the
+// size and sets the time back.
 func (e Entry) Version() string {
 	return fmt.Sprint(e.Inode, e.Size, e.Mod.UnixNano())
 }
@@ -86,8 +87,8 @@ func (d *UntrustedDir) InPlace() bool { return d.base.InPlace() && inPlace(d.bas
 // Key identifies the directory on this host, whatever its name.
 func (d *UntrustedDir) Key() (string, error) { return dirKey(d.fd) }
 
-// OpenedBy reports whether the process pid, which runs the same program as this one, has the directory open. It reports
-// false if it may not inspect the process.
+// OpenedBy reports whether the process pid has the directory open, and its program has the file name of this one. It
+// reports false if it may not inspect the process.
 func (d *UntrustedDir) OpenedBy(pid int) bool { return openedBy(d.fd, pid) }
 
 // ModTime returns when an entry was last added or removed. The owner of the directory can set that time.
@@ -116,7 +117,7 @@ func (d *UntrustedDir) Names(visit func(name string) bool) error {
 	}
 }
 
-// Read returns the contents of the regular file name, which must not have more than max bytes.
+// Read returns the contents of the regular file called name, which must not have more than max bytes.
 func (d *UntrustedDir) Read(name string, max int) ([]byte, Entry, error) {
 	return d.read(name, max)
 }
@@ -124,9 +125,9 @@ func (d *UntrustedDir) Read(name string, max int) ([]byte, Entry, error) {
 // TooLong reports whether err is the error of Read for a file with too many bytes.
 func TooLong(err error) bool { return errors.Is(err, errLong) }
 
-// Create makes the file name, open for reading and writing. It replaces any entry except a directory. The file belongs
-// to owner before others can see it. If this process may not give it away, all users may read and write it. The caller
-// closes it.
+// Create makes the file called name, open for reading and writing. It replaces any entry except a directory. The file
+// belongs to owner before others can see it. A negative UID means this process. If this process may not give the file
+// away, all users may read and write it. The caller closes it.
 func (d *UntrustedDir) Create(name string, owner Entry) (*os.File, error) {
 	return d.create(name, owner)
 }
@@ -140,10 +141,10 @@ func (d *UntrustedDir) Write(name string, text []byte, owner Entry) error {
 // file system does not support such files (open(2), O_TMPFILE).
 func (d *UntrustedDir) Reserve(n int64) (*os.File, error) { return d.reserve(n) }
 
-// Open opens the regular file name for reading; the caller closes it.
+// Open opens the regular file called name for reading; the caller closes it.
 func (d *UntrustedDir) Open(name string) (*os.File, Entry, error) { return d.open(name) }
 
-// Append opens the regular file name for writing at its end; the caller closes it.
+// Append opens the regular file called name for writing at its end; the caller closes it.
 func (d *UntrustedDir) Append(name string) (*os.File, Entry, error) { return d.append(name) }
 
 // Removed reports whether f, which Create made, was removed.
@@ -155,7 +156,7 @@ func (d *UntrustedDir) Stat(name string) (Entry, error) { return d.stat(name) }
 // Remove removes name unless it is a directory.
 func (d *UntrustedDir) Remove(name string) error { return d.remove(name) }
 
-// Put makes the file name with text and mode in one step. This process owns it.
+// Put makes the file called name with text and mode in one step. This process owns it.
 func (d *UntrustedDir) Put(name string, text []byte, mode fs.FileMode) error {
 	return d.PutAt(name, text, mode, time.Now())
 }

@@ -11,7 +11,7 @@ import (
 type kind int
 
 const (
-	unlisted  kind = iota // does not name code, as far as known
+	noCode    kind = iota // does not name code, as far as known
 	search                // PATH
 	list                  // directories, separated as in PATH; an empty entry is the current directory
 	defaulted             // like list, but an empty entry means the defaults, and some other entries are not paths
@@ -32,7 +32,7 @@ func kindOf(name string) kind {
 			return f.kind
 		}
 	}
-	return unlisted
+	return noCode
 }
 
 // families lists prefixes of variables with a common kind.
@@ -47,8 +47,8 @@ var families = []struct {
 }
 
 var listedKinds = map[kind]string{
-	search:   "PATH",
-	unlisted: "CARGO_TARGET_DIR GIT_CONFIG_NOSYSTEM GIT_CONFIG_COUNT",
+	search: "PATH",
+	noCode: "CARGO_TARGET_DIR GIT_CONFIG_NOSYSTEM GIT_CONFIG_COUNT",
 	list: `LD_LIBRARY_PATH DYLD_LIBRARY_PATH DYLD_FRAMEWORK_PATH PYTHONPATH NODE_PATH PERL5LIB PERLLIB RUBYLIB CLASSPATH
 		CPATH C_INCLUDE_PATH CPLUS_INCLUDE_PATH OBJC_INCLUDE_PATH LIBRARY_PATH MYPYPATH`,
 	libraries: "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES",

@@ -27,7 +27,7 @@ func (h *Host) confine(c Command, s *proctree.StartConfig) *confinement {
 	return f
 }
 
-// enter confines the thread of the command, and answers the calls that the sandbox leaves to this process.
+// enter confines the thread of the command, and answers the system calls that the sandbox leaves to this process.
 func (f *confinement) enter() error {
 	for _, fd := range f.files {
 		if err := f.sandbox.PermitTerminal(fd); err != nil {
@@ -43,7 +43,7 @@ func (f *confinement) enter() error {
 	h.mu.Lock()
 	h.metadata[m] = true
 	h.mu.Unlock()
-	// ends with the last process of the command, or when Close closes m; Close waits for it.
+	// ends with the last process of the command, or when Close closes m; Close waits for it, but not for ever.
 	h.servers.Go(func() {
 		if err := m.Serve(); err != nil {
 			h.log.Debug("serve a sandbox", "error", err)

@@ -45,7 +45,7 @@ func Environ(env []string, access ContainerAccess) (kept []string, found []Findi
 	for _, kv := range env {
 		name, value, _ := strings.Cut(kv, "=")
 		k := kindOf(name)
-		if k == unlisted || value == "" && k != search {
+		if k == noCode || value == "" && k != search {
 			kept = append(kept, kv)
 			continue
 		}

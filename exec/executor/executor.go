@@ -27,9 +27,9 @@ type Signal = string
 // Delivery is a signal to send to a command.
 type Delivery struct {
 	Signal Signal
-	// Group sends the signal to the foreground process group of the command's terminal. Without a
-	// terminal, it sends the signal to the command's process group. If Group is not set, only the
-	// command receives the signal.
+	// Group sends a signal that a key of a terminal can send, such as INT, to the foreground process group of the
+	// command's terminal. It sends other signals, and all signals without a terminal, to the command's process group.
+	// If Group is not set, only the command receives the signal.
 	Group bool
 }
 

@@ -37,7 +37,8 @@ func Links(path string, access ContainerAccess) (found []Finding) {
 // maxLinks is the maximum number of links that the kernel follows (path_resolution(7)).
 const maxLinks = 40
 
-// LinkChain returns path and its successive link targets. The last one is missing or is not a link.
+// LinkChain returns path and its successive link targets. The last one is missing or is not a link, unless there are
+// more than maxLinks.
 func LinkChain(path string) (all []string) {
 	for range maxLinks {
 		all = append(all, path)

@@ -57,9 +57,9 @@ type Check struct {
 	Run func(ctx context.Context, d *dir.Dir, args []string, out io.Writer) error
 }
 
-// Do returns nil if the command runs no program that the repository names. This includes repositories into which git
-// descends. Every error is a *Problem. Unless Host is set, the caller guarantees that the container can neither write
-// nor replace the entry .git of Dir. Remotes needs no such guarantee.
+// Do returns nil if the command runs no program that the repository names. Do also checks the submodules into which the
+// command descends. Every error is a *Problem. Unless Host is set, the caller guarantees that the container can neither
+// write nor replace the entry .git of Dir. Remotes needs no such guarantee.
 func (c *Check) Do(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()

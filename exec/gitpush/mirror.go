@@ -21,8 +21,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/limit"
 )
 
-// mirror is a bare repository of the host with the branches and tags of one remote. Its objects are only
-// removed together with a mirror that was not used for long, so that readers need no lock.
+// mirror is a bare repository of the host with the branches and tags of one remote. Its objects are only removed
+// together with the mirror, so that readers need no lock: by Prune if it was not used for long, or by initMirror if it
+// has no refs or the other object format.
 type mirror struct {
 	dir    string
 	hash   string            // sha1 or sha256

@@ -69,7 +69,7 @@ func (s *Set) Digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// ContentDigest identifies the files and their content, whatever the call is.
+// ContentDigest is the Digest without Call.
 func (s *Set) ContentDigest() string {
 	if s == nil {
 		return ""

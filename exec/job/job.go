@@ -108,8 +108,7 @@ func (j *Job) start(pid int) {
 	close(j.started)
 }
 
-// Signal sends a signal to the command. Signals are not queued, as in the kernel: a signal may be
-// dropped if it arrives before earlier ones are delivered.
+// Signal sends a signal to the command. A few signals wait until they are delivered. Signal drops further ones.
 func (j *Job) Signal(name executor.Signal) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

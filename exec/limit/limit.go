@@ -88,7 +88,7 @@ func (e *Error) Hint() string {
 	return table[e.Kind].key + " in config.yaml on the host raises it"
 }
 
-// Limits are the maximum amounts of each Kind. 0 means the default.
+// Limits are the maximum amounts of each Kind. 0 means the default. The limit of Verbs is always that of Calls.
 type Limits [kinds]int64
 
 // Session counts the resources of one session. The zero value has the default limits.
@@ -109,8 +109,8 @@ func (s *Session) Adjust(l Limits) {
 	s.wakeLocked()
 }
 
-// SetPidsLimit sets the container's process limit; 0 means no limit. It also limits the calls in flight.
-// Otherwise a container could run more processes by calls than its limit permits.
+// SetPidsLimit sets the container's process limit; 0 means no limit. Calls, Verbs and Processes are limited by it, too.
+// Otherwise a container could run many more processes by calls than its limit permits.
 func (s *Session) SetPidsLimit(pids int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,9 +19,9 @@ type OpenSource struct {
 }
 
 // OpenSources returns the container's directories of the host, opened, for a program that uses their paths on the host.
-// The caller closes them. The Default is not among them. It is an error if the container has another mount below one of
-// them, because the program would see the host's files there instead. If the program writes, a read-only mount below a
-// writable directory is an error, too.
+// The caller closes them. The Default is not among them. It is an error if another mount below one of them shows
+// something else than the host has there, because the program would see the host's files instead. If the program
+// writes, a mount whose ReadOnly differs from the directory above it is an error, too.
 func (t *Table) OpenSources(writes bool) (list []OpenSource, err error) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

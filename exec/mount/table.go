@@ -23,7 +23,7 @@ import (
 // ErrMismatch means that a container's directory has no counterpart on the host.
 var ErrMismatch = errors.New("workdir mismatch")
 
-// Point is one entry of a container's mount table, as the engine reports it.
+// Point is a mount of a container: as the engine reports it, without a target, or as MountsFor returns it.
 type Point struct {
 	Target string // in the container; empty: the container can write the source by another mount, such as a volume
 	Source string // on the host
@@ -37,16 +37,16 @@ type Point struct {
 // Table maps a container's directories to the host's. Several goroutines may call its methods. It has more methods than
 // other types, because the same mounts also decide what the container can write.
 type Table struct {
-	mu          sync.RWMutex // held for writing while the sources are closed
-	mounts      []mount
-	sourcesOnly []mount // mounts without a target; mu guards this field and those below
-	fallback    *mount  // from Default; nil if there is a bind mount
-	all         bool    // fallback is used for every directory of the container
-	unused      string  // the source of a Default with All that is ignored, because there are bind mounts
-	closed      bool
-	own         *writableSet
+	mounts   []mount
+	fallback *mount // from Default; nil if there is a bind mount
+	all      bool   // fallback is used for every directory of the container
+	unused   string // the source of a Default with All that is ignored, because there are bind mounts
 
-	others        []mount // paths that containers of other sessions can write; guarded by mu, as is the next
+	mu            sync.RWMutex // guards the fields below, and the sources of mounts while they are closed
+	closed        bool
+	sourcesOnly   []mount // mounts without a target
+	own           *writableSet
+	others        []mount // paths that containers of other sessions can write
 	otherSessions *writableSet
 }
 

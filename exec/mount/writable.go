@@ -34,8 +34,8 @@ func sourcesOf(paths []string) []mount {
 	return sourcesOnly
 }
 
-// Replaceable returns the path of written, other than name, that name is below. Code that can write there can replace
-// name by a link.
+// Replaceable returns the path at, of those that code can write, by which it can replace name with a link: name is
+// below at. An entry of written that equals name does not count.
 func Replaceable(name string, written []string) (at string, ok bool) {
 	others := slices.DeleteFunc(slices.Clone(written), func(at string) bool { return path.Clean(at) == path.Clean(name) })
 	if !WritableTable(others).Writable(name) {
@@ -78,7 +78,7 @@ func (t *Table) Others() *Table {
 }
 
 // AddWritable adds the sources of mounts to the paths that callers of this session can write. The mounts are those of
-// other callers than the table's container. Targets are ignored.
+// other callers than the table's container. It clears the Targets of mounts.
 func (t *Table) AddWritable(mounts []Point) {
 	for i := range mounts {
 		mounts[i].Target = ""

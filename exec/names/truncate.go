@@ -17,7 +17,7 @@ func TruncateArgs(args []string, max int) (list []string, cut bool) {
 	left := max
 	for i, arg := range args {
 		if len(arg) > left {
-			return append(list, strings.Clone(arg[:runeStart(arg, left)])+"..."), true
+			return append(list, strings.Clone(arg[:runeEnd(arg, left)])+"..."), true
 		}
 		list, left = append(list, strings.Clone(arg)), left-len(arg)-1
 		if left <= 0 && i < len(args)-1 {
@@ -27,8 +27,8 @@ func TruncateArgs(args []string, max int) (list []string, cut bool) {
 	return list, false
 }
 
-// runeStart returns the end of the last complete character in the first n bytes of s.
-func runeStart(s string, n int) int {
+// runeEnd returns the end of the last complete character in the first n bytes of s.
+func runeEnd(s string, n int) int {
 	for m := n; m > max(0, n-utf8.UTFMax); m-- {
 		if utf8.RuneStart(s[m]) {
 			return m

@@ -238,8 +238,8 @@ func (d *decision) byProxy() Verdict {
 	return v
 }
 
-// verdict returns the verdict of a request that no rule decided. If the command has rules, its other settings in the
-// configuration apply to those rules only. With whole, the command gets all Streams.
+// verdict returns the verdict of a request that no rule decided. If the command has rules, its prepend and settings
+// apply to those rules only. With whole, the command gets all Streams.
 func (d *decision) verdict(whole bool) Verdict {
 	set := d.set
 	if len(set.Rules) > 0 {

@@ -38,7 +38,7 @@ func (g Grade) Label() string {
 	return "HOST CODE EXECUTION"
 }
 
-// Sentence returns a sentence about g: the commands in names run code from files in from.
+// Sentence returns a sentence about g: the commands in names run code from something that the words in from describe.
 func (g Grade) Sentence(from string, names ...string) string {
 	who, verb := strings.Join(names, ", "), " run"
 	if len(names) == 1 {

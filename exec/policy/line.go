@@ -26,8 +26,8 @@ func CommandLine(args []string) string {
 	return b.String()
 }
 
-// quoteDollar writes s in dollar-single-quotes (POSIX.1-2024, 2.2.4). Each byte becomes three octal
-// digits, because a hexadecimal escape would include a digit that follows.
+// quoteDollar writes s in dollar-single-quotes (POSIX.1-2024, 2.2.4). Most bytes that are not printable become three
+// octal digits, because a hexadecimal escape would include a digit that follows.
 func quoteDollar(b *strings.Builder, s string) {
 	b.WriteString("$'")
 	for i := range len(s) {

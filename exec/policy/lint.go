@@ -71,7 +71,8 @@ func (l *linter) command(name string, set Ruleset) {
 	l.sandbox(name, set, names)
 }
 
-// sandbox warns about credentials that code of the container could read.
+// sandbox warns about settings of sandboxes without effect, and about credentials that code of the container could
+// read.
 func (l *linter) sandbox(name string, set Ruleset, names programNames) {
 	switch {
 	case !set.Place.Sandboxed && !set.Sandbox.Empty() && !set.previews():

@@ -10,7 +10,7 @@ import (
 
 // Place is where a command runs. The zero value is the host.
 type Place struct {
-	Sandboxed  bool   // on the host, confined as Verdict.Sandbox says; without Image
+	Sandboxed  bool   // on the host, confined as Verdict.Sandbox says; Image is empty
 	Image      string // image of the container that is created for the call; empty: the host
 	DockerHost string // address of the engine that creates it, as in DOCKER_HOST; empty: the session's engine
 	Network    string // the network, as the engine names it; empty: the engine's default

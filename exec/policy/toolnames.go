@@ -24,8 +24,8 @@ var multiCall = names.WordSet("busybox coreutils toybox uutils")
 // families contains tools whose subcommands are separate programs: git-lfs, ansible-lint.
 var families = names.WordSet("ansible cargo docker git jupyter mix nix npm npx rails vue")
 
-// builders contains tools that run code from files in their working directory, with any arguments.
-var builders = names.WordSet(`
+// runsDirCode contains tools that run code from files in their working directory, with any arguments.
+var runsDirCode = names.WordSet(`
 	ant bake bazel bazelisk bjam bmake bsdmake buck buck2 buildah bundle bundler bun bunx cabal cake cargo carthage cmake
 	ccmake cmake-gui colormake composer conan corepack cpack cpan cpanm ctest devbox devenv direnv dmake docker-compose
 	dotenv dotenvx dotnet dune earthly flox gem gmake gn gnumake go gradle gradlew grunt gulp gyp hatch invoke inv jake jam just

@@ -58,7 +58,7 @@ func tool(name string) string {
 func runs(name string) bool {
 	t := tool(name)
 	family, _, has := strings.Cut(t, "-")
-	return builders(name) || builders(t) || has && families(family)
+	return runsDirCode(name) || runsDirCode(t) || has && families(family)
 }
 
 // interprets reports whether the command runs code from its arguments. Then two requests for the

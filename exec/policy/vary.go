@@ -108,8 +108,9 @@ func gitVaryForms(args []string, n int) ([]Form, error) {
 }
 
 // positionalBefore returns the number of positional arguments before argument n, and the first of them. It returns 0 if
-// an option that is not in options comes before the first two: the argument after it could be its value. The value of
-// options is the number of arguments after an option.
+// argument n may be the value of an option: of one in options, or of an unknown one before the first two positional
+// arguments. After the verb of git, options do not matter. The value of options is the number of arguments after an
+// option.
 func positionalBefore(args []string, n int, options map[string]int) (count int, first string) {
 	for i := 1; i < n; i++ {
 		arg := args[i]

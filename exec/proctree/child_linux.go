@@ -35,7 +35,8 @@ func newChild(s StartConfig) *Child {
 	return &Child{id: s.ID, mark: s.mark, dead: make(chan struct{}), stopped: make(chan struct{}, 1), pidfd: -1}
 }
 
-// start forks the leader of a POSIX session. It registers the leader with d, if d is not nil, and d reports its death.
+// start forks a process, which becomes the leader of a POSIX session if attr says so. It registers the leader with d,
+// if d is not nil, and d reports its death.
 func (c *Child) start(sp *spawner, d *exitWaiter, path string, args []string, attr *syscall.ProcAttr) error {
 	attr.Sys.PidFD = &c.pidfd
 	err := sp.start(path, args, attr, c.mark, func(pid int) {

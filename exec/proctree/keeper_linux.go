@@ -40,8 +40,7 @@ func (k Keeper) keep(args, env []string, extra []*os.File) int {
 			alive = false
 		}
 	}
-	regular := exitedZero(w.leader)
-	// Orphans first: no other process gets the watcher's pid before it is reaped.
+	regular := exitedZero(w.leader) // before reapAll, which may reap the watcher at once
 	gone := reapAll(w.leader)
 	e := treeEnding{find: func() snapshot {
 		return newChildLister().snapshot(func(pid int, _ *Child) bool { return !(regular && hasVariable(pid, leaveMarker+"=")) })

@@ -127,8 +127,8 @@ func (l *helperLink) release() {
 	conn.Control(func(fd uintptr) { unix.Shutdown(int(fd), unix.SHUT_WR) })
 }
 
-// reapHelper lets the helper exit and reaps it. If the helper was killed, its command is killed too, because nothing
-// could control it any more.
+// reapHelper lets the helper exit and reaps it, unless it is a supervisor with processes: see abandonSupervisor. If the
+// helper was killed, its command is killed too, because nothing could control it any more.
 func (c *Child) reapHelper() syscall.WaitStatus {
 	status := c.helper.status.Load()
 	if status < 0 {

@@ -68,7 +68,7 @@ func scanProc() childLister {
 	return childLister{of: func(pid int) []int { return byParent[pid] }}
 }
 
-// snapshot is the state of a tree at one moment.
+// snapshot is the result of one look at a tree, which can change meanwhile.
 type snapshot struct {
 	alive []proc       // parents before children
 	dead  map[int]bool // processes whose children may have been reparented during the snapshot

@@ -25,22 +25,22 @@ type change struct {
 	apply    func(file int) (result int64, err error)
 }
 
-// caller is a thread that made a system call. It waits while the call is performed.
-type caller struct {
-	pid int
-	mem int // /proc/PID/mem, or 0
+// callingThread is a thread that made a system call. It waits while the call is performed.
+type callingThread struct {
+	tid int
+	mem int // /proc/TID/mem, or 0
 }
 
-func (c *caller) close() {
+func (c *callingThread) close() {
 	if c.mem != 0 {
 		unix.Close(c.mem)
 	}
 }
 
 // read reads the caller's memory, possibly less than len(b).
-func (c *caller) read(at uint64, b []byte) (n int, err error) {
+func (c *callingThread) read(at uint64, b []byte) (n int, err error) {
 	if c.mem == 0 {
-		if c.mem, err = unix.Open(fmt.Sprintf("/proc/%d/mem", c.pid), unix.O_RDONLY|unix.O_NOCTTY|unix.O_CLOEXEC, 0); err != nil {
+		if c.mem, err = unix.Open(fmt.Sprintf("/proc/%d/mem", c.tid), unix.O_RDONLY|unix.O_NOCTTY|unix.O_CLOEXEC, 0); err != nil {
 			c.mem = 0
 			return 0, unix.EPERM
 		}
@@ -53,7 +53,7 @@ func (c *caller) read(at uint64, b []byte) (n int, err error) {
 
 // path reads a path, of at most PATH_MAX bytes. It reads up to the ends of pages, because the next
 // page may not exist.
-func (c *caller) path(at uint64) (string, error) {
+func (c *callingThread) path(at uint64) (string, error) {
 	var path []byte
 	page := uint64(unix.Getpagesize())
 	for len(path) < unix.PathMax {
@@ -72,7 +72,7 @@ func (c *caller) path(at uint64) (string, error) {
 
 // open opens the file of a change, so that its path is resolved only once. It follows no link in /proc to a file of
 // another process.
-func (c *caller) open(ch change) (fd int, err error) {
+func (c *callingThread) open(ch change) (fd int, err error) {
 	if ch.self {
 		return c.openDescriptor(ch.dir)
 	}
@@ -94,12 +94,12 @@ func (c *caller) open(ch change) (fd int, err error) {
 }
 
 // openDescriptor opens what a descriptor of the caller refers to.
-func (c *caller) openDescriptor(fd int) (int, error) {
+func (c *callingThread) openDescriptor(fd int) (int, error) {
 	name := "cwd"
 	if fd != unix.AT_FDCWD {
 		name = "fd/" + strconv.Itoa(fd)
 	}
-	file, err := unix.Open(fmt.Sprintf("/proc/%d/%s", c.pid, name), unix.O_PATH|unix.O_CLOEXEC, 0)
+	file, err := unix.Open(fmt.Sprintf("/proc/%d/%s", c.tid, name), unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err == unix.ENOENT {
 		return -1, unix.EBADF
 	}
@@ -107,7 +107,7 @@ func (c *caller) openDescriptor(fd int) (int, error) {
 }
 
 // at returns the change to the file that dir, path and flags name, as in the system calls with AT_ flags.
-func (c *caller) at(dir, path, flags uint64, do func(file int) (int64, error)) (ch change, err error) {
+func (c *callingThread) at(dir, path, flags uint64, do func(file int) (int64, error)) (ch change, err error) {
 	ch = change{dir: int(int32(dir)), noFollow: flags&unix.AT_SYMLINK_NOFOLLOW != 0, apply: do}
 	if flags&^(unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH) != 0 {
 		return ch, unix.EINVAL
@@ -166,7 +166,7 @@ func result(r, _ uintptr, errno syscall.Errno) (int64, error) {
 }
 
 // numbers reads len(list) 64-bit numbers at the address at in the caller's memory.
-func (c *caller) numbers(at uint64, list []int64) error {
+func (c *callingThread) numbers(at uint64, list []int64) error {
 	b := unsafe.Slice((*byte)(unsafe.Pointer(&list[0])), 8*len(list))
 	if n, err := c.read(at, b); err != nil || n != len(b) {
 		return unix.EFAULT
@@ -175,7 +175,7 @@ func (c *caller) numbers(at uint64, list []int64) error {
 }
 
 // timespecs reads the times of utimensat; nil means now.
-func (c *caller) timespecs(at uint64) (*[2]unix.Timespec, error) {
+func (c *callingThread) timespecs(at uint64) (*[2]unix.Timespec, error) {
 	var n [4]int64
 	if at == 0 {
 		return nil, nil
@@ -185,7 +185,7 @@ func (c *caller) timespecs(at uint64) (*[2]unix.Timespec, error) {
 }
 
 // timevals reads the times of utimes, which have microseconds.
-func (c *caller) timevals(at uint64) (*[2]unix.Timespec, error) {
+func (c *callingThread) timevals(at uint64) (*[2]unix.Timespec, error) {
 	t, err := c.timespecs(at)
 	if t == nil || err != nil {
 		return t, err
@@ -200,7 +200,7 @@ func (c *caller) timevals(at uint64) (*[2]unix.Timespec, error) {
 }
 
 // seconds reads the times of utime.
-func (c *caller) seconds(at uint64) (*[2]unix.Timespec, error) {
+func (c *callingThread) seconds(at uint64) (*[2]unix.Timespec, error) {
 	var n [2]int64
 	if at == 0 {
 		return nil, nil

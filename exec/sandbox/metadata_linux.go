@@ -17,11 +17,10 @@ import (
 
 // MetadataServer changes the modes, owners and times of files, and watches files, for confined programs. Landlock does
 // not prevent a program from doing this with any file of its user. MetadataServer opens the file once, and uses the
-// open file. It checks that the file is below a directory that the program may write, or may read if it watches the
-// file.
+// open file. It checks that the program may write the file, or may read it if it watches the file.
 type MetadataServer struct {
 	calls    *os.File // the kernel's reports (seccomp_unotify(2))
-	roots    []int    // the directories that may be written, opened with O_PATH
+	roots    []int    // the files and directories that may be written, opened with O_PATH
 	readable []string // paths that may only be read; the container can replace none of them
 }
 
@@ -146,7 +145,7 @@ func ioctl(fd int, command uintptr, arg unsafe.Pointer) error {
 	return nil
 }
 
-// answer makes one call and reports its result. An error of ioctl means that the caller is gone.
+// answer makes one system call and reports its result. An error of ioctl means that the thread is gone.
 func (m *MetadataServer) answer(n *notification) {
 	r := response{id: n.id}
 	val, err := m.perform(n)
@@ -168,13 +167,13 @@ func (m *MetadataServer) control(command uintptr, arg unsafe.Pointer) error {
 	return errors.Join(err, callErr)
 }
 
-// perform makes the call of n for its caller.
+// perform makes the system call of n for its thread.
 func (m *MetadataServer) perform(n *notification) (int64, error) {
 	call, ok := parsers[uint32(n.nr)]
 	if !ok {
 		return 0, unix.ENOSYS
 	}
-	t := &caller{pid: int(n.tid)}
+	t := &callingThread{tid: int(n.tid)}
 	defer t.close()
 	c, err := call(t, n.args)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 type Sandbox struct {
 	ruleset  *os.File
 	filter   []bpf.RawInstruction
-	roots    []int    // the directories that may be written, opened
+	roots    []int    // the files and directories that may be written, opened
 	readable []string // the paths that may only be read
 }
 

@@ -12,7 +12,7 @@ import (
 
 // watched returns the change that adds a watch to the inotify instance fd of the caller. Without MetadataServer, a
 // program could watch directories that it cannot read, and would learn which files are used there.
-func (c *caller) watched(fd, path uint64, mask uint32) (ch change, err error) {
+func (c *callingThread) watched(fd, path uint64, mask uint32) (ch change, err error) {
 	flags := uint64(0)
 	if mask&unix.IN_DONT_FOLLOW != 0 {
 		flags = unix.AT_SYMLINK_NOFOLLOW
@@ -25,8 +25,8 @@ func (c *caller) watched(fd, path uint64, mask uint32) (ch change, err error) {
 }
 
 // watch has the caller's inotify instance watch file.
-func (c *caller) watch(fd, file int, mask uint32) (int64, error) {
-	thread, err := unix.PidfdOpen(c.pid, unix.PIDFD_THREAD)
+func (c *callingThread) watch(fd, file int, mask uint32) (int64, error) {
+	thread, err := unix.PidfdOpen(c.tid, unix.PIDFD_THREAD)
 	if err != nil {
 		return 0, err
 	}

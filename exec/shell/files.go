@@ -21,8 +21,8 @@ type files struct {
 	*fileSet
 	table   *Table
 	bash    string
-	text    string // the command's text, if it is parsed first
-	done    string // directory and id
+	text    string // path of a file with the command's text, if it is parsed first
+	done    string // path of the files with the exit code and the pid, without extension
 	watcher *dirWatcher
 	id      string
 	changes <-chan struct{}
@@ -116,8 +116,8 @@ func (f *files) numberInName(file string) (int, bool) {
 	return 0, false
 }
 
-// Spool returns a file for output that is delivered whole at the end. The file counts as output of the shells,
-// and is removed with its descriptor.
+// Spool returns a file for output that is delivered whole at the end. The file counts as output of the shells. It has
+// no name, so closing it frees its space.
 func (t *Table) Spool() (io.ReadWriteSeeker, error) {
 	if _, err := t.ready(); err != nil {
 		return nil, err

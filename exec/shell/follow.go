@@ -24,7 +24,7 @@ type fileTail struct {
 	out   Output
 	stop  chan struct{}
 	done  sync.WaitGroup
-	err   error // right after finish
+	err   error // valid after finish
 }
 
 // follow copies the output that is written from now on. If a writer fails, it calls fail and copies no more.

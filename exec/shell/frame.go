@@ -90,7 +90,7 @@ type frame struct {
 }
 
 // errInvalid means that a side has sent an invalid frame.
-var errInvalid = errors.New("the program in the container sends invalid data")
+var errInvalid = errors.New("the other side sends invalid data")
 
 // appendFrame appends a frame to b.
 func appendFrame(b []byte, kind frameKind, command uint32, payload []byte) []byte {

@@ -17,8 +17,7 @@ import (
 //go:embed install.bash
 var installScript string
 
-// installed is the program in a container. Its file exists until remove is called: the program does not need it any
-// more.
+// installed is the program in a container. Once the program runs, it does not need its file: then call remove.
 type installed struct {
 	path  string
 	stdio io.Closer
@@ -48,7 +47,7 @@ func install(ctx context.Context, c Container, id string) (*installed, error) {
 	return i, err
 }
 
-// installAs does so as the container's user, or as root.
+// installAs installs the program as the container's user, or as root.
 func installAs(ctx context.Context, c Container, id string, root bool) (*installed, error) {
 	program, size, err := c.Program(ctx)
 	if err != nil {

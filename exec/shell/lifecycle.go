@@ -25,7 +25,7 @@ type Shell struct {
 
 	mu           sync.Mutex // guards the fields below
 	process      process    // nil before the first command
-	oldProcesses []process  // earlier processes that had files when this one began
+	oldProcesses []process  // earlier processes that had left something running when this one began
 	removed      bool
 }
 

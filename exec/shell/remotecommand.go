@@ -127,7 +127,7 @@ func (r *remoteCommand) cancel(ctx context.Context) (int, error) {
 		return r.result(ctx, result)
 	case <-r.process.gone:
 	case <-time.After(2*grace + 2*table.replyTimeout()):
-		r.process.giveUp()
+		r.process.disconnect()
 		<-r.process.gone
 	}
 	return 0, context.Cause(ctx)

@@ -129,7 +129,7 @@ func (p *remoteProcess) notStarted(err error) error {
 	return p.at.refused("hostexec's program does not run there: " + err.Error())
 }
 
-// printable returns a text of a container without control characters.
+// printable returns the beginning of a text of the program in ASCII, with newlines and tabs as they are.
 func printable(text []byte) string { return string(names.ASCIIJSON(text[:min(len(text), 1024)])) }
 
 // write sends the requests until the program is gone.
@@ -156,7 +156,7 @@ func (p *remoteProcess) send(kind frameKind, command uint32, payload []byte) err
 		return nil
 	case <-p.gone:
 	case <-late.C:
-		p.giveUp()
+		p.disconnect()
 		<-p.gone
 	}
 	return errTerminated
@@ -166,9 +166,9 @@ func (p *remoteProcess) send(kind frameKind, command uint32, payload []byte) err
 // that was killed.
 var errTerminated = &TerminatedError{128 + 9}
 
-// giveUp closes the connection to a program that does not answer. At the end of its input it ends all that
+// disconnect closes the connection to a program that does not answer. At the end of its input it ends all that
 // it has started.
-func (p *remoteProcess) giveUp() {
+func (p *remoteProcess) disconnect() {
 	p.unresponsive.Store(true)
 	p.stdio.Close()
 }
@@ -249,7 +249,7 @@ func (p *remoteProcess) kill() {
 		select {
 		case <-p.gone:
 		case <-time.After(grace + p.table.replyTimeout()/2):
-			p.giveUp()
+			p.disconnect()
 		}
 	})
 }

@@ -123,8 +123,8 @@ func (r Report) Object(spool func() (io.ReadWriteSeeker, error)) (*JSONObject, e
 	return o, nil
 }
 
-// Spool returns a file in dir for output that is delivered whole at the end. The file is removed with its
-// descriptor.
+// Spool returns a file in dir for output that is delivered whole at the end. The file has no name, so closing it frees
+// its space.
 func Spool(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, "spool-*")
 	if err != nil {

@@ -20,7 +20,7 @@ type Command struct {
 	ID   string // of the request: 16 hex digits
 	Text string // the script for bash; its last newline is optional
 	Env  []string
-	Dir  string // relative to where the shell is; "" stays there
+	Dir  string // absolute, or relative to the shell's directory; "" stays there
 	// Exact means that Dir is absolute and contains no link. If another directory has replaced it, the
 	// shell does not enter that.
 	Exact bool

@@ -58,7 +58,7 @@ type Table struct {
 	Program func() (string, error)
 	Limits  *limit.Session // counts the disk space of all shells; nil: the table counts it, up to the default limits
 
-	within atomic.Pointer[time.Duration] // what SetGrace has set; nil before
+	newGrace atomic.Pointer[time.Duration] // what SetGrace has set; nil before
 
 	wg    sync.WaitGroup // of the shells' processes
 	spare spareFiles
@@ -227,7 +227,7 @@ func (t *Table) ready() (*dirWatcher, error) {
 		return nil, errClosed
 	}
 	if t.watcher == nil {
-		os.RemoveAll(t.Dir) // files that a killed watcher left
+		os.RemoveAll(t.Dir) // files of an earlier process that was killed
 		done := filepath.Join(t.Dir, "done")
 		if err := os.MkdirAll(done, 0o700); err != nil {
 			return nil, fmt.Errorf("make the directory of shells: %w", err)
@@ -247,10 +247,10 @@ func (t *Table) limits() *limit.Session {
 func (t *Table) replyTimeout() time.Duration { return cmp.Or(t.ReplyTimeout, 10*time.Second) }
 
 // SetGrace replaces Grace from now on, for example before Close.
-func (t *Table) SetGrace(grace time.Duration) { t.within.Store(&grace) }
+func (t *Table) SetGrace(grace time.Duration) { t.newGrace.Store(&grace) }
 
 func (t *Table) grace() time.Duration {
-	if d := t.within.Load(); d != nil {
+	if d := t.newGrace.Load(); d != nil {
 		return *d
 	}
 	return cmp.Or(t.Grace, proctree.DefaultGrace)

@@ -139,7 +139,7 @@ func (e *spoolFile) look(over bool) (closed bool) {
 	return false
 }
 
-// CheckSpace returns the error of a file that could not be written for lack of space, or nil.
+// CheckSpace writes a small file, and returns the error if that fails, for example for lack of space.
 func (t *Table) CheckSpace() error {
 	f, err := Spool(t.Dir)
 	if err != nil {

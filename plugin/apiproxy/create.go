@@ -86,12 +86,12 @@ func (s *Server) createEdited(ctx context.Context, r *http.Request, req *CreateR
 	}
 	id := ""
 	if err == nil && resp.StatusCode == http.StatusCreated {
-		var made struct{ Id string } //nolint:revive // the engine's spelling
+		var made struct{ Id string } // the engine's spelling
 		err = json.Unmarshal(answer, &made)
 		id = made.Id
 	}
 	if err == nil && id != "" {
-		if err = s.mountsSocket(ctx, id); err != nil {
+		if err = s.refuseSocketMount(ctx, id); err != nil {
 			_ = callcontainer.Remove(ctx, s.Engine, id) // the client gets the first error
 			id = ""
 		}
@@ -143,8 +143,8 @@ func (s *Server) sendCreation(ctx context.Context, r *http.Request, text []byte)
 	return resp, answer, nil
 }
 
-// mountsSocket returns an error if container id mounts the proxy's socket.
-func (s *Server) mountsSocket(ctx context.Context, id string) error {
+// refuseSocketMount returns an error if container id mounts the proxy's socket.
+func (s *Server) refuseSocketMount(ctx context.Context, id string) error {
 	if err := watchcontainer.RefuseMountOf(ctx, s.Engine, id, s.Socket); err != nil {
 		return &statusError{http.StatusForbidden, fmt.Errorf("the container would get the socket of the API proxy: %w", err)}
 	}
@@ -163,7 +163,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, id string) bool {
 		r.Body = http.NoBody
 	}
 	// The mounts are checked again: the target of a path may have changed since the creation.
-	if err = s.mountsSocket(r.Context(), id); errdefs.IsNotFound(err) {
+	if err = s.refuseSocketMount(r.Context(), id); errdefs.IsNotFound(err) {
 		return true // the engine has the better message
 	}
 	if err == nil && s.Sessions != nil {

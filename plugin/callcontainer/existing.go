@@ -18,9 +18,9 @@ import (
 	"github.com/docker/docker/pkg/stdcopy"
 )
 
-// RunningContainer is a running container in which Start starts processes: as the container's user, or as root. Root
-// gets other values of the variables that could choose its programs. RunningContainer has the container's id. So
-// another container that gets the name later is not meant.
+// RunningContainer is a running container in which Start starts processes: as the container's user, or as root.
+// Processes of root get fixed values of the variables that could choose their programs, such as PATH. Requests name the
+// container by its id, so they never reach a later container of the same name.
 type RunningContainer struct {
 	api      existingEngine
 	id, name string

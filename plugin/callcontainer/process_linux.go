@@ -92,7 +92,7 @@ func (proc *containerProcess) Exiting() bool {
 	}
 }
 
-// endSlack is the extra time for the first process to end before the container is killed.
+// endSlack is the extra time for the first process to end before the container is removed.
 const endSlack = 2 * time.Second
 
 var errNotEnded = errors.New("the engine does not remove its container")

@@ -47,8 +47,8 @@ func CancelOnSignal(docker context.Context) (ctx context.Context, stop func()) {
 // endSignals are the signals that end a verb.
 var endSignals = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM}
 
-// OnSignals calls act with each of the given signals to this process until act returns false or stop is called. docker
-// ends when the docker process gets a signal; then act is called, too.
+// OnSignals calls act with each of the given signals to this process until act returns false or stop is called. The
+// context docker ends when the docker process gets a signal; then OnSignals calls act, too.
 func OnSignals(docker context.Context, which []os.Signal, act func(syscall.Signal) bool) (stop func()) {
 	signals := make(chan os.Signal, 1)
 	if which = notIgnored(which...); len(which) > 0 { // Notify without signals would mean all signals

@@ -148,9 +148,9 @@ func parseApprovalTimeout(s string) (time.Duration, error) {
 	return t, err
 }
 
-// patterns reads a list of regular expressions. An entry is a string or {pattern: string}, which may have
-// anywhere: true if auto is set. An invalid pattern is ignored with a warning: requests that it would have
-// allowed are denied, or the --proxy option decides.
+// patterns reads a list of regular expressions. An entry is a string or {pattern: string}, which may have anywhere:
+// true if auto is set. An invalid pattern is ignored with a warning: requests that it would have matched are decided
+// without it.
 func (d *document) patterns(what string, auto bool, into *[]policy.LinePattern) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		d.list(n, what, func(n *yaml.Node) {

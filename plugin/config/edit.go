@@ -27,7 +27,7 @@ func Add(file string, argv []string, r policy.Rule) (title string, err error) {
 	if len(argv) == 0 {
 		return "", errors.New("no command named")
 	}
-	id := ruleOf(argv, r.Do)
+	id := addedID(argv, r.Do)
 	title = argv[0] + "/" + id
 	return title, edit(file, func(root *yaml.Node) error {
 		rules, err := ruleNodes(root, argv[0], "rules")
@@ -67,8 +67,8 @@ func ruleNodes(root *yaml.Node, command, key string) (*yaml.Node, error) {
 	return list, err
 }
 
-// ruleOf derives the id of a rule from argv and do, so that adding a rule twice has no effect.
-func ruleOf(argv []string, do policy.Action) string {
+// addedID derives the id of a rule from argv and do, so that adding a rule twice has no effect.
+func addedID(argv []string, do policy.Action) string {
 	sum := sha256.Sum256([]byte(do.String() + "\x00" + strings.Join(argv, "\x00")))
 	return "added-" + hex.EncodeToString(sum[:4])
 }

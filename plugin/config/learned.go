@@ -52,7 +52,7 @@ func AddLearned(file string, rules []policy.Learned) (c Change, err error) {
 	return c, c.check()
 }
 
-// check returns an error unless the new text has exactly the rules that were added.
+// check returns an error unless the new text has all added rules, unchanged.
 func (c Change) check() error {
 	d, err := parseNew(c.File, c.After)
 	if err != nil {
@@ -68,7 +68,7 @@ func (c Change) check() error {
 	return nil
 }
 
-// sameRule reports whether two rules have the same keys in a file.
+// sameRule reports whether two rules are written in a file with the same text.
 func sameRule(a, b policy.Rule) bool {
 	return slices.Equal(nodeText(learnedNode(a)), nodeText(learnedNode(b)))
 }

@@ -60,8 +60,8 @@ func ParseProxy(value string) (state.Command, error) {
 	return c, nil
 }
 
-// CheckName returns an error if name cannot be the name of a command. The name becomes a file name in the
-// container and a word in messages. It must therefore not contain a slash or begin with a dash.
+// CheckName returns an error if name cannot be the name of a command. The name becomes a file name in the container and
+// a word in messages: see policy.ValidName.
 func CheckName(name string) error {
 	switch {
 	case name == "":

@@ -47,8 +47,8 @@ func (d *document) paths(what string, into *[]string) func(*yaml.Node) {
 	}
 }
 
-// writes reads the paths that a command may write. Those of the kernel lead out of the sandbox, if root starts
-// hostexec.
+// writes reads the paths that a command may write. It refuses /dev, and all of /proc and /sys: with these, a command of
+// root could leave the sandbox.
 func (d *document) writes(into *[]string) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		d.paths("write", into)(n)

@@ -12,7 +12,7 @@ import (
 // Inputs are the files on whose content an approval can depend.
 type Inputs struct {
 	Files   []InputFile `json:"files"`
-	Unbound []string    `json:"unbound,omitempty"` // what the command uses besides the files: no approval is bound to it
+	Unbound []string    `json:"unbound,omitempty"` // what the command also uses; approvals hold when it changes, too
 	Copied  bool        `json:"copied,omitempty"`  // the command gets a copy, which nobody can change
 }
 

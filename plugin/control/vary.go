@@ -34,7 +34,7 @@ func shownOffers(q *approval.Question) (list []Offer) {
 		}
 		s := Offer{Argument: o.Argument, Forms: o.Forms}
 		if slices.Contains(o.Forms, policy.FormPath) {
-			s.Below = names.Printable(q.Workspace.Path)
+			s.Below = names.Printable(q.Mount.Target)
 		}
 		list = append(list, s)
 	}
@@ -48,7 +48,7 @@ func shownVarying(g *approval.Grant) *VaryingArgument {
 		return nil
 	}
 	return &VaryingArgument{
-		Argument: v.Argument, Form: v.Form, Words: names.PrintableArgs(v.Words), Below: names.Printable(v.Workspace.Path),
+		Argument: v.Argument, Form: v.Form, Words: names.PrintableArgs(v.Words), Below: names.Printable(v.Mount.Target),
 		Rule: v.CommandLine(g.Question.Named()),
 	}
 }
@@ -73,7 +73,7 @@ func (q *Question) VaryCommandLine(spec string) (string, error) {
 		return "", nil
 	}
 	asked := approval.Question{Args: make([]string, len(q.Args)), Offers: []approval.Offer{{Argument: v.Argument, Forms: q.Vary[i].Forms}}}
-	asked.Workspace.Path, _ = Unquoted(q.Vary[i].Below)
+	asked.Mount.Target, _ = Unquoted(q.Vary[i].Below)
 	for n, arg := range q.Words() { // a copy never varies
 		asked.Args[n], _ = Unquoted(arg)
 	}

@@ -160,7 +160,8 @@ func bridgeAddress(device string, networks []network.IPAMConfig) (addr netip.Add
 	return addr, nil
 }
 
-// isGateway reports whether addr is the gateway of one of networks.
+// isGateway reports whether addr is the gateway of one of networks. If the engine reports no gateway of a network, each
+// address of its subnet is accepted.
 func isGateway(addr netip.Addr, networks []network.IPAMConfig) bool {
 	for _, c := range networks {
 		if c.Gateway != "" {

@@ -3,7 +3,8 @@
 // Package launch starts a session, from its flags to a container that can make calls. It plans the container's mounts,
 // environment and labels, starts the watcher, and fills the share.
 //
-//	Options -> Plan -> Begin -> Launch -> Create, or Attach -> Detach
+//	a new container:      Options.Plan, Begin, Launch.Create
+//	a running container:  Options.Plan, Attach; later Detach
 //
 // The verbs that start or resume sessions use it, and so does the verb detach. The watcher, not this package, decides
 // on calls and runs commands.
@@ -95,7 +96,7 @@ func Begin(ctx context.Context, dockerCLI command.Cli, p *Plan, stdio ...*os.Fil
 	}
 	if err != nil {
 		_ = l.Conn.Close()
-		// The watcher removes the directory, unless ^C ended it before it had a session of its own.
+		// The watcher removes the directory, unless ^C ended it before it had called setsid(2).
 		return nil, errors.Join(err, store.Discard(p.Record.ID))
 	}
 	// ends when the watcher serves or has failed to; Finish waits for it.

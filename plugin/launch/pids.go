@@ -23,8 +23,8 @@ const (
 	maxStats = 1 << 20
 )
 
-// checkPidsLeft refuses a container whose --pids-limit prevents a shim. Without it, attach could not remove its files
-// again. A container without a limit needs no request.
+// checkPidsLeft refuses a container whose --pids-limit prevents a shim from starting. detach, too, needs a shim, to
+// remove its files. A container without a limit needs no request.
 func checkPidsLeft(ctx context.Context, api client.APIClient, c container.InspectResponse) error {
 	if c.HostConfig == nil || c.HostConfig.PidsLimit == nil || *c.HostConfig.PidsLimit <= 0 {
 		return nil

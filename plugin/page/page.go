@@ -169,8 +169,8 @@ const (
 	maxFailedOpens = 3                // browsers started in a row that did not connect
 )
 
-// openBrowser starts a browser, unless the last ones did not connect. Otherwise a container that keeps asking
-// would start one every half a minute.
+// openBrowser calls Open: with an empty link, which starts no browser, if the last browsers did not connect. Otherwise
+// a container that keeps asking would start one every half a minute.
 func (p *Page) openBrowser(failedOpens int) {
 	link := ""
 	if failedOpens < maxFailedOpens {
@@ -179,5 +179,5 @@ func (p *Page) openBrowser(failedOpens int) {
 			p.warn(err.Error())
 		}
 	}
-	_ = p.Open(link) // an error cannot be reported; the terminal has notified the user
+	_ = p.Open(link) // nobody reads an error; the watcher has beeped on the session's terminal
 }

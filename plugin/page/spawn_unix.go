@@ -6,5 +6,5 @@ package page
 
 import "syscall"
 
-// detached gives the process its own session, so that the end of the terminal does not end it.
+// detached makes the process call setsid(2), so that the end of the terminal does not end it.
 func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

@@ -18,7 +18,7 @@ func (w *watcher) askVarying(t *testing.T) <-chan approval.Answer {
 	path.Forms = append(path.Forms, "path", "words")
 	q := approval.Question{
 		ID: ask1, Args: []string{"cat", "a", "</code>\x1b"}, Cwd: "/w", Path: "/usr/bin/cat", Rule: "cat/any", Session: w.id,
-		Workspace: approval.Workspace{Path: "/w", Dir: "/home/you/app"}, Paths: []int{1},
+		Mount: approval.BindMount{Target: "/w", Source: "/home/you/app"}, Paths: []int{1},
 		Offers: []approval.Offer{path, {Argument: 2, Problem: "it is strange"}},
 	}
 	changed, answer := w.queue.Changed(), make(chan approval.Answer, 1)

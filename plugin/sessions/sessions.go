@@ -137,8 +137,8 @@ func stateOf(id string, found map[string]containerState, stopped bool) string {
 	return StateExited
 }
 
-// watchedState returns the state of a session with a watcher. Before the container is created, the watcher
-// does not know that it does not run.
+// watchedState returns the state of a session with a watcher. Before the container is created, the watcher reports that
+// the session runs.
 func watchedState(rec state.Session, watcher string) string {
 	if rec.Container == "" && !rec.OnHost() {
 		return StateWaiting

@@ -41,7 +41,7 @@ type Command struct {
 	Where *Place `json:"where,omitempty"` // its place; nil: the configuration decides; the default is the host
 }
 
-// Place is the place where a command runs, like policy.Place. Without an image, the place is the host.
+// Place is the place where a command runs, like policy.Place. The zero value is the host.
 type Place struct {
 	Sandboxed  bool   `json:"sandbox,omitempty"`
 	Image      string `json:"image,omitempty"`

@@ -44,8 +44,8 @@
 //	        share/                   mounted into the container, read-only
 //	        proxy/                   requests as files, a directory for each command; writable for the container
 //
-// Only share/, proxy/ and a session's own workspace may be below a mount. This package knows neither
-// Docker nor the work of a session.
+// Only share/, proxy/ and a session's own workspace may be below a mount. This package sends no requests to an engine,
+// and runs no session.
 package state
 
 import (

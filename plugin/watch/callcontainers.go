@@ -129,7 +129,7 @@ func commandMounts(mounts []mount.Point, cwd, copies, stateDir, workspace string
 			why = "what hostexec puts into the call container would be below it"
 		case m.Source != "" && callcontainer.HasEngineSocket(m.Source, sockets...):
 			why = "it holds the engine's socket, which no call container gets"
-		case m.Source != "" && m.Source != workspace && covers(m.Source, stateDir):
+		case m.Source != "" && m.Source != workspace && overlap(m.Source, stateDir):
 			why = "it holds hostexec's own state"
 		default:
 			kept = append(kept, m)

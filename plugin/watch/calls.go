@@ -54,8 +54,8 @@ func (w *Watcher) openCalls(s *Session, host *executor.Host, log *audit.Log) (er
 	return err
 }
 
-// Apply sets what later calls depend on: dirs, the current configuration, and the files that containers of other
-// sessions can write.
+// Apply sets what later calls depend on: the name of the container, if there is one, dirs, the current configuration,
+// and the files that containers of other sessions can write.
 func (c *Calls) Apply(name string, dirs *mount.Table) {
 	c.record.mu.Lock()
 	defer c.record.mu.Unlock()

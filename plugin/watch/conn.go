@@ -17,34 +17,34 @@ import (
 	"sync/atomic"
 )
 
-// Messages between run and the watcher are lines:
+// Messages between the launcher, such as run, and the watcher are lines:
 //
-//	run -> watcher    recorded               the session's directory and record exist
-//	run <- watcher    ready                  calls are accepted
-//	run -> watcher    http JSON              listen for HTTP at this Gateway
-//	run <- watcher    listening ADDRESS      the watcher listens there
-//	run -> watcher    inspected JSON         the engine's description of the next container
-//	run -> watcher    container ID [VOLUME]  the container, created but not started, and the volume in place of a share
-//	run <- watcher    warn TEXT ...          warnings about its mounts
-//	run <- watcher    where TEXT             the directories of this host in which commands run
-//	run <- watcher    bound                  the container may start
-//	run -> watcher    done | abort           run has ended: the container stays | there is none
-//	run <- watcher    error TEXT             instead of any of the above
+//	launcher -> watcher  recorded               the session's directory and record exist
+//	launcher <- watcher  ready                  calls are accepted
+//	launcher -> watcher  http JSON              listen for HTTP at this Gateway
+//	launcher <- watcher  listening ADDRESS      the watcher listens there
+//	launcher -> watcher  inspected JSON         the engine's description of the next container
+//	launcher -> watcher  container ID [VOLUME]  the container, created but not started, and the volume in place of a share
+//	launcher <- watcher  warn TEXT ...          warnings about its mounts
+//	launcher <- watcher  where TEXT             the directories of this host in which commands run
+//	launcher <- watcher  bound                  the container may start
+//	launcher -> watcher  done | abort           the launcher has ended: the container stays | there is none
+//	launcher <- watcher  error TEXT             instead of any of the above
 //
 // The session of an agent ends with its caller. It has these messages, too:
 //
-//	run -> watcher    over                   instead of done: the container has ended, so the session ends
-//	run -> watcher    process JSON           instead of container: run this Process on the host
-//	run -> watcher    stop                   end the process
-//	run <- watcher    exited CODE            the process has ended
-//	run <- watcher    stopping               the container is being stopped, because a user stops the session
+//	launcher -> watcher  over                   instead of done: the container has ended, so the session ends
+//	launcher -> watcher  process JSON           instead of container: run this Process on the host
+//	launcher -> watcher  stop                   end the process
+//	launcher <- watcher  exited CODE            the process has ended
+//	launcher <- watcher  stopping               the container is being stopped, because a user stops the session
 //
 // A proxy has no container. After ready it sends only
 //
-//	proxy -> watcher  drain                  end after the calls in flight
+//	launcher -> watcher  drain                  end after the calls in flight
 //
-// If the stream ends without done, abort or over, run was killed. The watcher of an agent closes the stream early if
-// it continues with kept jobs.
+// If the stream ends without done, abort or over, the launcher was killed. The watcher of an agent closes the stream
+// early if it continues with kept jobs.
 
 // Conn is the launcher's end of the connection to a watcher. The launcher is the process that starts the session, such
 // as run. Call its methods from one goroutine.
@@ -67,7 +67,7 @@ func (c *Conn) send(format string, args ...any) error {
 	return nil
 }
 
-// Recorded reports that the session's record exists. From then on the watcher removes the objects that run
+// Recorded reports that the session's record exists. From then on the watcher removes the objects that the launcher
 // creates at the engine.
 func (c *Conn) Recorded() error {
 	if _, err := c.f.WriteString("recorded\n"); err != nil {
@@ -131,7 +131,8 @@ func (c *Conn) EndSession(ctx context.Context) error {
 	return nil
 }
 
-// Exited returns a channel that is closed when the watcher has exited. After it, call EndSession, Done and Close only.
+// Exited returns a channel that is closed when the watcher has exited, or has closed the connection and continues only
+// with kept jobs. After Exited, call only Stopping, EndSession, Done and Close.
 func (c *Conn) Exited() <-chan struct{} {
 	c.once.Do(func() {
 		c.exited = make(chan struct{})
@@ -264,7 +265,7 @@ func (c *LauncherConn) Warn(warnings []string) {
 // Fail sends the reason why the session cannot be served.
 func (c *LauncherConn) Fail(err error) { fmt.Fprintln(c.f, "error", strconv.Quote(err.Error())) }
 
-// CloseEarly ends the connection before the watcher exits, so that run does not wait for the exit.
+// CloseEarly ends the connection before the watcher exits, so that the launcher does not wait for the exit.
 func (c *LauncherConn) CloseEarly() { c.f.Close() }
 
 func (c *LauncherConn) close() {

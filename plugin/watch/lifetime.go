@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// Poll is the interval at which the watcher polls.
+	// Poll is the interval of checks that need no engine.
 	Poll = 200 * time.Millisecond
-	// EnginePoll is the interval at which a session tries to reach an engine that does not answer.
+	// EnginePoll is the interval of repeated requests to an engine.
 	EnginePoll = time.Second
 )
 

@@ -14,8 +14,7 @@ const startupTime = 3 * time.Second
 
 const (
 	// collectAbove is the size of memory above which the watcher collects garbage as often as possible. A thousand
-	// calls in flight need almost 24 MiB, which is the limit. At the collector's own pace they need 2 MiB more on a
-	// busy machine.
+	// calls in flight then need almost 24 MiB. At the collector's own pace they need 2 MiB more on a busy machine.
 	collectAbove = 18 << 20
 	// collectAboveBusy is the same while calls end. With a thousand callers that each call again and again, the
 	// collector would otherwise need more time than all calls.

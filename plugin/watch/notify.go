@@ -132,7 +132,8 @@ func (q *Questions) announce(ctx context.Context) {
 	}
 }
 
-// notify beeps on the terminal and starts the notifiers. If both fail, the questions are refused.
+// notify beeps on the terminal and runs the notifiers. If all of these fail, and nobody else can be notified, the
+// questions are refused.
 func (q *Questions) notify(ctx context.Context, fresh []string, waiting int) {
 	if enabled(q.options.Bell) {
 		q.terminal.Bell()

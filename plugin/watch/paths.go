@@ -4,9 +4,9 @@ package watch
 
 import "github.com/docker-hostexec/hostexec/exec/mount"
 
-// covers reports whether two directories of the host are equal, or one contains the other, by any of their
+// overlap reports whether two directories of the host are equal, or one contains the other, by any of their
 // names. If the mount table cannot be read, it reports true.
-func covers(a, b string) bool {
+func overlap(a, b string) bool {
 	v, err := mount.ReadHostMounts()
 	if err != nil {
 		return true

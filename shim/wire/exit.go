@@ -8,13 +8,13 @@ const (
 	// CodeTimeout is used by timeout(1) of coreutils: the decision was not made in time, or the command
 	// exceeded its time limit.
 	CodeTimeout = 124
-	// CodeFailed is used by docker run, timeout(1) and env(1) for their own failures: the host side is
-	// gone, or sent invalid data.
+	// CodeFailed is used by docker run, timeout(1) and env(1) for their own failures. Here hostexec failed, lacks what
+	// the call needs, or is gone from the host.
 	CodeFailed = 125
 	// CodeRefused is used by POSIX sh for a command that cannot be executed. Here the policy or the user refused it, or
 	// it is not executable.
 	CodeRefused = 126
-	// CodeNotFound is used by POSIX sh for a command that does not exist.
+	// CodeNotFound is used by POSIX sh for a command that does not exist. Here it is not proxied, or not on the host.
 	CodeNotFound = 127
 )
 

@@ -19,7 +19,7 @@ const (
 // Copies reports whether the bytes of the descriptor travel as frames.
 func (d Disposition) Copies() bool { return d == Copied || d == PTY }
 
-// Started is the message that the command runs.
+// Started is the message that the command runs, or that the output of a verb or a text follows.
 type Started struct {
 	FDs     [3]Disposition
 	Request string // the host's id of the call

@@ -14,8 +14,9 @@
 // descriptors, credit and the order of frames.
 package wire
 
-// Version is the first byte of every Exec. A host with another version reports that and stops. The host injects the
-// shim, so usually both are of one release. After an update of the host, a container can have an older shim.
+// Version is the first byte of every Exec and Hello. A host with another version refuses the call and says so. The host
+// injects the shim, so usually both are of one release. After an update of the host, a container can have an older
+// shim.
 const Version = 1
 
 const (
@@ -46,7 +47,7 @@ const (
 	KindCredit
 	// KindNotice carries text for the shim's stderr.
 	KindNotice
-	// KindStarted means that the command runs. It carries the dispositions of 0, 1 and 2.
+	// KindStarted carries a Started.
 	KindStarted
 	// KindStdout carries bytes of a copied stdout, within the shim's credit.
 	KindStdout

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command testcontainers is a client of the engine as a test of somebody else's would be: it starts a container of the
-// image in its argument by testcontainers-go, with Ryuk, which removes the container when the client has gone.
+// Command testcontainers acts like another project's test: it starts a container of the image in its argument by
+// testcontainers-go. Its Ryuk removes the container when this process has ended.
 package main
 
 import (

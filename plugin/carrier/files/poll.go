@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Requests are found by reading the directories. Notifications only trigger this: a directory that is shared
-// with a virtual machine, or by FUSE, may have none, and their queue may overflow. So the interval of polling
-// is short until notifications have proven to work.
+// A notification names its request, which is taken at once. The directories are read, too: one that is shared with a
+// virtual machine, or by FUSE, may send no notifications, and their queue may overflow. So the interval of polling is
+// short until notifications have proven to work.
 
 const (
 	// pollInterval is the interval of polling without notifications.

@@ -32,8 +32,8 @@ type ExecSocket struct {
 // SocketOptions are the options of an ExecSocket. A request must have both secrets, which are checked in this order.
 type SocketOptions struct {
 	Secret, Token string
-	// Cwd returns the container's name of a directory of the host. The error is ErrNoWorkdir if it has none, or the
-	// reason why no call can be made.
+	// Cwd returns the path in the container of workdir, a directory of this host. The error is ErrNoWorkdir if the
+	// container does not have it, or the reason why no call can be made.
 	Cwd func(workdir string) (cwd string, err error)
 }
 

@@ -18,5 +18,5 @@ type hostConn struct {
 // answer.
 func (c *hostConn) NonStreamingCarrier() string { return c.carrier }
 
-// Decided is called by exec/call, before it sends the frames after which these fields are read.
+// Decided stores how the call was decided. exec/call calls it before it sends the frames that report the result.
 func (c *hostConn) Decided(asked bool, pattern string) { c.asked, c.pattern = asked, pattern }

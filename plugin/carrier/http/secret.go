@@ -18,8 +18,8 @@ import (
 // ShareTokenFile is the name of the file in a share with the session's token.
 const ShareTokenFile = "token"
 
-// LoadSecret returns the secret in file. If there is none, or an empty file, as after a power failure, it creates the
-// file with mode 0600.
+// LoadSecret returns the secret in file. If the file is missing, or empty after a power failure, it creates one with a
+// new secret and mode 0600. Any other content is an error.
 func LoadSecret(file string) (string, error) {
 	b, err := dir.ReadPlain(file)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(b) == 0 {

@@ -30,7 +30,7 @@ const (
 	keyQuit   = 'q'
 	ctrlC     = 3
 	ctrlD     = 4
-	ctrlSlash = 28 // ^\, which sends SIGQUIT on other terminals
+	ctrlQuit  = 28 // ^\, which sends SIGQUIT unless the terminal is raw
 	enter     = '\r'
 	newline   = '\n'
 )
@@ -82,7 +82,7 @@ func (d *questionList) serve(ctx context.Context, out io.Writer, keys <-chan byt
 // quits reports whether key ends --watch. On a raw terminal, ^C and ^\ send no signals. The key is 0 after the
 // terminal was closed.
 func quits(key byte) bool {
-	return key == keyQuit || key == ctrlC || key == ctrlD || key == ctrlSlash || key == 0
+	return key == keyQuit || key == ctrlC || key == ctrlD || key == ctrlQuit || key == 0
 }
 
 // idle waits for a change. It returns true if the user quits.

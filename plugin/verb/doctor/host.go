@@ -36,13 +36,13 @@ func (d *doctor) makeScratch() (string, error) {
 	}
 	scratch, err := os.MkdirTemp(dir, ".hostexec-doctor-")
 	if limit.DiskFull(err) {
-		err = makeSpace(err, dir)
+		err = hintSpace(err, dir)
 	}
 	return scratch, err
 }
 
-// makeSpace adds a hint about a full disk to err. A disk can have space, but no inodes.
-func makeSpace(err error, dir string) error {
+// hintSpace adds a hint about a full disk to err. A disk can have space, but no inodes.
+func hintSpace(err error, dir string) error {
 	dir = policy.CommandLine([]string{dir})
 	return cli.Hint(err, "df -h "+dir+"; df -i "+dir+", and make space there")
 }
@@ -191,7 +191,7 @@ func (d *doctor) checkSpace() error {
 	if err == nil {
 		return nil
 	}
-	return makeSpace(fmt.Errorf("%s has less than %d KiB left: %w", d.store.Home, neededSpace>>10, err), d.store.Home)
+	return hintSpace(fmt.Errorf("%s has less than %d KiB left: %w", d.store.Home, neededSpace>>10, err), d.store.Home)
 }
 
 // fixOf returns err's own hint, or other.

@@ -87,7 +87,7 @@ func rank(p policy.Problem) int {
 	return 1
 }
 
-// leftovers lists leftover files, and the commands that remove them.
+// leftovers lists what killed processes have left, the consequences, and what to type.
 type leftovers struct{ found, means, fixes []string }
 
 // The meanings of leftovers.
@@ -106,7 +106,7 @@ func (s *leftovers) add(means, fix, format string, args ...any) {
 	}
 }
 
-// staleState finds sessions without a watcher, and leftovers of others.
+// staleState finds sessions without a watcher, and leftovers of removed sessions and killed proxies.
 func (d *doctor) staleState(ctx context.Context) finding {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout) // for watchers, which have five seconds, and then for engines
 	defer cancel()

@@ -20,11 +20,11 @@ import (
 
 // Limits of what learn remembers of the log, because a container chooses the arguments of its requests.
 const (
-	maxCalls   = 10_000  // different approved calls; denied ones, too
+	maxCalls   = 10_000  // different approved calls, and as many denied ones
 	maxCallLen = 4 << 10 // bytes of a denied call
 )
 
-// approvals are the answers of persons that the log has.
+// approvals are the answers in the log, by persons and by their grants and standing denials.
 type approvals struct {
 	log      *pastLog
 	from     time.Time
@@ -91,7 +91,7 @@ func (a *approvals) entry(e audit.Entry) {
 			a.approve(e)
 		}
 	case audit.Deny:
-		if e.By != "" { // a person, whenever and wherever that was
+		if e.By != "" { // a person, or a standing denial, in any project and at any time
 			a.deny(e)
 		}
 	}

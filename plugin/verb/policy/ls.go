@@ -78,7 +78,7 @@ func newPolicyLsCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-// policyRows returns everything that c lets containers request, in the order of evaluation.
+// policyRows returns a row for each rule, pattern and proxied command of c, in the order of evaluation.
 func policyRows(c *config.Config) (rows []*policyRow) {
 	p := c.Policy(nil)
 	for _, name := range slices.Sorted(maps.Keys(p.Rules)) {

@@ -36,7 +36,7 @@ func supported(flags *pflag.FlagSet, e engine) error {
 	return errors.Join(errs...)
 }
 
-// showSupported hides such flags from cmd's help, as docker does.
+// showSupported hides flags that the engine does not support from cmd's help, as docker does.
 func showSupported(cmd *cobra.Command, e engine) {
 	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		// Help is shown before PersistentPreRunE, which connects. Without an engine all flags are shown.

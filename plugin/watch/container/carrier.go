@@ -32,7 +32,7 @@ type carrierChooser struct {
 }
 
 // choose finds out how calls of container id reach this host, and keeps a relay running if they need one. It returns
-// when the socket works, or ctx is done.
+// when nothing is left to do; while a relay is needed, when the socket works or ctx is done.
 func (c *carrierChooser) choose(ctx context.Context, api watch.Engine, id string) {
 	if c.record.Carrier == carrier.ByFiles {
 		c.forgetReplacedEngine(ctx, api) // in place of a test whether the shim can be executed

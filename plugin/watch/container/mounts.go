@@ -77,7 +77,7 @@ func Preflight(ctx context.Context, api watch.Engine, store *state.Store, rec st
 // directory, the configuration, and the programs of calls. For a running container it also checks the kernel's mount
 // table.
 func (mc *mountCheck) refuse(c container.InspectResponse) error {
-	return mc.refuseWriter(c, mc.protected())
+	return mc.refuseMountsOf(c, mc.protected())
 }
 
 // refuseNew is refuse for a new container. Existing sessions have priority: the container may not write their programs,
@@ -86,7 +86,7 @@ func (mc *mountCheck) refuseNew(c container.InspectResponse) error {
 	own := mc.protected()
 	theirs, err := mc.sessions.Programs()
 	if err == nil {
-		err = mc.refuseWriter(c, slices.Concat(own, theirs))
+		err = mc.refuseMountsOf(c, slices.Concat(own, theirs))
 	}
 	if err == nil {
 		err = mc.sessions.CheckPrograms(own, mc.config.Environ)
@@ -94,8 +94,9 @@ func (mc *mountCheck) refuseNew(c container.InspectResponse) error {
 	return err
 }
 
-// refuseWriter refuses a container that could write a protected file.
-func (mc *mountCheck) refuseWriter(c container.InspectResponse, all []watch.ProtectedFile) error {
+// refuseMountsOf refuses a container that could write a protected file, or that mounts the state directory, even
+// read-only.
+func (mc *mountCheck) refuseMountsOf(c container.InspectResponse, all []watch.ProtectedFile) error {
 	if mc.record.RemoteFiles {
 		return nil // it mounts no files of this host
 	}

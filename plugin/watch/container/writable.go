@@ -19,7 +19,8 @@ import (
 // A container controls the directories of PATH that are in its mounts, and the files there that variables name.
 // Commands run without these directories and variables.
 
-// sources returns the paths of this host that c mounts. Mounts below a read-only mount are writable.
+// sources returns the paths of this host that c mounts. A read-only mount that is recursive can have writable mounts
+// below it.
 func (mc *mountCheck) sources(c container.InspectResponse) (list []mount.Point) {
 	if mc.record.RemoteFiles {
 		return nil

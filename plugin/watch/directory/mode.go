@@ -121,7 +121,7 @@ func (m *Mode) Follow(ctx context.Context, conn *watch.LauncherConn) error {
 	return watch.ErrGone
 }
 
-// requestEnd ends the session after its calls. A second call ends it at once.
+// requestEnd ends the session after its calls. If it is called again, the session ends at once.
 func (m *Mode) requestEnd(why error) {
 	select {
 	case <-m.ending:
