@@ -31,8 +31,11 @@ func Add(file string, argv []string, r policy.Rule) (title string, err error) {
 	title = argv[0] + "/" + id
 	return title, edit(file, func(root *yaml.Node) error {
 		rules, err := ruleNodes(root, argv[0], "rules")
-		if err != nil || findRule(rules, roleOf(file), id) >= 0 {
+		if err != nil {
 			return err
+		}
+		if findRule(rules, roleOf(file), id) >= 0 {
+			return errUnchanged
 		}
 		rule := flow(yaml.MappingNode)
 		rule.Content = []*yaml.Node{plainNode("id"), plainNode(id), plainNode("do"), plainNode(r.Do.String()), plainNode("argv"), words(argv[1:], quotedNode)}
@@ -119,14 +122,21 @@ func findRule(rules *yaml.Node, r role, id string) int {
 	return -1
 }
 
-// edit changes a file atomically: a reader sees the old text or the new text. It writes only text that can
-// be parsed.
+// errUnchanged means that a change has nothing to change.
+var errUnchanged = errors.New("the file stays as it is")
+
+// edit changes a file atomically: a reader sees the old text or the new text. It writes only text that can be parsed. If
+// change returns errUnchanged, it writes nothing.
 func edit(file string, change func(root *yaml.Node) error) error {
 	text, err := readText(file)
 	if err != nil {
 		return err
 	}
-	if text, err = changed(file, text, change); err != nil {
+	text, err = changed(file, text, change)
+	if errors.Is(err, errUnchanged) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	return replace(file, text)

@@ -68,6 +68,23 @@ commands:
 	}
 }
 
+// TestAddAgain adds a rule that the file has already. The file keeps its bytes, also its empty lines.
+func TestAddAgain(t *testing.T) {
+	src := home(t, nil)
+	file, argv, rule := src.GlobalFile(), []string{"make", "test"}, policy.Rule{Do: policy.Allow}
+	title, err := Add(file, argv, rule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spaced := "# mine\n\n\n" + read(t, file)
+	if err := os.WriteFile(file, []byte(spaced), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := Add(file, argv, rule); err != nil || again != title || read(t, file) != spaced {
+		t.Errorf("%s, %v:\n%s\nwant %s and\n%s", again, err, read(t, file), title, spaced)
+	}
+}
+
 // TestAddToNothing adds a rule without a file. Removing the rule removes its command too.
 func TestAddToNothing(t *testing.T) {
 	src := home(t, nil)
