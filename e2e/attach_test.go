@@ -148,7 +148,7 @@ func TestIntegrationAttachRefused(t *testing.T) {
 	own := h.Holding(t, "--proxy", "htrue=/bin/true")
 	r := h.Docker(t, "hostexec", "detach", own.ID)
 	want(t, "detach of what run made: code", r.Code, 1)
-	want(t, "detach of what run made", strings.Contains(r.Err, "was not attached: it was created with its container"), true)
+	want(t, "detach of what run made", strings.Contains(r.Err, "was not made by docker hostexec attach"), true)
 	bare := h.startUnknown(t, "-e", "PATH=/bin:/usr/bin")
 	r = h.Docker(t, "hostexec", "detach", bare.ID)
 	want(t, "detach of what was never attached", r.String(), Result{Code: 1, Err: "hostexec: container " + bare.ID + " has no session\nhostexec: hint: docker hostexec status -a\n"}.String())

@@ -89,8 +89,8 @@ type frame struct {
 	payload []byte
 }
 
-// errInvalid means that a side has sent an invalid frame.
-var errInvalid = errors.New("the other side sends invalid data")
+// errInvalid means that the program in the container or sandbox has sent something invalid.
+var errInvalid = errors.New("hostexec's program there sends invalid data")
 
 // appendFrame appends a frame to b.
 func appendFrame(b []byte, kind frameKind, command uint32, payload []byte) []byte {

@@ -25,7 +25,7 @@ func Detach(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref 
 	name := s.ContainerName
 	switch {
 	case !s.Attached:
-		return cli.Hint(fmt.Errorf("session %s was not attached: it was created with its container", s.ID), "docker hostexec stop "+s.ID)
+		return cli.Hint(fmt.Errorf("session %s was not made by docker hostexec attach", s.ID), "docker hostexec stop "+s.ID)
 	case s.State == sessions.StateGone:
 		return store.Remove(s.ID)
 	case s.State == sessions.StateExited, s.State == sessions.StateKilled, s.State == sessions.StateWaiting:

@@ -56,7 +56,7 @@ func (o *Options) AddHTTPFlags(flags *pflag.FlagSet) {
 // AddCommonFlags adds the flags that attach and devcontainer have, too.
 func (o *Options) AddCommonFlags(flags *pflag.FlagSet) {
 	// The help takes the value's name from the first word in backquotes; a second one would break it.
-	flags.StringArrayVar(&o.Proxies, "proxy", nil, "Let the container call this host `command`: NAME[=ACTION|=/path][,OPTION...]. ACTION: allow, ask or deny. OPTION: keep, path=/path, where=host, where=sandbox, or where=container:IMAGE and its limits. git-push: pushes and fetches of the container's git")
+	flags.StringArrayVar(&o.Proxies, "proxy", nil, "Let the container call this host `command`: NAME[=ACTION|=/path][,OPTION...]. ACTION: allow, ask or deny. OPTION: keep, path=/path, where=host, where=sandbox, or where=container:IMAGE with docker_host=, network=, memory=, cpus=, pids=. git-push: pushes and fetches of the container's git")
 	flags.StringVar(&o.Shell, "proxy-shell", "", "Let the container run shells that keep their state: `ACTION`[,where=sandbox][,in=CONTAINER]...")
 	flags.Lookup("proxy-shell").NoOptDefVal = "allow"
 	flags.StringVar(&o.WorkdirHost, "workdir-host", "", "If the container has no bind mount, run all commands in this host `directory`")

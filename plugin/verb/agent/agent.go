@@ -35,9 +35,9 @@ such as an editor, can start this command instead of the agent. The agent finds 
 
 By default the agent runs as a process on this host, in the current directory. That is no
 sandbox: the agent can do everything that you can. --mode container runs it in a container with
-a directory of its own, which stays. If nobody reads stderr then, output that does not fit into a
-buffer is dropped. The agent ends with its client. Jobs that it started with --keep continue, if
-a rule or --proxy NAME,keep allows that.
+a directory of its own, which stays. If nobody reads the stderr of a container, output that does
+not fit into a buffer is dropped. The agent ends with its client. Jobs that it started with --keep
+continue, if a rule or --proxy NAME,keep allows that.
 
 EXIT STATUS
   The agent's exit code, and:

@@ -73,7 +73,7 @@ func NewLogsCommand(dockerCLI command.Cli) *cobra.Command {
 	cmd.Flags().StringVarP(&opts.tail, "tail", "n", "all", "`Number` of lines to show from the end")
 	cmd.Flags().StringVar(&opts.job, "job", "", "Show the output of `JOB`")
 	cmd.Flags().BoolVar(&opts.combined, "combined", false, "With --job, write both streams to stdout")
-	cmd.Flags().BoolVar(&opts.raw, "raw", false, "With --job, write the stored log as it is to stdout: a prefix of each line marks its stream")
+	cmd.Flags().BoolVar(&opts.raw, "raw", false, "With --job, write the stored log unchanged to stdout; each line has a prefix for its stream")
 	cmd.MarkFlagsMutuallyExclusive("job", "tail")
 	_ = cmd.RegisterFlagCompletionFunc("job", completeJobs) // the flag exists
 	return cmd
