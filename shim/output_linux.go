@@ -28,11 +28,11 @@ func (c *call) output(fd int, p []byte) error {
 	if err != nil {
 		return unwritable{fd, err}
 	}
-	c.ungranted += len(p)
-	if c.ungranted >= wire.Window/4 {
+	c.uncredited += len(p)
+	if c.uncredited >= wire.Window/4 {
 		var b [4]byte
-		c.host.send(wire.KindCredit, wire.AppendCredit(b[:0], uint32(c.ungranted)))
-		c.ungranted = 0
+		c.host.send(wire.KindCredit, wire.AppendCredit(b[:0], uint32(c.uncredited)))
+		c.uncredited = 0
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ type call struct {
 	writes          atomic.Int64           // odd while output is being written
 	frames          atomic.Int64           // number of frames received from the host
 	fallback        atomic.Pointer[string] // the beginning of an object, which fail completes
-	ungranted       int                    // bytes of written output that were not yet returned as credit
+	uncredited      int                    // bytes of written output that were not yet returned as credit
 }
 
 func run(args, env []string) int {

@@ -33,7 +33,7 @@ type Question struct {
 	Args      []string // the command; Args[0] is its name
 	Cwd       string   // the caller's directory in the container
 	Dir       string   // the same directory on the host
-	Path      string   // the program on the host
+	Path      string   // the program: see Verdict.Program
 	Rule      string   // the rule that asks
 	Session   string
 	Container string       // name of the container

@@ -245,8 +245,8 @@ func (q *Queue) Adjust(timeout time.Duration, always, durable bool) {
 	q.Timeout, q.WaitAlways, q.Durable = timeout, always, durable
 }
 
-// NotificationFailed reports that nobody could be notified of these questions. They are refused, unless
-// somebody can be notified now.
+// NotificationFailed is called when nobody could be notified of these questions. It refuses them, unless WaitAlways is
+// set or somebody can be notified now.
 func (q *Queue) NotificationFailed(ids []string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

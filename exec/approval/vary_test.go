@@ -20,7 +20,7 @@ import (
 
 var allForms = []policy.Form{policy.FormNumber, policy.FormPath, policy.FormWords}
 
-// varying returns a question whose argument n may vary, and whose path arguments were found below the workspace.
+// varying returns a question whose argument n may vary, and whose path arguments were found below the mount.
 func varying(n int, args ...string) Question {
 	q := ask("1", args...)
 	q.Mount = BindMount{"/w", "/home/you/app"}
@@ -70,7 +70,7 @@ func TestVary(t *testing.T) {
 	}
 }
 
-// TestVaryPlace checks that a path is granted only if it was found in the same workspace.
+// TestVaryPlace checks that a path is granted only if it was found below the same mount.
 //
 // Attack 263.
 func TestVaryPlace(t *testing.T) {
@@ -80,8 +80,8 @@ func TestVaryPlace(t *testing.T) {
 		for name, change := range map[string]func(*Question){
 			"not found":           func(ask *Question) { ask.Paths = nil },
 			"another is found":    func(ask *Question) { ask.Paths = []int{2} },
-			"no workspace":        func(ask *Question) { ask.Mount = BindMount{} },
-			"another workspace":   func(ask *Question) { ask.Mount.Target = "/x" },
+			"no mount":            func(ask *Question) { ask.Mount = BindMount{} },
+			"another mount":       func(ask *Question) { ask.Mount.Target = "/x" },
 			"another host's":      func(ask *Question) { ask.Mount.Source = "/home/you" },
 			"called otherwise":    func(ask *Question) { ask.Called, ask.Notes = []string{"rm", "c", "b"}, []string{"called as rm c b"} },
 			"a note":              func(ask *Question) { ask.Notes = []string{"stdin is 2 bytes"} },

@@ -44,7 +44,7 @@ func (q *Question) VaryingArgument(spec string) (*VaryingArgument, error) {
 }
 
 // FittingForms returns the forms of an argument that fit value, the default first. below reports that value is a path
-// below the workspace.
+// below the mount.
 func FittingForms(forms []policy.Form, value string, below bool) (fit []policy.Form) {
 	for _, f := range []policy.Form{policy.FormNumber, policy.FormPath, policy.FormWords} {
 		ok := slices.Contains(forms, f)
@@ -114,7 +114,7 @@ func sameCall(called, calledNow []string, before, now string) bool {
 	return before == now && differ == 0 || before != now && differ == 1
 }
 
-// samePlace reports whether the path of ask was found in the workspace of g. If the approved path has a slash, the
+// samePlace reports whether the path of ask was found below the mount of g. If the approved path has a slash, the
 // path of ask has one, too: without it, it could be the name of a subcommand.
 func (g *Grant) samePlace(ask *Question) bool {
 	n := g.Varying.Argument
@@ -122,7 +122,7 @@ func (g *Grant) samePlace(ask *Question) bool {
 		(strings.Contains(ask.Args[n], "/") || !strings.Contains(g.Question.Args[n], "/"))
 }
 
-// PathsOf returns the arguments of ask that must be paths below its workspace for a grant to cover it. The caller
+// PathsOf returns the arguments of ask that must be paths below its mount for a grant to cover it. The caller
 // checks them, because the queue opens no files under its lock.
 func (q *Queue) PathsOf(ask Question) (paths []int) {
 	q.mu.Lock()

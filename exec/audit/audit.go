@@ -28,8 +28,8 @@ type Kind string
 const (
 	Request     Kind = "REQUEST"      // a person is about to be asked
 	AutoApprove Kind = "AUTO_APPROVE" // the policy allowed the command without asking
-	Approve     Kind = "APPROVE"      // a person allowed the command
-	Deny        Kind = "DENY"         // the policy or a person denied the command
+	Approve     Kind = "APPROVE"      // a person or a grant allowed the command
+	Deny        Kind = "DENY"         // a person or the policy denied the command, or nobody could be asked
 	Timeout     Kind = "TIMEOUT"      // nobody answered before the deadline
 	Cancel      Kind = "CANCEL"       // the caller left before an answer
 	Start       Kind = "START"        // a command is about to run

@@ -13,9 +13,9 @@ const (
 	// requestTimeout is the time limit for a caller to send its request. A shim sends it at once, but on
 	// a busy machine seconds may pass between two of its system calls.
 	requestTimeout = 10 * time.Second
-	// maxNew is the maximum number of connections without a request. While there are more than maxSlow, those older
-	// than slowAfter are dropped, the oldest first. A shim sends its request together with the connection or soon
-	// after, so ten thousand silent connections do not delay it.
+	// maxNew is the maximum number of connections without a request: beyond it, the oldest are dropped. Beyond maxSlow,
+	// those older than slowAfter are dropped. A shim sends its request together with the connection or soon after, so
+	// ten thousand silent connections do not delay it.
 	maxSlow   = 64
 	maxNew    = 1024
 	slowAfter = 2 * time.Second

@@ -19,14 +19,14 @@ type Status string
 
 const (
 	StatusDenied        Status = "denied"         // by a person
-	StatusRefused       Status = "refused"        // by the policy or a limit, or because nobody could be asked
+	StatusRefused       Status = "refused"        // by the policy or, before the start, a limit; or nobody could be asked
 	StatusTimeout       Status = "timeout"        // no answer in time, or a time limit
 	StatusNotProxied    Status = "not_proxied"    // the session has no such command
 	StatusNotFound      Status = "not_found"      // not on the host, or not in the image
 	StatusNotExecutable Status = "not_executable" // on the host, or in the image
 	StatusTerminated    Status = "terminated"     // the shell, while a command ran in it
 	StatusUnsupported   Status = "unsupported"    // the carrier or the session lacks it; HTTP answers with 400
-	StatusFailed        Status = "failed"         // an error of hostexec itself, or wrong arguments; the shim says so, too
+	StatusFailed        Status = "failed"         // another error, such as wrong arguments; the shim uses the same word
 )
 
 // exitKinds maps each status to the exit code and outcome that the shim receives.

@@ -37,7 +37,8 @@ type refusals struct {
 	timer *time.Timer
 }
 
-// AdjustRefusals sets the number of refusals per second that have a record of their own. 0 selects the default rate.
+// AdjustRefusals sets the number of refusals per second that have a record of their own, and the same number for
+// questions. 0 selects the default rate.
 func (s *Server) AdjustRefusals(rate int64) {
 	s.refused.bucket.Adjust(rate)
 	s.refused.questions.Adjust(rate)

@@ -44,7 +44,8 @@ type request struct {
 
 // fdReceiver is a connection that can receive descriptors.
 type fdReceiver interface {
-	// Passed hands over the descriptors that came with the first bytes. The function that calls Passed closes them.
+	// Passed hands over the descriptors that came with the first bytes. They belong to the caller of Passed, which
+	// closes them.
 	Passed() []int
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// A grant with a varying argument covers a path only if it is found below the workspace. As for rules, there must be
+// A grant with a varying argument covers a path only if it is found below the bind mount. As for rules, there must be
 // no link on the way. The check precedes the command. As with rules whose paths are not copied, the container may
 // replace the file before the command opens it.
 
@@ -28,7 +28,7 @@ func (dc *decidedCall) setMount(q *approval.Question, req *request) {
 	}
 }
 
-// findPaths adds to q.Paths those of its arguments that are paths below its workspace.
+// findPaths adds to q.Paths those of its arguments that are paths below its mount.
 func (dc *decidedCall) findPaths(q *approval.Question, arguments []int) {
 	for _, n := range arguments {
 		if dc.below(q, q.Args[n]) && !slices.Contains(q.Paths, n) {
@@ -37,7 +37,7 @@ func (dc *decidedCall) findPaths(q *approval.Question, arguments []int) {
 	}
 }
 
-// below reports whether arg names a file or directory below the workspace of q, for the caller and for the program.
+// below reports whether arg names a file or directory below the mount of q, for the caller and for the program.
 func (dc *decidedCall) below(q *approval.Question, arg string) bool {
 	at := arg
 	if !path.IsAbs(at) {

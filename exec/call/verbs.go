@@ -51,7 +51,7 @@ func (s *Server) verbNames() []string {
 // verb reports whether the call is of hostexec itself.
 func (r *request) verb() bool { return r.Args[0] == Name }
 
-// Words returns the words after hostexec. The caller must not change them.
+// Words returns the words after hostexec. The Verbs must not change them.
 func (c *VerbCall) Words() []string { return c.x.req.Args[1:] }
 
 // Version returns the version of hostexec on the host.

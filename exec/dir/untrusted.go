@@ -42,8 +42,8 @@ type Entry struct {
 	Inode    uint64
 }
 
-// Version is an Entry's identity and state: it changes when the file is replaced or written, unless the owner keeps the
-// size and sets the time back.
+// Version is an Entry's identity and state. It changes when the file is replaced or written. The owner can prevent
+// that: with the same size, and the earlier time.
 func (e Entry) Version() string {
 	return fmt.Sprint(e.Inode, e.Size, e.Mod.UnixNano())
 }

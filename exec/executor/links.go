@@ -38,7 +38,7 @@ func Links(path string, access ContainerAccess) (found []Finding) {
 const maxLinks = 40
 
 // LinkChain returns path and its successive link targets. The last one is missing or is not a link, unless there are
-// more than maxLinks.
+// maxLinks links, or a directory cannot be resolved.
 func LinkChain(path string) (all []string) {
 	for range maxLinks {
 		all = append(all, path)

@@ -22,8 +22,8 @@ import (
 )
 
 // mirror is a bare repository of the host with the branches and tags of one remote. Its objects are only removed
-// together with the mirror, so that readers need no lock: by Prune if it was not used for long, or by initMirror if it
-// has no refs or the other object format.
+// together with the mirror, so that readers need no lock. Prune removes one that was not used for long. initMirror
+// removes one without refs, or with another object format than the remote.
 type mirror struct {
 	dir    string
 	hash   string            // sha1 or sha256

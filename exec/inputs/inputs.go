@@ -105,7 +105,7 @@ func (s *Set) Kept() *Set {
 	return &kept
 }
 
-// Check returns an error unless s, which was read from a file, is as Find makes it.
+// Check returns an error unless s, which was read from a file, is a result of Find with Call set.
 func (s *Set) Check() error {
 	if len(s.Files) == 0 || len(s.Files) > maxFiles || s.Call == "" {
 		return errors.New("it has no inputs")

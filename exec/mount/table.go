@@ -23,7 +23,7 @@ import (
 // ErrMismatch means that a container's directory has no counterpart on the host.
 var ErrMismatch = errors.New("workdir mismatch")
 
-// Point is a mount of a container: as the engine reports it, without a target, or as MountsFor returns it.
+// Point is a mount of a container. The engine reports it, or MountsFor returns it.
 type Point struct {
 	Target string // in the container; empty: the container can write the source by another mount, such as a volume
 	Source string // on the host

@@ -34,8 +34,8 @@ func sourcesOf(paths []string) []mount {
 	return sourcesOnly
 }
 
-// Replaceable returns the path at, of those that code can write, by which it can replace name with a link: name is
-// below at. An entry of written that equals name does not count.
+// Replaceable returns the path in written that name is below. Code that can write there can replace name by a link. A
+// path that equals name does not count.
 func Replaceable(name string, written []string) (at string, ok bool) {
 	others := slices.DeleteFunc(slices.Clone(written), func(at string) bool { return path.Clean(at) == path.Clean(name) })
 	if !WritableTable(others).Writable(name) {

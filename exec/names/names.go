@@ -20,8 +20,8 @@ type Form struct {
 	Min, Max int    // length in bytes
 }
 
-// Container is the form of a container's name. The engine accepts such a name, and the name with a suffix is a valid
-// file name.
+// Container is the form of a container's name. The engine accepts such a name of two or more characters. The name with
+// a suffix is a valid file name.
 var Container = Form{First: "A-Za-z0-9", Chars: "A-Za-z0-9_.-", Min: 1, Max: 201}
 
 // Matches reports whether s has the form f.

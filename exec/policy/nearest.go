@@ -106,11 +106,11 @@ const (
 	maxNearestTied = 2   // equally near shapes that a refusal names; if there are more, it names none
 )
 
-// Nearest returns the shape of the rule, among those that do not deny, that matches the most leading arguments of req,
-// for a request that no rule matches. If no rule matches the first argument, and there are more than maxNearestTied
-// rules, Nearest takes those whose first word the caller may have mistyped. asked reports that a person is asked about
-// such calls. The shape is the command's name and one of CallShapes. Up to maxNearestTied shapes that are equally near
-// are joined; Nearest returns "" if there are more, or if the text is long.
+// Nearest returns the shape of the rule that matches the most leading arguments of req, which no rule matches. Rules
+// that deny do not count. If no rule matches the first argument, and there are more than maxNearestTied rules, Nearest
+// takes those whose first word the caller may have mistyped. asked reports that a person is asked about such calls. The
+// shape is the command's name and one of CallShapes. Up to maxNearestTied shapes that are equally near are joined;
+// Nearest returns "" if there are more, or if the text is long.
 func (p *Policy) Nearest(req Request) (shape string, asked bool) {
 	if p.Broken != "" || len(req.Args) < 2 || !ValidName(req.Args[0]) || req.Args[0] == Shell || req.Args[0] == GitPush {
 		return "", false

@@ -108,9 +108,9 @@ func gitVaryForms(args []string, n int) ([]Form, error) {
 }
 
 // positionalBefore returns the number of positional arguments before argument n, and the first of them. It returns 0 if
-// argument n may be the value of an option: of one in options, or of an unknown one before the first two positional
-// arguments. After the verb of git, options do not matter. The value of options is the number of arguments after an
-// option.
+// argument n is the value of an option in options. It also returns 0 after an unknown option before the first two,
+// because the next argument could be its value. Options after the verb of git do not matter. The value of options is
+// the number of arguments after an option.
 func positionalBefore(args []string, n int, options map[string]int) (count int, first string) {
 	for i := 1; i < n; i++ {
 		arg := args[i]

@@ -11,7 +11,7 @@ import (
 // fields of Streams are the more restrictive choice. It has many fields because a rule can set each of them.
 type Verdict struct {
 	Action    Action
-	Rule      string // what decided: COMMAND/ID, LIST PATTERN, --proxy NAME or RuleBroken; empty: nothing
+	Rule      string // what decided: COMMAND/ID, LIST PATTERN, --proxy NAME[=ACTION] or RuleBroken; empty: nothing
 	Pattern   string // the list pattern that decided
 	Reason    string // why the request is denied
 	AskReason string // why the action is Ask although a rule allows the request

@@ -21,7 +21,7 @@ type StartConfig struct {
 	Path      string // absolute
 	Args      []string
 	Env       []string
-	Dir       int          // a held directory; 0: this process's own
+	Dir       int          // descriptor of a directory; 0: this process's own directory
 	Files     [3]int       // become 0, 1 and 2; the process gets no others
 	TTY       bool         // Files[0] becomes the controlling terminal, under a monitor
 	NewPrivs  bool         // setuid programs work

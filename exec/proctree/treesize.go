@@ -4,7 +4,7 @@ package proctree
 
 // Size is the number of live processes of a command, with its descendants.
 type Size struct {
-	ID    string // of the request, or the marker of a shell
+	ID    string // of the request, the marker of a shell, or the session of an agent; empty: orphans without a marker
 	Count int
 }
 

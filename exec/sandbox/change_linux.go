@@ -17,7 +17,7 @@ import (
 
 // change is a system call that changes the metadata of one file, or watches the file.
 type change struct {
-	dir      int    // a descriptor of the caller's, or unix.AT_FDCWD
+	dir      int    // a descriptor of the thread's, or unix.AT_FDCWD
 	path     string // relative to dir; with self: ignored
 	self     bool   // the file is dir itself
 	noFollow bool   // a symbolic link is not followed
@@ -37,7 +37,7 @@ func (c *callingThread) close() {
 	}
 }
 
-// read reads the caller's memory, possibly less than len(b).
+// read reads the thread's memory, possibly less than len(b).
 func (c *callingThread) read(at uint64, b []byte) (n int, err error) {
 	if c.mem == 0 {
 		if c.mem, err = unix.Open(fmt.Sprintf("/proc/%d/mem", c.tid), unix.O_RDONLY|unix.O_NOCTTY|unix.O_CLOEXEC, 0); err != nil {
@@ -93,7 +93,7 @@ func (c *callingThread) open(ch change) (fd int, err error) {
 	return unix.Openat2(dir, ch.path, &how)
 }
 
-// openDescriptor opens what a descriptor of the caller refers to.
+// openDescriptor opens what a descriptor of the thread refers to.
 func (c *callingThread) openDescriptor(fd int) (int, error) {
 	name := "cwd"
 	if fd != unix.AT_FDCWD {
@@ -165,7 +165,7 @@ func result(r, _ uintptr, errno syscall.Errno) (int64, error) {
 	return int64(r), nil
 }
 
-// numbers reads len(list) 64-bit numbers at the address at in the caller's memory.
+// numbers reads len(list) 64-bit numbers at the address at in the thread's memory.
 func (c *callingThread) numbers(at uint64, list []int64) error {
 	b := unsafe.Slice((*byte)(unsafe.Pointer(&list[0])), 8*len(list))
 	if n, err := c.read(at, b); err != nil || n != len(b) {

@@ -60,7 +60,7 @@ func (m *MetadataServer) Ended() bool {
 	return ended
 }
 
-// closeRoots closes the granted directories. While a call is answered, their numbers must not be reused.
+// closeRoots closes the roots. While a call is answered, their numbers must not be reused.
 func (m *MetadataServer) closeRoots() {
 	for _, fd := range m.roots {
 		unix.Close(fd)
@@ -87,7 +87,7 @@ func (m *MetadataServer) Serve() error {
 			return err
 		case recvErr == errAllEnded:
 			return nil
-		case recvErr == unix.ENOENT || recvErr == unix.EINTR: // the caller was killed meanwhile
+		case recvErr == unix.ENOENT || recvErr == unix.EINTR: // the thread was killed meanwhile
 			continue
 		case recvErr != nil:
 			return recvErr
@@ -194,9 +194,9 @@ func (m *MetadataServer) perform(n *notification) (int64, error) {
 	return c.apply(file)
 }
 
-// permits reports whether file is a directory that the program may write, or is below one. The program cannot move a
-// file from elsewhere into such a directory: that requires write access to the file's own directory. With reads, a
-// directory that may be read is sufficient.
+// permits reports whether file is a file or directory that the program may write, or is below one. The program cannot
+// move a file from elsewhere into such a directory: that requires write access to the file's own directory. With reads,
+// a directory that may be read is sufficient.
 func (m *MetadataServer) permits(file int, reads bool) bool {
 	path, err := pathOf(file)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watched returns the change that adds a watch to the inotify instance fd of the caller. Without MetadataServer, a
+// watched returns the change that adds a watch to the inotify instance fd of the thread. Without MetadataServer, a
 // program could watch directories that it cannot read, and would learn which files are used there.
 func (c *callingThread) watched(fd, path uint64, mask uint32) (ch change, err error) {
 	flags := uint64(0)
@@ -24,7 +24,7 @@ func (c *callingThread) watched(fd, path uint64, mask uint32) (ch change, err er
 	return ch, err
 }
 
-// watch has the caller's inotify instance watch file.
+// watch has the thread's inotify instance watch file.
 func (c *callingThread) watch(fd, file int, mask uint32) (int64, error) {
 	thread, err := unix.PidfdOpen(c.tid, unix.PIDFD_THREAD)
 	if err != nil {

@@ -36,7 +36,7 @@ type existingContainer struct {
 }
 
 // RemoveDisallowed removes from the sessions of existing containers the commands and variables that the host does not
-// allow any more. The running calls of a session that loses something end, and a new watcher serves it.
+// allow any more. If a session that loses something has a watcher, its running calls end, and a new watcher serves it.
 func (l *SessionLauncher) RemoveDisallowed(ctx context.Context) error {
 	all, err := l.existing(ctx)
 	if err != nil {
@@ -81,8 +81,8 @@ func (l *SessionLauncher) replaceSession(ctx context.Context, rec state.Session)
 	return l.resume(ctx, rec)
 }
 
-// Differences returns a line for each existing container that has no session, or whose session lacks commands or flags
-// that the host gives to new containers. The line says what to do.
+// Differences returns a line, with what to do, for each existing container that lacks something that a new one would
+// get: a session, commands, or flags.
 func (l *SessionLauncher) Differences(ctx context.Context) (lines []string, err error) {
 	all, err := l.existing(ctx)
 	for _, e := range all {

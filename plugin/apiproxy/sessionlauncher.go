@@ -66,7 +66,8 @@ func NewSessionLauncher(dockerCLI command.Cli, opts launch.Options, selection Se
 // Close waits for the goroutines that Start has started. They end within some seconds.
 func (l *SessionLauncher) Close() { l.afterStart.Wait() }
 
-// Notes returns messages about the sessions so far. Print them after COMMAND, which may use the terminal, has ended.
+// Notes returns messages about the sessions so far. Print them after the command of docker hostexec with has ended,
+// because it may use the terminal.
 func (l *SessionLauncher) Notes() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -24,7 +24,7 @@ type engineError struct {
 func (e engineError) Error() string { return e.text }
 func (e engineError) Unwrap() error { return e.cause }
 
-// Hint returns the next command to type.
+// Hint returns a command to type, or advice in words.
 func (e engineError) Hint() string { return e.hint }
 
 // unresponsive returns the error for an engine that does not answer.

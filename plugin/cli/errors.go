@@ -36,7 +36,7 @@ func FailRun(err error) error {
 	return &Failure{Code: CodeRun, Err: err}
 }
 
-// hintError is an error with the next command to type.
+// hintError is an error with a command to type, or advice.
 type hintError struct {
 	error
 	hint string

@@ -14,7 +14,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// maxDays is the greatest number of days in an age. A time.Duration can hold a few more.
+// maxDays is the greatest number of days in an age. A time.Duration can hold some more: 106,751.
 const maxDays = 100_000
 
 // SinceTime parses a time as docker logs does, or a number of days such as 7d.

@@ -40,7 +40,7 @@ var ErrStartedByCall = errors.New("a command that a container called may not ans
 // ErrNotRunning means that no command runs for a request.
 var ErrNotRunning = errors.New("no command runs for that request")
 
-// Client sends requests to the watcher of one session. It has a method for nearly each request of the API, and so more
+// Client sends requests to the watcher of one session. It has a method for almost every request of the API, and so more
 // methods than other types.
 type Client struct {
 	dir  string // of the session
@@ -79,8 +79,8 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return st, err
 }
 
-// AgentRules returns what an agent should know about the session's policy, in Markdown. It is empty until the session's
-// container or agent was checked.
+// AgentRules returns what an agent should know about the session's policy, in Markdown. It is empty until the session
+// can serve calls.
 func (c *Client) AgentRules(ctx context.Context) (text string, err error) {
 	err = c.get(ctx, "/agents", &text)
 	return text, err

@@ -19,7 +19,7 @@ type Session interface {
 	Status() Status
 	Record() state.Session
 	AuditLog() string            // path of the audit log
-	AgentRules() string          // what an agent should know about the policy; "": its caller was not checked yet
+	AgentRules() string          // what an agent should know about the policy; "": calls are not served yet
 	Stop(grace time.Duration)    // asks the watcher to end; does not wait. grace: from TERM to KILL; negative: the default
 	Kill(id string) bool         // ends the command of a request, if it runs; does not wait
 	Leftovers() []Leftover       // leftover processes of ended commands

@@ -21,8 +21,8 @@ import (
 // in common with other shares or the host. The container may have created links there, so files are opened
 // through os.Root.
 
-// FillShare puts the shim for an architecture, and a link to it for each of names, into session's share. The
-// shim is unpacked once per user and build, and then copied.
+// FillShare puts the shim for an architecture, and a link to it for each of names, into the share of a session, whose
+// directory is session. The shim is unpacked once for each state directory home and each build, and then copied.
 func FillShare(home, session, goarch string, names []string) error {
 	z, err := shimFor(goarch)
 	if err != nil {

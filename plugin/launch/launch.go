@@ -69,7 +69,7 @@ type Launch struct {
 	volume      string      // the volume in place of the share, or ""
 	Writable    []string    // host directories that the container can write
 	CommandDirs string      // the directories in which commands run, as text for people; empty: those of Conn
-	Failed      error       // why Create failed, if the error is not from the engine
+	Failed      error       // why Create failed, if hostexec has a better text than the engine
 }
 
 // Begin creates the session's record and starts its watcher, which is ready when Create needs it. The caller

@@ -24,7 +24,7 @@ const (
 )
 
 // checkPidsLeft refuses a container whose --pids-limit prevents a shim from starting. detach, too, needs a shim, to
-// remove its files. A container without a limit needs no request.
+// remove the copied files. A container without a limit needs no request.
 func checkPidsLeft(ctx context.Context, api client.APIClient, c container.InspectResponse) error {
 	if c.HostConfig == nil || c.HostConfig.PidsLimit == nil || *c.HostConfig.PidsLimit <= 0 {
 		return nil

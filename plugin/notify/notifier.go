@@ -14,7 +14,7 @@ import (
 // or both. The zero value notifies nobody. Concurrent calls of Notify are not allowed.
 type Notifier struct {
 	Command []string // argv, run without a shell, with HOSTEXEC_PENDING and HOSTEXEC_SESSION in its environment
-	Desktop []string // the argv that Desktop returns; only a number is inserted into it
+	Desktop []string // the argv that Desktop returns; only a number with fixed words is inserted into it
 	Session string
 	Run     Runner
 }

@@ -7,7 +7,7 @@
 //
 // The page makes no decisions. It shows the watchers' questions, and forwards an answer only if the question is still
 // the one that was shown. It accepts only requests to its own origin and, except for public files and the exchange of a
-// code, with a token. It listens on 127.0.0.1 only. There is one page per user.
+// code, with a token. It listens on 127.0.0.1 only. There is one page per state directory.
 package page
 
 import (
@@ -28,14 +28,15 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Page is one user's page. Set its fields, then call Listen, then Serve. Many of its methods are the handlers of
-// its routes, so it has more methods than other types.
+// Page is the page of one state directory. Set its fields, then call Listen, then Serve. Many of its methods are the
+// handlers of its routes, so it has more methods than other types.
 type Page struct {
 	Store *state.Store
 
-	// Open opens a link in a browser when a question arrives and no browser is connected. The link is
-	// empty after several browsers did not connect; the user must then be notified in another way. A page
-	// with Open always counts as an approver. Without Open, it counts only while a browser is connected.
+	// Open opens a link in a browser when a question arrives and no browser is connected. The link is empty after
+	// several browsers did not connect, or if it cannot be stored for a browser; the user must then be notified in
+	// another way. A page with Open always counts as an approver. Without Open, it counts only while a browser is
+	// connected, and some seconds afterwards.
 	Open func(link string) error
 
 	// Idle is how long the page runs without sessions and browsers before it ends. Zero means forever.
@@ -179,5 +180,5 @@ func (p *Page) openBrowser(failedOpens int) {
 			p.warn(err.Error())
 		}
 	}
-	_ = p.Open(link) // nobody reads an error; the watcher has beeped on the session's terminal
+	_ = p.Open(link) // nobody reads an error; the watcher notifies the user in other ways, too
 }

@@ -35,7 +35,7 @@ func Complete(_ *cobra.Command, given []string, _ string) ([]string, cobra.Shell
 	return refs, cobra.ShellCompDirectiveNoFileComp
 }
 
-// FilterValues completes the existing values of a key of --filter.
+// FilterValues returns the existing values of a key of --filter, for completion.
 func FilterValues(key string) (values []string) {
 	for _, rec := range Records() {
 		switch key {

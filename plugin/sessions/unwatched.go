@@ -94,8 +94,8 @@ func dirsOf(store *state.Store) ([]string, error) {
 	return dirs, err
 }
 
-// OpenStore opens the state directory, and ends the commands of sessions whose watcher and keeper were killed
-// together. Errors are ignored: prune reports what cannot be ended.
+// OpenStore opens the state directory, and ends the commands of sessions whose watcher and keeper were killed together.
+// Errors of the latter are ignored: prune reports what cannot be ended.
 func OpenStore() (*state.Store, error) {
 	store, err := state.Open()
 	if err != nil {

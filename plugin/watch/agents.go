@@ -14,8 +14,8 @@ import (
 // agentsFile is the file in a session's share that tells agents about the policy.
 const agentsFile = "AGENTS.md"
 
-// AgentRules returns a description of the current policy for agents, or "" until the session's container or agent was
-// checked. It updates the share's copy.
+// AgentRules returns a description of the current policy for agents, or "" until the session can serve calls. It
+// updates the share's copy.
 func (c *Calls) AgentRules() string {
 	sc := c.Server.Config()
 	if sc == nil {

@@ -54,8 +54,8 @@ func (w *Watcher) openCalls(s *Session, host *executor.Host, log *audit.Log) (er
 	return err
 }
 
-// Apply sets what later calls depend on: the name of the container, if there is one, dirs, the current configuration,
-// and the files that containers of other sessions can write.
+// Apply sets what later calls depend on: dirs, the current configuration, and the files that containers of other
+// sessions can write. name is that of the container; empty: there is none.
 func (c *Calls) Apply(name string, dirs *mount.Table) {
 	c.record.mu.Lock()
 	defer c.record.mu.Unlock()
@@ -99,8 +99,8 @@ func (c *Calls) sandboxes(dirs *mount.Table) *sandboxes {
 	}
 }
 
-// AddWritable adds fresh to the paths that containers of the session can write, also in the record. It removes from
-// the environment of later calls the programs and variables that these paths contain.
+// AddWritable adds fresh to the paths that containers of the session can write, also in the record. It removes from the
+// environment of later calls the directories of PATH in these paths, and the variables that name files there.
 func (c *Calls) AddWritable(fresh []mount.Point) {
 	c.record.mu.Lock()
 	defer c.record.mu.Unlock()

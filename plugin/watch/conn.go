@@ -117,8 +117,8 @@ func (c *Conn) CommandDirs() string { return c.commandDirs }
 // Done ends the connection. The session continues if its container does.
 func (c *Conn) Done() error { return c.end("done") }
 
-// EndSession ends the connection and the session, whose container has ended. It returns when the watcher has exited, or
-// ctx is done.
+// EndSession ends the connection and the session, whose container has ended. With running kept jobs, the session stays.
+// It returns when Exited is closed, or ctx is done.
 func (c *Conn) EndSession(ctx context.Context) error {
 	defer c.f.Close()
 	if err := c.send("over"); err != nil {
@@ -213,7 +213,7 @@ const maxLine = 16 << 20
 
 func newLauncherConn(f *os.File) *LauncherConn {
 	l := &LauncherConn{f: f, Lines: make(chan string), closed: make(chan struct{})}
-	// ends when run closes its end or close closes ours.
+	// ends when the launcher closes its end, or close closes ours.
 	l.reader.Go(l.read)
 	return l
 }

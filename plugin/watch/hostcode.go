@@ -7,8 +7,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// HostCode returns a sentence for each of grades. It names the commands of this grade that run on this
-// host: they run code from files in from, which others can write.
+// HostCode returns a sentence for each of grades. It names the commands of this grade that run on this host without a
+// sandbox. from describes the files, which others can write.
 func HostCode(p *policy.Policy, commands []state.Command, from string, grades ...policy.Grade) (texts []string) {
 	for _, grade := range grades {
 		var names []string

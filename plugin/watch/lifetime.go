@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// Poll is the interval of checks that need no engine.
+	// Poll is the interval of most checks, also at an engine that answers.
 	Poll = 200 * time.Millisecond
-	// EnginePoll is the interval of repeated requests to an engine.
+	// EnginePoll is the interval of requests to an engine that may not answer, and of checks that are less urgent.
 	EnginePoll = time.Second
 )
 
@@ -154,8 +154,8 @@ func (l *Lifetime) stopWithin(grace time.Duration) {
 	l.Agent.EndWithin(grace)
 }
 
-// EndUnlessKept ends the session of an agent whose container has ended. If the session has kept jobs, it stays
-// like any other session, until they have ended.
+// EndUnlessKept ends the session of an agent whose container has ended. If a kept job still runs, and no user has
+// stopped the session, it stays until its kept jobs have ended.
 func (l *Lifetime) EndUnlessKept(why error, conn *LauncherConn) {
 	if l.KeptJob() == nil || l.Agent.stopped.Load() != nil {
 		l.Stop(why)

@@ -32,8 +32,8 @@ type ProtectedFile struct {
 // Narrower is advice to mount a smaller directory, without the protected file.
 const Narrower = "something narrower"
 
-// ProtectedFiles lists the protected files of a session. Mounts of docker's config.json and of ~/.ssh only cause a
-// warning. Mounts of hostexec's state are refused, and writable mounts of all other protected files.
+// ProtectedFiles lists the protected files of a session. Mounts of hostexec's state are refused. Writable mounts of
+// docker's config.json and of ~/.ssh cause a warning, and those of all other protected files are refused.
 func ProtectedFiles(record *Record, settings *Configuration, notifier notify.Notifier) (all []ProtectedFile) {
 	all = append(all, ProtectedFile{record.Store.Home, "is hostexec's own state", Refuse, ""})
 	for _, cmd := range record.Proxied() {

@@ -53,7 +53,7 @@ func Start(dir string, globalArgs []string, stdio ...*os.File) (*Conn, error) {
 	// Docker's plugin socket would end the watcher with docker. The other variables are not meant for commands.
 	cmd.Env = osenv.Without(os.Environ(), "DOCKER_CLI_PLUGIN_", "HOSTEXEC_")
 	cmd.ExtraFiles = append([]*os.File{theirs}, stdio...)
-	// The end of the terminal ends only processes of its own session: see setsid(2).
+	// The end of the terminal ends only processes of the terminal's session: see setsid(2).
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start watcher: %w", err), ours.Close())

@@ -15,7 +15,7 @@ const Supported = false
 
 var errSystem = errors.New("sessions are not supported on " + runtime.GOOS)
 
-// Start fails: the socket carrier needs the container's kernel to be this host's.
+// Start fails: the packages executor and proctree run commands on Linux only.
 func Start(string, []string, ...*os.File) (*Conn, error) { return nil, errSystem }
 
 // InheritedConn returns nothing: there is no connection.

@@ -14,7 +14,7 @@ const (
 	maxWarning  = 1024 // size of one
 )
 
-// Warnings are the risks of the session. run prints them on a terminal only. So they are also stored in the
+// Warnings are the risks of the session. The launcher prints them on a terminal only. So they are also stored in the
 // record, and status and inspect show them.
 type Warnings struct {
 	record    *Record
@@ -24,7 +24,8 @@ type Warnings struct {
 	sessions  atomic.Pointer[[]string] // of the containers of other sessions
 }
 
-// Set replaces the warnings about the session's container, also in the record, which the caller saves.
+// Set replaces the warnings about the session's container, agent or directory, also in the record, which the caller
+// saves.
 func (w *Warnings) Set(list []string) {
 	shown := printableAll(list)
 	w.record.Warnings = shown

@@ -2,7 +2,7 @@
 
 // Package watch is the core of a watcher: it serves the calls of one session, and answers its control socket.
 //
-//	run <-------------Conn-------------> watcher <--share/socket-- container
+//	launcher <--------Conn-------------> watcher <--share/socket-- container
 //	 \--starts--> keeper --starts--------/  |  \--control.sock-- status, stop ...
 //	                                        engine (waits for the container to end)
 //
@@ -70,7 +70,7 @@ func (w *Watcher) Run(ctx context.Context, launcher *os.File) error {
 	defer conn.close()
 	store, id := state.StoreOf(w.Dir)
 	if !conn.recorded(ctx) {
-		return store.Discard(id) // run was killed before it has written the record
+		return store.Discard(id) // the launcher was killed before it has written the record
 	}
 	s, err := w.run(ctx, conn)
 	if err != nil {

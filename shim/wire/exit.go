@@ -14,7 +14,8 @@ const (
 	// CodeRefused is used by POSIX sh for a command that cannot be executed. Here the policy or the user refused it, or
 	// it is not executable.
 	CodeRefused = 126
-	// CodeNotFound is used by POSIX sh for a command that does not exist. Here it is not proxied, or not on the host.
+	// CodeNotFound is used by POSIX sh for a command that does not exist. Here it is not proxied, or not on the host or
+	// in the image.
 	CodeNotFound = 127
 )
 

@@ -14,7 +14,7 @@
 // descriptors, credit and the order of frames.
 package wire
 
-// Version is the first byte of every Exec and Hello. A host with another version refuses the call and says so. The host
+// Version is the first byte of every Exec and Hello. A host with another version refuses it, and says so. The host
 // injects the shim, so usually both are of one release. After an update of the host, a container can have an older
 // shim.
 const Version = 1

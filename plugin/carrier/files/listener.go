@@ -62,7 +62,7 @@ func Listen(dirs []RequestDir, log *slog.Logger, limits *limit.Session) (*Listen
 	return l, nil
 }
 
-// Refuse refuses new requests. Calls that end later report that the proxy is shutting down.
+// Refuse refuses new requests. A call that the host ends afterwards reports that the proxy is shutting down.
 func (l *Listener) Refuse() { l.drain.Do(func() { close(l.draining) }) }
 
 // Drain refuses requests from now on. It returns when no call is in flight, or when until is closed.

@@ -87,7 +87,7 @@ func rank(p policy.Problem) int {
 	return 1
 }
 
-// leftovers lists what killed processes have left, the consequences, and what to type.
+// leftovers lists what is left behind or does not answer, the consequences, and what to type.
 type leftovers struct{ found, means, fixes []string }
 
 // The meanings of leftovers.

@@ -79,8 +79,8 @@ func (m *Mode) followRuns(ctx context.Context, api watch.Engine, id, began strin
 	}
 }
 
-// followLauncher reacts to the end of run. If run was killed before the container has started, it removes the
-// container. If the caller of an agent was killed, it ends the agent's container.
+// followLauncher reacts to the end of the launcher. If this was killed before the container has started, followLauncher
+// removes the container. If the caller of an agent was killed, it ends the agent's container.
 func (m *Mode) followLauncher(ctx context.Context, api watch.Engine, id string, conn *watch.LauncherConn) {
 	select {
 	case line := <-conn.Lines:

@@ -18,7 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// leftovers ends and removes the objects that a killed run has left at the engine.
+// leftovers ends and removes the objects that a killed launcher has left at the engine.
 type leftovers struct {
 	record *watch.Record
 	log    *slog.Logger
@@ -59,7 +59,7 @@ func (l leftovers) removeVolumes(api watch.Engine) {
 	}
 }
 
-// removeUnstarted removes container id if run was killed between its creation and its start.
+// removeUnstarted removes container id if the launcher was killed between its creation and its start.
 func (l leftovers) removeUnstarted(ctx context.Context, api watch.Engine, id string) error {
 	for deadline := time.Now().Add(pendingTimeout); ; {
 		c, err := api.ContainerInspect(ctx, id)

@@ -117,8 +117,8 @@ type usage struct {
 }
 
 // measure returns the usage of the directories, with that of deleted files that are still open. The error is the
-// exceeded limit, or errUnmeasured. Answers alone cannot exceed limits.spool. A container ends at a quarter above it,
-// so answers alone never end it.
+// exceeded limit, or errUnmeasured. Answers alone cannot exceed limits.spool, and a container ends at 5/4 of that. So
+// answers alone never end it.
 func (r requestLimit) measure(root *os.Root, deleted usage) (used usage, err error) {
 	maxSpace, maxEntries := r.calls.Server.Limits.Limit(limit.Spool), r.calls.Server.Limits.Limit(limit.Requests)
 	used = deleted

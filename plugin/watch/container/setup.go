@@ -137,9 +137,9 @@ func (m *Mode) inspectFirst(ctx context.Context, api watch.Engine, id string, ma
 	return c, func() *exitWait { return <-done }, err
 }
 
-// setUpFailed returns why a session that could not be set up ends. If the container is fresh, run is about to remove
-// it. Then the error includes ErrGone, so that the session's directory is removed too. A container that has run before
-// needs the directory for its next start.
+// setUpFailed returns why a session that could not be set up ends. If the container is fresh, the launcher is about to
+// remove it. Then the error includes ErrGone, so that the session's directory is removed too. A container that has run
+// before needs the directory for its next start.
 func setUpFailed(fresh bool, err error) error {
 	if fresh {
 		return errors.Join(watch.ErrGone, err)

@@ -20,7 +20,7 @@ import (
 const (
 	// restartDelay is the time for which a stopped container's session waits for a restart.
 	restartDelay = 10 * time.Second
-	// pendingTimeout is the time limit for the engine to complete requests of a run that was killed.
+	// pendingTimeout is the time limit for the engine to complete requests of a launcher that was killed.
 	pendingTimeout = 3 * time.Second
 )
 

@@ -82,8 +82,8 @@ func (m *Mode) refuse() error {
 // Admit implements Mode.
 func (m *Mode) Admit(context.Context) bool { return true }
 
-// Follow implements Mode. When a person ends the session, it waits for calls in flight, but not when the launcher has
-// exited.
+// Follow implements Mode. After the message drain, TERM or INT, it waits for the calls in flight, for Proxy.Grace at
+// most. It does not wait if the launcher has exited, or after docker hostexec stop.
 func (m *Mode) Follow(ctx context.Context, conn *watch.LauncherConn) error {
 	defer m.files.Refuse() // before the end of calls in flight, which report the reason
 	defer m.dirs.unpublish()
