@@ -23,10 +23,10 @@ func testLeak(t *testing.T, r *fixture) {
 	r.text(t, warm, ":")
 	fds := count(t, "/proc/self/fd")
 	var wg sync.WaitGroup
-	shells, commands := exectest.Scaled(100, 20), exectest.Scaled(20, 10)
+	shells, commands := exectest.Scaled(100, 20), exectest.Scaled(100, 10)
 	each := 3 // descriptors of this process for a shell: the pipe that it reads from, its pidfd, and its supervisor
 	if r.remote() {
-		shells /= 5 // processes, and descriptors
+		shells, commands = shells/5, commands/5 // processes, and descriptors
 	}
 	if r.config.Sandbox != nil {
 		each = 2 + 2 + 1 + 3 // pipes, pidfd and supervisor, the calls that it answers, and the directories of the sandbox
