@@ -67,7 +67,7 @@ func (c *call) dial(dir string) (sock int, relayed bool, err error) {
 				return -1, false, relayFailure(dir, e)
 			}
 		}
-		if how == "full" && waited > decideTimeout {
+		if waited > decideTimeout && (how == "full" || how == "undecided" && full()) {
 			return -1, false, errNoProcess
 		}
 		if how != "relay" && how != "undecided" && how != "full" || waited > decideTimeout {

@@ -5,6 +5,7 @@ package container
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -26,6 +27,8 @@ const (
 	maxRetry = time.Second
 	// arrivalTimeout is the time limit for the arrival of a connection that the relay has reported.
 	arrivalTimeout = 5 * time.Second
+	// relayProgram is the shim in a container, which is also the relay.
+	relayProgram = state.Target + "/bin/hostexec"
 )
 
 // ErrNoProcess means that the container cannot start a process.
@@ -77,7 +80,7 @@ func (c *carrierChooser) relayOnce(ctx context.Context, api watch.Engine, id str
 	}
 	exec, err := api.ContainerExecCreate(ctx, id, container.ExecOptions{
 		User: "0", WorkingDir: "/", AttachStdin: true, AttachStdout: true,
-		Cmd: []string{state.Target + "/bin/hostexec", "relay", state.Target},
+		Cmd: []string{relayProgram, "relay", state.Target},
 	})
 	if err != nil {
 		return err
@@ -91,17 +94,21 @@ func (c *carrierChooser) relayOnce(ctx context.Context, api watch.Engine, id str
 	stream := execStream{at, relay.Stdout(at.Reader)}
 	defer context.AfterFunc(ctx, func() { stream.Close() })()
 	err = c.carriers.Relay.Serve(stream, up, func() bool { return exited(ctx, api, exec.ID) })
-	if errors.Is(err, io.EOF) && outOfThreads(ctx, api, exec.ID) {
-		return ErrNoProcess
-	}
-	return err
+	return startFailure(ctx, api, id, exec.ID, err)
 }
 
-// outOfThreads reports whether a relay that sent nothing has failed because it could not create a thread. A relay that
-// fails for another reason sends it, and the engine has other codes for a program that it cannot execute.
-func outOfThreads(ctx context.Context, api watch.Engine, exec string) bool {
-	st, err := inspectExec(ctx, api, exec)
-	return err == nil && !st.Running && st.ExitCode == wire.CodeFailed
+// startFailure returns why a relay could not start, or err if it could. A relay that can run sends why it fails.
+func startFailure(ctx context.Context, api watch.Engine, id, exec string, err error) error {
+	st, inspectErr := inspectExec(ctx, api, exec)
+	switch {
+	case inspectErr != nil || st.Running:
+		return err
+	case st.ExitCode == wire.CodeFailed && errors.Is(err, io.EOF):
+		return ErrNoProcess
+	case st.ExitCode == wire.CodeRefused || st.ExitCode == wire.CodeNotFound: // the engine's, which sends a text, too
+		return fmt.Errorf("the engine cannot start the relay: docker exec -u 0 %.12s %s says why", id, relayProgram)
+	}
+	return err
 }
 
 // exited reports whether the process of an exec has ended. It returns false if the engine does not answer.
