@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -20,9 +21,12 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Add appends a rule to file and returns its title. The rule belongs to the command argv[0], matches
-// exactly these arguments, and has r's Do, Effects and Accept. Comments in the file are kept, empty lines
-// are not. If the rule exists already, the file does not change.
+// ErrRuleDiffers means that a rule with the same arguments and the same Do exists, but with other Effects or Accept.
+var ErrRuleDiffers = errors.New("the rule exists already, with other effects or another accept")
+
+// Add appends a rule to file and returns its title. The rule belongs to the command argv[0], matches exactly these
+// arguments, and has r's Do, Effects and Accept. Comments in the file are kept, empty lines are not. If the same rule
+// exists already, the file does not change.
 func Add(file string, argv []string, r policy.Rule) (title string, err error) {
 	if len(argv) == 0 {
 		return "", errors.New("no command named")
@@ -34,9 +38,6 @@ func Add(file string, argv []string, r policy.Rule) (title string, err error) {
 		if err != nil {
 			return err
 		}
-		if findRule(rules, roleOf(file), id) >= 0 {
-			return errUnchanged
-		}
 		rule := flow(yaml.MappingNode)
 		rule.Content = []*yaml.Node{plainNode("id"), plainNode(id), plainNode("do"), plainNode(r.Do.String()), plainNode("argv"), words(argv[1:], quotedNode)}
 		if len(r.Effects) > 0 {
@@ -45,9 +46,30 @@ func Add(file string, argv []string, r policy.Rule) (title string, err error) {
 		if r.Accept {
 			rule.Content = append(rule.Content, plainNode("accept"), plainNode(policy.CodeAccepted))
 		}
+		if at := findRule(rules, roleOf(file), id); at >= 0 {
+			for _, key := range []string{"effects", "accept"} {
+				if !slices.Equal(sortedValues(lookup(rules.Content[at], key)), sortedValues(lookup(rule, key))) {
+					return ErrRuleDiffers
+				}
+			}
+			return errUnchanged
+		}
 		rules.Content = append(rules.Content, rule)
 		return nil
 	})
+}
+
+// sortedValues returns the values of n and of its elements, in sorted order.
+func sortedValues(n *yaml.Node) (all []string) {
+	if n == nil {
+		return nil
+	}
+	all = append(all, n.Value)
+	for _, word := range n.Content {
+		all = append(all, word.Value)
+	}
+	slices.Sort(all)
+	return all
 }
 
 // ruleNodes returns the list of rules of a command at key, and creates it if necessary.
@@ -122,24 +144,17 @@ func findRule(rules *yaml.Node, r role, id string) int {
 	return -1
 }
 
-// errUnchanged means that a change has nothing to change.
-var errUnchanged = errors.New("the file stays as it is")
-
-// edit changes a file atomically: a reader sees the old text or the new text. It writes only text that can be parsed. If
-// change returns errUnchanged, it writes nothing.
+// edit changes a file atomically: a reader sees the old text or the new text. It writes only text that can be parsed.
 func edit(file string, change func(root *yaml.Node) error) error {
-	text, err := readText(file)
+	before, err := readText(file)
 	if err != nil {
 		return err
 	}
-	text, err = changed(file, text, change)
-	if errors.Is(err, errUnchanged) {
-		return nil
-	}
-	if err != nil {
+	after, err := changed(file, before, change)
+	if err != nil || bytes.Equal(before, after) {
 		return err
 	}
-	return replace(file, text)
+	return replace(file, after)
 }
 
 // readText returns the text of a file, or nil if there is none.
@@ -151,7 +166,10 @@ func readText(file string) ([]byte, error) {
 	return text, nil
 }
 
-// changed returns the text of file with a change of its nodes.
+// errUnchanged is the result of a change that changes nothing.
+var errUnchanged = errors.New("the file stays as it is")
+
+// changed returns the text of file with a change of its nodes. If change returns errUnchanged, it returns text.
 func changed(file string, text []byte, change func(root *yaml.Node) error) ([]byte, error) {
 	d := &reader{file: file}
 	root := d.parseYAML(text)
@@ -164,7 +182,9 @@ func changed(file string, text []byte, change func(root *yaml.Node) error) ([]by
 		root.Content = []*yaml.Node{plainNode("version"), plainNode("1")}
 		doc.Content[0] = root
 	}
-	if err := change(root); err != nil {
+	if err := change(root); errors.Is(err, errUnchanged) {
+		return text, nil // also keeps the format
+	} else if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer

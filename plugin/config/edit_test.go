@@ -83,6 +83,20 @@ func TestAddAgain(t *testing.T) {
 	if again, err := Add(file, argv, rule); err != nil || again != title || read(t, file) != spaced {
 		t.Errorf("%s, %v:\n%s\nwant %s and\n%s", again, err, read(t, file), title, spaced)
 	}
+	for name, other := range map[string]policy.Rule{
+		"effects": {Do: policy.Allow, Effects: []string{"read"}},
+		"accept":  {Do: policy.Allow, Accept: true},
+	} {
+		if _, err := Add(file, argv, other); !errors.Is(err, ErrRuleDiffers) || read(t, file) != spaced {
+			t.Errorf("with other %s: %v, want %v:\n%s", name, err, ErrRuleDiffers, read(t, file))
+		}
+	}
+	two := []string{"gh", "x"}
+	for _, effects := range [][]string{{"read", "network"}, {"network", "read"}} {
+		if _, err := Add(file, two, policy.Rule{Do: policy.Allow, Effects: effects}); err != nil {
+			t.Errorf("effects %v: %v", effects, err)
+		}
+	}
 }
 
 // TestAddToNothing adds a rule without a file. Removing the rule removes its command too.

@@ -41,11 +41,11 @@ func AddLearned(file string, rules []policy.Learned) (c Change, err error) {
 			list.Content = append(list.Content, learnedNode(l.Rule))
 			c.Added = append(c.Added, l)
 		}
+		if len(c.Added) == 0 {
+			return errUnchanged
+		}
 		return nil
 	})
-	if len(c.Added) == 0 {
-		c.After = c.Before // also keeps the format
-	}
 	if err != nil {
 		return c, err
 	}

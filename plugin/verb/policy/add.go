@@ -96,6 +96,9 @@ func addRule(ctx context.Context, dockerCLI command.Cli, args []string, r policy
 		return err
 	}
 	title, err := config.Add(file, args, r)
+	if errors.Is(err, config.ErrRuleDiffers) {
+		return cli.Hint(fmt.Errorf("%s: %w", policy.CommandLine([]string{title}), err), "docker hostexec policy rm "+policy.CommandLine([]string{title}))
+	}
 	if err != nil {
 		return err
 	}
