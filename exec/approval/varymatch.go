@@ -27,7 +27,7 @@ func (q *Question) VaryingArgument(spec string) (*VaryingArgument, error) {
 	case offer.Problem != "":
 		return nil, varyError("argument %d cannot vary: %s", v.Argument, offer.Problem)
 	case v.Form == "" && offer.Forms[0] == policy.FormWords:
-		return nil, varyError("argument %d is neither a number nor a path below the workspace: give the words that it may be, as in %d=WORD,WORD",
+		return nil, varyError("argument %d is neither a number nor a path below the bind mount of its directory: give the words that it may be, as in %d=WORD,WORD",
 			v.Argument, v.Argument)
 	case v.Form == "":
 		v.Form = offer.Forms[0]

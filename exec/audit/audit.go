@@ -29,7 +29,7 @@ const (
 	Request     Kind = "REQUEST"      // a person is about to be asked
 	AutoApprove Kind = "AUTO_APPROVE" // the policy allowed the command without asking
 	Approve     Kind = "APPROVE"      // a person or a grant allowed the command
-	Deny        Kind = "DENY"         // a person or the policy denied the command, or nobody could be asked
+	Deny        Kind = "DENY"         // a person, the policy or a limit denied the command, or nobody could be asked
 	Timeout     Kind = "TIMEOUT"      // nobody answered before the deadline
 	Cancel      Kind = "CANCEL"       // the caller left before an answer
 	Start       Kind = "START"        // a command is about to run

@@ -190,8 +190,8 @@ func (dc *decidedCall) question(req *request) approval.Question {
 	return q
 }
 
-// wait asks a person, and reminds the caller of it regularly. It calls asked at the next change of the queue: then the
-// question waits, unless it was refused at once.
+// wait asks a person, and reminds the caller of it regularly. It calls asked at the next change of the queue, which may
+// be a change of another question.
 func (x asking) wait(ctx context.Context, ask approval.Question, asked func()) approval.Answer {
 	ctx, done := context.WithCancel(ctx)
 	var wg sync.WaitGroup

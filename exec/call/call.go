@@ -314,7 +314,7 @@ func (dc *decidedCall) noteStart(req *request) error {
 
 // verdictReceiver is a connection that wants to know why its command runs.
 type verdictReceiver interface {
-	// Decided is told whether a person was asked, or a grant answered, and which pattern or rule decided.
+	// Decided receives whether a person was asked, or a grant answered, and which pattern or rule decided.
 	Decided(asked bool, pattern string)
 }
 

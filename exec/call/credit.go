@@ -10,7 +10,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-var errCredit = errors.New("more bytes than were granted")
+var errCredit = errors.New("more bytes than the credit")
 
 // credit is the number of bytes of output that the shim still accepts.
 type credit struct {
@@ -62,18 +62,18 @@ func (c *credit) close() {
 // input is stdin between the reader of frames, which never waits, and the writer to the command, which does. It holds
 // at most wire.Window bytes, and no memory while it is empty.
 type input struct {
-	give func(n int) // lets the shim send n bytes more
+	giveCredit func(n int) // lets the shim send n bytes more
 
 	mu         sync.Mutex // guards the fields below
 	more       sync.Cond
 	buf        []byte
-	uncredited int // read, but not yet reported by give
+	uncredited int // read, but not yet reported by giveCredit
 	ended      bool
 	closed     bool
 }
 
-func newInput(give func(int)) *input {
-	in := &input{give: give}
+func newInput(giveCredit func(int)) *input {
+	in := &input{giveCredit: giveCredit}
 	in.more.L = &in.mu
 	return in
 }
@@ -105,14 +105,14 @@ func (in *input) end() {
 
 // Read implements io.Reader; it gives the shim credit for the bytes that were read.
 func (in *input) Read(p []byte) (int, error) {
-	n, more, err := in.take(p)
-	if more > 0 {
-		in.give(more)
+	n, credited, err := in.take(p)
+	if credited > 0 {
+		in.giveCredit(credited)
 	}
 	return n, err
 }
 
-func (in *input) take(p []byte) (n, more int, err error) {
+func (in *input) take(p []byte) (n, credited int, err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for len(in.buf) == 0 && !in.ended && !in.closed {
@@ -132,9 +132,9 @@ func (in *input) take(p []byte) (n, more int, err error) {
 	}
 	// Credit for each small read would be a frame for each: wait for a quarter.
 	if in.uncredited >= wire.Window/4 {
-		more, in.uncredited = in.uncredited, 0
+		credited, in.uncredited = in.uncredited, 0
 	}
-	return n, more, nil
+	return n, credited, nil
 }
 
 // Close implements io.Closer: a Read that waits returns at once.

@@ -39,7 +39,7 @@ func newPeer(conn net.Conn) *peer {
 		out:     newCredit(wire.Window),
 		signals: make(chan executor.Delivery, 4),
 	}
-	p.in = newInput(func(n int) { p.giveCredit(n) })
+	p.in = newInput(p.giveCredit)
 	return p
 }
 
@@ -141,7 +141,7 @@ func (p *peer) signal(name string) {
 	if !slices.ContainsFunc(wire.Signals[:], func(s wire.Signal) bool { return s.Name == name }) {
 		return
 	}
-	group := p.to == wire.ToGroup || p.to == "" && byTerminal(name)
+	group := p.to == wire.ToGroup || p.to == "" && toGroupByDefault(name)
 	p.to = ""
 	select {
 	case p.signals <- executor.Delivery{Signal: name, Group: group}:
@@ -149,9 +149,9 @@ func (p *peer) signal(name string) {
 	}
 }
 
-// byTerminal reports whether a signal goes to the command's process group if the shim does not name a target. Such a
-// signal may have been sent to a whole process group in the container.
-func byTerminal(name executor.Signal) bool {
+// toGroupByDefault reports whether a signal goes to the command's process group if the shim does not name a target.
+// Such a signal may have been sent to a whole process group in the container.
+func toGroupByDefault(name executor.Signal) bool {
 	switch name {
 	case "TERM", "USR1", "USR2":
 		return false

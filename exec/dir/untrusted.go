@@ -42,8 +42,8 @@ type Entry struct {
 	Inode    uint64
 }
 
-// Version is an Entry's identity and state. It changes when the file is replaced or written. The owner can prevent
-// that: with the same size, and the earlier time.
+// Version is an Entry's identity and state. It changes when the file is replaced. It also changes when the file is
+// written, unless the owner keeps the size and restores the time.
 func (e Entry) Version() string {
 	return fmt.Sprint(e.Inode, e.Size, e.Mod.UnixNano())
 }
@@ -87,8 +87,8 @@ func (d *UntrustedDir) InPlace() bool { return d.base.InPlace() && inPlace(d.bas
 // Key identifies the directory on this host, whatever its name.
 func (d *UntrustedDir) Key() (string, error) { return dirKey(d.fd) }
 
-// OpenedBy reports whether the process pid has the directory open, and its program has the file name of this one. It
-// reports false if it may not inspect the process.
+// OpenedBy reports whether the process pid has the directory open, and whether its program has the file name of this
+// process's program. It reports false if it may not inspect the process.
 func (d *UntrustedDir) OpenedBy(pid int) bool { return openedBy(d.fd, pid) }
 
 // ModTime returns when an entry was last added or removed. The owner of the directory can set that time.

@@ -19,8 +19,8 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// TestThousandCommands checks that a thousand concurrent commands use descriptors, not threads, and that all descriptors
-// are closed afterwards. Under the race detector, there are 200.
+// TestThousandCommands checks that a thousand concurrent commands use descriptors, not threads, and that all
+// descriptors are closed afterwards. Under the race detector, there are 200.
 //
 // Attack 145.
 func TestThousandCommands(t *testing.T) {

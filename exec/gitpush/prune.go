@@ -44,7 +44,7 @@ func Prune(dir string, before time.Time) (removed []string, err error) {
 	return removed, errors.Join(errs...)
 }
 
-// removeUnused removes a mirror that nobody opens at the moment, and that was last used earlier than before.
+// removeUnused removes the mirror at path if no process holds its lock, and if its last use precedes the time before.
 func removeUnused(path string, before time.Time) (removed bool, err error) {
 	lock := flock.New(path + lockSuffix)
 	if ok, err := lock.TryLock(); err != nil || !ok {

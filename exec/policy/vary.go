@@ -14,7 +14,7 @@ type Form string
 
 const (
 	FormNumber Form = "number" // a decimal number
-	FormPath   Form = "path"   // an existing path below the workspace
+	FormPath   Form = "path"   // an existing path below the bind mount of the call
 	FormWords  Form = "words"  // a word of a list
 )
 

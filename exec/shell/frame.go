@@ -89,8 +89,8 @@ type frame struct {
 	payload []byte
 }
 
-// errInvalid means that the program in the container or sandbox has sent something invalid.
-var errInvalid = errors.New("hostexec's program there sends invalid data")
+// errInvalid means that the other side has sent something invalid.
+var errInvalid = errors.New("invalid data was received")
 
 // appendFrame appends a frame to b.
 func appendFrame(b []byte, kind frameKind, command uint32, payload []byte) []byte {

@@ -58,7 +58,7 @@ type Table struct {
 	Program func() (string, error)
 	Limits  *limit.Session // counts the disk space of all shells; nil: the table counts it, up to the default limits
 
-	newGrace atomic.Pointer[time.Duration] // what SetGrace has set; nil before
+	graceOverride atomic.Pointer[time.Duration] // what SetGrace has set; nil before
 
 	wg    sync.WaitGroup // of the shells' processes
 	spare spareFiles
@@ -247,10 +247,10 @@ func (t *Table) limits() *limit.Session {
 func (t *Table) replyTimeout() time.Duration { return cmp.Or(t.ReplyTimeout, 10*time.Second) }
 
 // SetGrace replaces Grace from now on, for example before Close.
-func (t *Table) SetGrace(grace time.Duration) { t.newGrace.Store(&grace) }
+func (t *Table) SetGrace(grace time.Duration) { t.graceOverride.Store(&grace) }
 
 func (t *Table) grace() time.Duration {
-	if d := t.newGrace.Load(); d != nil {
+	if d := t.graceOverride.Load(); d != nil {
 		return *d
 	}
 	return cmp.Or(t.Grace, proctree.DefaultGrace)

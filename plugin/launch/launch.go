@@ -248,7 +248,7 @@ func (l *Launch) watcherFailed() bool {
 	if _, err := os.Stat(l.Dir); !errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
-	<-l.Ready // also closed when run is interrupted
+	<-l.Ready // also closed when this process is interrupted
 	return l.Err != nil
 }
 
@@ -263,7 +263,7 @@ func (l *Launch) bindContainer(api client.APIClient, want Creation) error {
 		}
 		linked <- lerr
 	}()
-	<-l.Ready // also closed when run is interrupted
+	<-l.Ready // also closed when this process is interrupted
 	err := l.Err
 	if err == nil {
 		err = l.filled()
@@ -281,7 +281,7 @@ func (l *Launch) bindContainer(api client.APIClient, want Creation) error {
 	return err
 }
 
-// RemoveIfInterrupted removes the container if run has been interrupted, and returns the reason.
+// RemoveIfInterrupted removes the container if this process has been interrupted, and returns the reason.
 func (l *Launch) RemoveIfInterrupted(api client.APIClient) error {
 	err := l.Interrupted()
 	if err != nil {

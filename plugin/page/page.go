@@ -170,8 +170,8 @@ const (
 	maxFailedOpens = 3                // browsers started in a row that did not connect
 )
 
-// openBrowser calls Open: with an empty link, which starts no browser, if the last browsers did not connect. Otherwise
-// a container that keeps asking would start one every half a minute.
+// openBrowser calls Open. After maxFailedOpens browsers that did not connect, the link is empty, so that no browser
+// starts. Otherwise a container that keeps asking would start one every half a minute.
 func (p *Page) openBrowser(failedOpens int) {
 	link := ""
 	if failedOpens < maxFailedOpens {

@@ -95,7 +95,7 @@ func dirsOf(store *state.Store) ([]string, error) {
 }
 
 // OpenStore opens the state directory, and ends the commands of sessions whose watcher and keeper were killed together.
-// Errors of the latter are ignored: prune reports what cannot be ended.
+// Errors while it ends commands are ignored: prune reports what cannot be ended.
 func OpenStore() (*state.Store, error) {
 	store, err := state.Open()
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 //	launcher -> watcher  http JSON              listen for HTTP at this Gateway
 //	launcher <- watcher  listening ADDRESS      the watcher listens there
 //	launcher -> watcher  inspected JSON         the engine's description of the next container
-//	launcher -> watcher  container ID [VOLUME]  the container, created but not started, and the volume in place of a share
+//	launcher -> watcher  container ID [VOLUME]  a created container, and the volume in place of a share
 //	launcher <- watcher  warn TEXT ...          warnings about its mounts
 //	launcher <- watcher  where TEXT             the directories of this host in which commands run
 //	launcher <- watcher  bound                  the container may start
@@ -46,8 +46,8 @@ import (
 // If the stream ends without done, abort or over, the launcher was killed. The watcher of an agent closes the stream
 // early if it continues with kept jobs.
 
-// Conn is the launcher's end of the connection to a watcher. The launcher is the process that starts the session, such
-// as run. Call its methods from one goroutine.
+// Conn is the launcher's end of the connection to a watcher. The launcher is the process that starts or resumes the
+// session, such as run, agent, proxy, with or resume. Call the methods from one goroutine.
 type Conn struct {
 	f           *os.File
 	r           *bufio.Reader
@@ -117,8 +117,8 @@ func (c *Conn) CommandDirs() string { return c.commandDirs }
 // Done ends the connection. The session continues if its container does.
 func (c *Conn) Done() error { return c.end("done") }
 
-// EndSession ends the connection and the session, whose container has ended. With running kept jobs, the session stays.
-// It returns when Exited is closed, or ctx is done.
+// EndSession ends the connection. It also ends the session, whose container has ended, unless kept jobs run and no user
+// has stopped it. It returns when Exited is closed, or ctx is done.
 func (c *Conn) EndSession(ctx context.Context) error {
 	defer c.f.Close()
 	if err := c.send("over"); err != nil {
@@ -199,8 +199,7 @@ func (c *Conn) awaitValue(want string) (string, error) {
 	}
 }
 
-// LauncherConn is the watcher's end of a Conn. The launcher has the other end: a verb that starts or resumes a session,
-// such as run, agent, proxy, with or resume.
+// LauncherConn is the watcher's end of a Conn. The launcher has the other end.
 type LauncherConn struct {
 	f      *os.File
 	Lines  chan string // closed when the launcher has ended the connection, or has exited

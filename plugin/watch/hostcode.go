@@ -7,8 +7,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// HostCode returns a sentence for each of grades. It names the commands of this grade that run on this host without a
-// sandbox. from describes the files, which others can write.
+// HostCode returns a sentence for each of grades that commands have. It names those that run on this host without a
+// sandbox and are not denied. from describes the files whose code they run.
 func HostCode(p *policy.Policy, commands []state.Command, from string, grades ...policy.Grade) (texts []string) {
 	for _, grade := range grades {
 		var names []string

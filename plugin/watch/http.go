@@ -101,7 +101,7 @@ func (c *Carriers) cwdOf(workdir string) (cwd string, err error) {
 	return "", http.ErrNoWorkdir
 }
 
-// OpenHTTP listens at the container's gateway. text is the Gateway, as JSON, that run has found.
+// OpenHTTP listens at the container's gateway. text is the Gateway, as JSON, that the launcher has found.
 func (c *Carriers) OpenHTTP(text string) (address string, err error) {
 	var at Gateway
 	if err := json.Unmarshal([]byte(text), &at); err != nil {

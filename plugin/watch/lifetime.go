@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// Poll is the interval of most checks, also at an engine that answers.
+	// Poll is the interval of most checks, including requests to an engine that answers.
 	Poll = 200 * time.Millisecond
 	// EnginePoll is the interval of requests to an engine that may not answer, and of checks that are less urgent.
 	EnginePoll = time.Second

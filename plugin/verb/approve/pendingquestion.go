@@ -20,19 +20,19 @@ import (
 
 // The keys of pending --watch.
 const (
-	keyYes    = 'y'
-	keyAlways = 'a'
-	keyVary   = 'v'
-	keyFiles  = 'u'
-	keyNo     = 'n'
-	keyReason = 'r'
-	keyNever  = 'N'
-	keyQuit   = 'q'
-	ctrlC     = 3
-	ctrlD     = 4
-	ctrlQuit  = 28 // ^\, which sends SIGQUIT unless the terminal is raw
-	enter     = '\r'
-	newline   = '\n'
+	keyYes        = 'y'
+	keyAlways     = 'a'
+	keyVary       = 'v'
+	keyFiles      = 'u'
+	keyNo         = 'n'
+	keyReason     = 'r'
+	keyNever      = 'N'
+	keyQuit       = 'q'
+	ctrlC         = 3
+	ctrlD         = 4
+	ctrlBackslash = 28 // ^\, which sends SIGQUIT unless the terminal is raw
+	enter         = '\r'
+	newline       = '\n'
 )
 
 // serve shows one request after the other, and answers each by the next key. A key answers only the requests that are
@@ -82,7 +82,7 @@ func (d *questionList) serve(ctx context.Context, out io.Writer, keys <-chan byt
 // quits reports whether key ends --watch. On a raw terminal, ^C and ^\ send no signals. The key is 0 after the
 // terminal was closed.
 func quits(key byte) bool {
-	return key == keyQuit || key == ctrlC || key == ctrlD || key == ctrlQuit || key == 0
+	return key == keyQuit || key == ctrlC || key == ctrlD || key == ctrlBackslash || key == 0
 }
 
 // idle waits for a change. It returns true if the user quits.

@@ -35,7 +35,7 @@ func readLine(ctx context.Context, out io.Writer, keys <-chan byte, prompt strin
 			switch {
 			case key == enter || key == newline:
 				return strings.TrimSpace(strings.ToValidUTF8(string(line), "")), true
-			case key == escape || key == ctrlC || key == ctrlD || key == ctrlQuit || key == 0:
+			case key == escape || key == ctrlC || key == ctrlD || key == ctrlBackslash || key == 0:
 				return "", false
 			case key == backspace || key == del:
 				if _, n := utf8.DecodeLastRune(line); n > 0 {

@@ -28,7 +28,7 @@ EVENT is one of
   REQUEST       a person was about to be asked
   AUTO_APPROVE  the rule that is shown allowed it without a question
   APPROVE       a person or a grant allowed it
-  DENY          a person or a rule refused it, nothing allows it, or nobody could be asked
+  DENY          a person, a rule or a limit refused it, nothing allows it, or nobody could be asked
   TIMEOUT       nobody answered in time
   CANCEL        the caller left before anybody answered
   START         it was about to run

@@ -36,7 +36,7 @@ Not proposed are
   - commands on the host that read or change files (cat, rm), because the container can put links there
   - commands on the host that are not known to be harmless, unless --effects says what they do
   - calls approved with --while-unchanged
-  - calls that a grant with a varying path allowed, unless they are confined
+  - calls that a grant with a varying path allowed, unless they run in a sandbox or container
   - calls whose arguments are cut or redacted in the log, or match audit.redact
   - calls whose questions were about more than arguments: variables, stdin, files, previews, shells
 
@@ -52,7 +52,8 @@ const policyLearnExample = `  docker hostexec policy learn --since 7d
   docker hostexec policy learn --since 7d --write
   docker hostexec policy learn --effects read,network gh`
 
-// maxLearnedRules limits the rules of one proposal, because a person reads them. They are those with the most approvals.
+// maxLearnedRules limits the rules of one proposal, because a person reads them. They are those with the most
+// approvals.
 const maxLearnedRules = 100
 
 type learnOptions struct {

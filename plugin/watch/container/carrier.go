@@ -31,8 +31,8 @@ type carrierChooser struct {
 	running  func(context.Context) bool // waits until the container is known to run
 }
 
-// choose finds out how calls of container id reach this host, and keeps a relay running if they need one. It returns
-// when nothing is left to do; while a relay is needed, when the socket works or ctx is done.
+// choose finds out how calls of container id reach this host, and keeps a relay running if they need one. If a relay is
+// needed, it returns when the socket works or ctx is done. Otherwise it returns once the carrier is known.
 func (c *carrierChooser) choose(ctx context.Context, api watch.Engine, id string) {
 	if c.record.Carrier == carrier.ByFiles {
 		c.forgetReplacedEngine(ctx, api) // in place of a test whether the shim can be executed

@@ -16,8 +16,9 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// readContainer waits for the message that names the session's container, and for the engine's description of
-// it, if run has one. If run ends without that message, it removes the objects that run may have created.
+// readContainer waits for the message that names the session's container, and for the engine's description of it, if
+// the launcher has one. If the launcher ends without that message, readContainer removes the objects that the launcher
+// may have created.
 func (m *Mode) readContainer(ctx context.Context, conn *watch.LauncherConn) (id string, made []byte, err error) {
 	for {
 		var line string
@@ -47,8 +48,8 @@ func (m *Mode) readContainer(ctx context.Context, conn *watch.LauncherConn) (id 
 	}
 }
 
-// removeUnnamed removes the containers of a run that ended without naming one. aborted means that run was not killed,
-// so it has already removed its container.
+// removeUnnamed removes the containers of a launcher that ended without naming one. aborted means that the launcher was
+// not killed, so it has already removed its container.
 func (m *Mode) removeUnnamed(ctx context.Context, aborted bool) {
 	timeout := pendingTimeout
 	if aborted {
