@@ -13,7 +13,7 @@ PLUGIN   := bin/docker-hostexec
 PLUGINS   = $(or $(DOCKER_CONFIG),$(HOME)/.docker)/cli-plugins
 # The compiler and the linters collect their garbage less often: they need more memory, and a fifth less time.
 LESSGC   := GOGC=400
-LDFLAGS  := -s -w -X github.com/docker-hostexec/hostexec/plugin/entry.Version=$(VERSION)
+LDFLAGS  := -s -w -X github.com/docker-hostexec/hostexec/plugin/metadata.Version=$(VERSION)
 
 # The plugin contains a compressed shim for each architecture that an engine may run on.
 ARCHES   := amd64 arm64 arm 386 ppc64le s390x riscv64

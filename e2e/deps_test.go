@@ -33,7 +33,7 @@ var allowedImports = map[string]string{
 	"plugin/state":     "exec/dir exec/names",
 	"plugin/notify":    "exec/osenv exec/proctree",
 	"plugin/volume":    "",
-	"plugin/entry":     "",
+	"plugin/metadata":  "",
 	"plugin/keeper":    "exec/proctree",
 	"docs":             "", // the parts of the documentation that the plugin prints
 
@@ -76,7 +76,7 @@ var allowedImports = map[string]string{
 	"plugin/cli/clitest":           "",
 	"plugin/sessions":              "plugin/cli plugin/config plugin/control plugin/inject plugin/state plugin/watch exec/names plugin/callcontainer",
 	"plugin/sessions/sessionstest": "plugin/state",
-	"plugin/launch": "plugin/carrier plugin/carrier/files plugin/carrier/http plugin/cli plugin/config plugin/callcontainer plugin/control plugin/entry plugin/inject " +
+	"plugin/launch": "plugin/carrier plugin/carrier/files plugin/carrier/http plugin/cli plugin/config plugin/callcontainer plugin/control plugin/metadata plugin/inject " +
 		"plugin/notify plugin/page plugin/sessions plugin/state plugin/watch plugin/watch/container exec/call exec/dir exec/mount exec/executor " +
 		"exec/policy exec/names exec/osenv exec/sandbox",
 
@@ -90,20 +90,20 @@ var allowedImports = map[string]string{
 		"exec/names",
 	"plugin/verb/audit":        "plugin/cli plugin/sessions plugin/state exec/audit exec/names",
 	"plugin/verb/devcontainer": "plugin/cli plugin/inject plugin/launch plugin/sessions plugin/state plugin/watch exec/names",
-	"plugin/verb/doctor": "plugin/carrier plugin/carrier/socket plugin/cli plugin/config plugin/callcontainer plugin/control plugin/entry plugin/inject " +
+	"plugin/verb/doctor": "plugin/carrier plugin/carrier/socket plugin/cli plugin/config plugin/callcontainer plugin/control plugin/metadata plugin/inject " +
 		"plugin/launch plugin/sessions plugin/state plugin/watch exec/limit exec/policy exec/names",
 	"plugin/verb/job": "plugin/cli plugin/control plugin/sessions plugin/state exec/dir exec/job exec/recording exec/names",
 	"plugin/verb/policy": "plugin/cli plugin/config plugin/control plugin/launch plugin/sessions plugin/state plugin/watch exec/audit " +
 		"exec/policy exec/names exec/osenv",
-	"plugin/verb/proxy": "plugin/carrier plugin/cli plugin/entry plugin/inject plugin/launch plugin/notify plugin/sessions plugin/state " +
+	"plugin/verb/proxy": "plugin/carrier plugin/cli plugin/metadata plugin/inject plugin/launch plugin/notify plugin/sessions plugin/state " +
 		"plugin/watch exec/mount exec/executor exec/policy exec/osenv exec/names",
 	"plugin/verb/run":     "plugin/carrier plugin/cli plugin/inject plugin/launch plugin/sessions plugin/state exec/names",
 	"plugin/verb/service": "plugin/cli plugin/watch exec/names",
-	"plugin/verb/session": "plugin/cli plugin/config plugin/callcontainer plugin/control plugin/entry plugin/inject plugin/launch " +
+	"plugin/verb/session": "plugin/cli plugin/config plugin/callcontainer plugin/control plugin/metadata plugin/inject plugin/launch " +
 		"plugin/sessions plugin/state plugin/watch plugin/watch/container plugin/watch/directory plugin/watch/process exec/names",
 	"plugin/verb/shell": "plugin/cli plugin/control plugin/sessions plugin/state exec/shell exec/names",
 	"plugin/verb/with":  "plugin/apiproxy plugin/cli plugin/config plugin/launch plugin/sessions plugin/state exec/names",
-	"plugin": "plugin/cli plugin/entry plugin/inject plugin/keeper plugin/launch plugin/sessions plugin/verb/agent " +
+	"plugin": "plugin/cli plugin/metadata plugin/inject plugin/keeper plugin/launch plugin/sessions plugin/verb/agent " +
 		"plugin/verb/approve plugin/verb/audit plugin/verb/devcontainer plugin/verb/doctor plugin/verb/job " +
 		"plugin/verb/policy plugin/verb/proxy plugin/verb/run plugin/verb/service plugin/verb/session " +
 		"plugin/verb/shell plugin/verb/with plugin/watch exec/job exec/names",
@@ -156,7 +156,7 @@ var denied = []struct {
 	{"cmd/hostexec", "net", true, "it is the shim"},
 	{"shim/wire", "fmt", true, "the protocol of both sides depends on nothing but io"},
 	{"shim/wire", "os", true, "the protocol of both sides depends on nothing but io"},
-	{"plugin/entry", "fmt", true, "docker waits for it before each command: it runs before other packages are initialized"},
+	{"plugin/metadata", "fmt", true, "docker waits for it before each command: it runs before other packages are initialized"},
 	{"plugin/keeper", "net", true, "it runs before other packages are initialized"},
 	{"plugin/keeper", "regexp", true, "it runs before other packages are initialized"},
 	{"plugin/cli", module + "plugin/", true, "each verb imports it: code that only some verbs need is in other packages"},

@@ -28,15 +28,15 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/docker/cli/cli-plugins/metadata"
+	dockermetadata "github.com/docker/cli/cli-plugins/metadata"
 	"github.com/docker/cli/cli-plugins/plugin"
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/cli/cli/debug"
 	"go.opentelemetry.io/otel"
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
-	"github.com/docker-hostexec/hostexec/plugin/entry"
 	"github.com/docker-hostexec/hostexec/plugin/keeper"
+	"github.com/docker-hostexec/hostexec/plugin/metadata"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
@@ -56,8 +56,8 @@ func Main() int {
 	if err != nil {
 		return cli.Report(os.Stderr, &cli.Failure{Code: cli.CodeVerb, Err: err})
 	}
-	about := metadata.Metadata{
-		SchemaVersion: entry.Schema, Vendor: entry.Vendor, Version: entry.Version, ShortDescription: entry.Short, URL: entry.URL,
+	about := dockermetadata.Metadata{
+		SchemaVersion: metadata.Schema, Vendor: metadata.Vendor, Version: metadata.Version, ShortDescription: metadata.Short, URL: metadata.URL,
 	}
 	return cli.Report(os.Stderr, plugin.RunPlugin(dockerCLI, newRootCommand(dockerCLI), about))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/docker-hostexec/hostexec/plugin/entry"
+	"github.com/docker-hostexec/hostexec/plugin/metadata"
 )
 
 // A manual page is written in the language of man(7), from the texts of --help. cobra/doc would read these texts as
@@ -21,7 +21,7 @@ import (
 // writePage writes the page of cmd. The page has no date: equal versions have equal pages.
 func writePage(w io.Writer, cmd *cobra.Command) {
 	description, sections := splitLong(cmd.Long)
-	fmt.Fprintf(w, ".TH \"%s\" 1 \"\" \"%s\" \"Docker hostexec\"\n", roff(strings.ToUpper(pageName(cmd))), roff("hostexec "+entry.Version))
+	fmt.Fprintf(w, ".TH \"%s\" 1 \"\" \"%s\" \"Docker hostexec\"\n", roff(strings.ToUpper(pageName(cmd))), roff("hostexec "+metadata.Version))
 	fmt.Fprintf(w, ".nh\n.ad l\n") // hyphens could be of commands
 	fmt.Fprintf(w, ".SH NAME\n%s \\- %s\n", roff(pageName(cmd)), roff(cmd.Short))
 	fmt.Fprintf(w, ".SH SYNOPSIS\n\\fB%s\\fR %s\n", roff(fullCommand(cmd)), roff(synopsis(cmd)))
@@ -41,7 +41,7 @@ func writePage(w io.Writer, cmd *cobra.Command) {
 	for above := cmd.Parent(); above != nil && above.HasParent(); above = above.Parent() {
 		fmt.Fprintf(w, ".BR %s (1),\n", roff(pageName(above)))
 	}
-	fmt.Fprintf(w, ".BR docker (1)\n.PP\n%s\n", roff(entry.URL))
+	fmt.Fprintf(w, ".BR docker (1)\n.PP\n%s\n", roff(metadata.URL))
 }
 
 // section is a part of a help text under a title in capitals, such as EXIT STATUS.

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
-	"github.com/docker-hostexec/hostexec/plugin/entry"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/metadata"
 )
 
 const versionLong = `Show the version of docker hostexec
@@ -51,7 +51,7 @@ func newVersionCommand(dockerCLI command.Cli) *cobra.Command {
 }
 
 func thisVersion() versionInfo {
-	return versionInfo{Version: entry.Version, GoVersion: runtime.Version(), Os: runtime.GOOS, Arch: runtime.GOARCH, Shims: inject.Arches()}
+	return versionInfo{Version: metadata.Version, GoVersion: runtime.Version(), Os: runtime.GOOS, Arch: runtime.GOARCH, Shims: inject.Arches()}
 }
 
 func writeVersion(w io.Writer, format string, v versionInfo) error {

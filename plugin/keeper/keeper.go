@@ -6,8 +6,8 @@
 //	hostexec-helper ...    the monitor of a terminal, the supervisor of a shell, or a process that becomes a command
 //	                       whose exec may block
 //
-// It runs them while packages are initialized, as plugin/entry does, and has few imports. So most of docker's packages
-// are not initialized, which saves a third of the memory of a keeper.
+// It runs them while packages are initialized, as plugin/metadata does, and has few imports. So most of docker's
+// packages are not initialized, which saves a third of the memory of a keeper.
 package keeper
 
 import (

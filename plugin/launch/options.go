@@ -18,7 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/config"
-	"github.com/docker-hostexec/hostexec/plugin/entry"
+	"github.com/docker-hostexec/hostexec/plugin/metadata"
 	"github.com/docker-hostexec/hostexec/plugin/notify"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -86,7 +86,7 @@ func (o *Options) Plan(image string, hasWorkdir bool) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{HasWorkdir: hasWorkdir, Record: state.Session{
-		Version:  entry.Version,
+		Version:  metadata.Version,
 		Created:  time.Now().UTC().Truncate(time.Second),
 		Image:    image,
 		Carrier:  o.Carrier,

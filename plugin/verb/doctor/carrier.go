@@ -15,8 +15,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
-	"github.com/docker-hostexec/hostexec/plugin/entry"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/metadata"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
@@ -105,8 +105,8 @@ func proveCarrier(ctx context.Context, globalArgs []string, carrier, image strin
 		return context.Cause(ctx)
 	case err != nil:
 		return fmt.Errorf("a call in a container of %s: %w\n%s", image, err, output)
-	case !strings.HasSuffix(output, entry.Version):
-		return fmt.Errorf("a call in a container of %s answered %s, want %s", image, names.Quoted(output), entry.Version)
+	case !strings.HasSuffix(output, metadata.Version):
+		return fmt.Errorf("a call in a container of %s answered %s, want %s", image, names.Quoted(output), metadata.Version)
 	}
 	return nil
 }

@@ -25,9 +25,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
-	"github.com/docker-hostexec/hostexec/plugin/entry"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
+	"github.com/docker-hostexec/hostexec/plugin/metadata"
 	"github.com/docker-hostexec/hostexec/plugin/notify"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -186,7 +186,7 @@ func (o *proxyOptions) plan(args, globalArgs []string) (*launch.Plan, error) {
 		return nil, fmt.Errorf("--shutdown-grace %s: must not be negative", o.grace)
 	}
 	p := &launch.Plan{Record: state.Session{
-		Version: entry.Version, Created: time.Now().UTC().Truncate(time.Second), Carrier: carrier.ByFiles,
+		Version: metadata.Version, Created: time.Now().UTC().Truncate(time.Second), Carrier: carrier.ByFiles,
 		PassEnv: o.passEnv, NewPrivs: o.newPrivs, GlobalArgs: globalArgs, Terminal: state.Terminal(notify.CurrentTerminal()),
 	}}
 	if p.Record.InvokedIn, err = os.Getwd(); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
-	"github.com/docker-hostexec/hostexec/plugin/entry"
+	"github.com/docker-hostexec/hostexec/plugin/metadata"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 	"github.com/docker-hostexec/hostexec/plugin/watch/container"
@@ -26,7 +26,7 @@ func NewWatcherCommand(dockerCLI command.Cli) *cobra.Command {
 		RunE: cli.VerbWithSignals(func(cmd *cobra.Command, args []string) error {
 			w := &watch.Watcher{
 				Dir:     args[0],
-				Version: entry.Version,
+				Version: metadata.Version,
 				Keeper:  watch.KeeperPipe(),
 				Mode:    modeOf,
 				Engine:  func() (watch.Engine, error) { return dockerCLI.Client(), nil },

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package entry prints the plugin's metadata, which docker requests before each command by docker-cli-plugin-metadata.
+// Package metadata prints the plugin's metadata, which docker requests before each command by
+// docker-cli-plugin-metadata.
 //
 // It prints them while packages are initialized (as runc does with its init), and then ends the process. A package is
 // initialized as soon as its imports are, and this package has few imports. The initialization of all packages would
 // double the time that docker waits.
-package entry
+package metadata
 
 import (
 	"os"
