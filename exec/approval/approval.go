@@ -5,10 +5,11 @@
 //	call --Ask--> Queue <--Approve, Grant, Deny-- a person
 //	     <-Answer-      --Pending, Changed-->
 //
-// A waiter is a caller that waits for a question. The code that removes a waiter from the queue also answers it. So
-// exactly one of approval, denial, timeout and cancellation wins. A person's answer repeats Question.ShownDigest: it
-// applies only to the question that was shown. An approval applies to the callers that were shown, or that a grant
-// covers. A denial applies to all callers of the question. The package runs no command and sends no notification.
+// A waiter is a request that waits for the answer to a question. The code that removes a waiter from the queue also
+// answers it. So exactly one of approval, denial, timeout and cancellation wins. A person's answer repeats
+// Question.ShownDigest: it applies only to the question that was shown. An approval applies to the callers that were
+// shown, or that a grant covers. A denial applies to all callers of the question. The package runs no command and sends
+// no notification.
 package approval
 
 import (
@@ -187,8 +188,8 @@ var (
 	ErrTerms = errors.New("an approval holds for a time, for a number of calls, or always: name exactly one")
 	// ErrNoInputs means that the approval cannot depend on files: Question.NoInputs says why.
 	ErrNoInputs = errors.New("the approval cannot depend on files")
-	// ErrWithdrawn is the cancellation cause of Ask's context if the user cancelled the request, as
-	// with ^C. A durable queue then removes the waiter.
+	// ErrWithdrawn is the cancellation cause of Ask's context if no caller will come back for the answer, as after ^C.
+	// Causes that wrap it have the same effect. A durable queue then removes the waiter.
 	ErrWithdrawn = errors.New("the caller was interrupted")
 	// ErrNoGrant means that no valid grant has this ID.
 	ErrNoGrant = errors.New("no such grant")

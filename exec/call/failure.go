@@ -45,11 +45,12 @@ var exitKinds = map[Status]struct {
 	StatusFailed:        {wire.Failed, wire.CodeFailed},
 }
 
-// Failure is the end of a call without a command's exit code. Its strings are printable ASCII, possibly empty.
+// Failure is the end of a call without a command's exit code. Its strings are printable ASCII, possibly empty. Only
+// Line has newlines.
 type Failure struct {
 	Status  Status
 	Code    byte   // the exit code of a verb; zero: the status's
-	Line    string // a verb's own line for people
+	Line    string // a verb's own lines for people, which replace all others
 	Name    string // of the command
 	Reason  string
 	Rule    string // which decided
@@ -60,7 +61,7 @@ type Failure struct {
 // exit returns the exit code of the shim.
 func (e Failure) exit() byte { return cmp.Or(e.Code, exitKinds[e.Status].code) }
 
-// Text returns e for people: one line.
+// Text returns e for people: one line, or the lines of a verb.
 func (e Failure) Text() string {
 	if e.Line != "" {
 		return e.Line

@@ -92,8 +92,8 @@ func interruptClosing() {
 	}
 }
 
-// CloseReceived closes descriptors that a container has sent. The container can make it wait for about closeTimeout for
-// each descriptor, and before that for a slot, if closes of other containers have all of them.
+// CloseReceived closes descriptors that a container has sent. For each, the container can delay the close for about
+// closeTimeout. CloseReceived first waits for a slot, if closes of other containers have all of them.
 func CloseReceived(fds ...int) {
 	if len(fds) == 0 {
 		return

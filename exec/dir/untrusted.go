@@ -42,8 +42,8 @@ type Entry struct {
 	Inode    uint64
 }
 
-// Version is an Entry's identity and state. It changes when the file is replaced. It also changes when the file is
-// written, unless the owner keeps the size and restores the time.
+// Version is an Entry's identity and state. It changes when the file is replaced or written. It may stay the same if
+// the owner keeps the size and restores the time.
 func (e Entry) Version() string {
 	return fmt.Sprint(e.Inode, e.Size, e.Mod.UnixNano())
 }
@@ -126,13 +126,13 @@ func (d *UntrustedDir) Read(name string, max int) ([]byte, Entry, error) {
 func TooLong(err error) bool { return errors.Is(err, errLong) }
 
 // Create makes the file called name, open for reading and writing. It replaces any entry except a directory. The file
-// belongs to owner before others can see it. A negative UID means this process. If this process may not give the file
+// belongs to owner before it has this name. A negative UID means this process. If this process may not give the file
 // away, all users may read and write it. The caller closes it.
 func (d *UntrustedDir) Create(name string, owner Entry) (*os.File, error) {
 	return d.create(name, owner)
 }
 
-// Write is like Create. The file contains text before others can see it.
+// Write is like Create. The file contains text before it has this name.
 func (d *UntrustedDir) Write(name string, text []byte, owner Entry) error {
 	return d.write(name, text, owner)
 }

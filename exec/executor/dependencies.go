@@ -19,9 +19,10 @@ const (
 )
 
 // WritableDependency returns the first file or directory with which the container can replace the program at path. The
-// result is absolute, or relative to the directory of the call, which the caller chooses. It checks the program, the
-// interpreters of scripts, the loader of a binary, and its library directories. For env(1) as interpreter, it checks
-// the program that env finds in search, a PATH. Of a program that it cannot read, it checks only the path.
+// result is absolute, or relative to the directory of the call, which the caller chooses, or a PATH=VALUE of env(1). It
+// checks the program, the interpreters of scripts, the loader of a binary, and its library directories. For env(1) as
+// interpreter, it checks the program that env finds in search, a PATH. Of a program that it cannot read, it checks only
+// the path.
 func WritableDependency(path, search string, access ContainerAccess) (at string, ok bool) {
 	for range maxInterpreters + 1 {
 		if access.Writable(path) {

@@ -7,9 +7,10 @@
 //	                  Set, older Set --Diff--> what a person is shown
 //
 // Its invariant: a Set has all files of its kind, such as the makefiles of a make command, or there is no Set. Files
-// are opened below the held directory of the call, through no link. A file that does not exist, but would be read if it
-// did, is in the Set as absent. Makefiles that a makefile includes are in the Set, and files that a compose file names.
-// Set.Unbound describes what else the command uses, such as sources and tests: no approval depends on it.
+// are opened below the held directory of the call, through no link. Copies of operands are the host's own files. A file
+// that does not exist, but would be read if it did, is in the Set as absent. Makefiles that a makefile includes are in
+// the Set, and files that a compose file names. Set.Unbound describes what else the command uses, such as sources and
+// tests: no approval depends on it.
 package inputs
 
 import (
@@ -35,7 +36,8 @@ var (
 	errBytes = fmt.Errorf("they have more than %d MiB", maxBytes>>20)
 )
 
-// File is one input. The path is printable ASCII, and relative to the directory of the call.
+// File is one input. The path is printable ASCII, and relative to the directory of the call. For a copy of an operand,
+// it is the caller's word.
 type File struct {
 	Path    string `json:"path"`
 	Absent  bool   `json:"absent,omitempty"` // it would be read if it existed

@@ -166,8 +166,8 @@ func (s *Session) takeLocked(k Kind, n int64) error {
 	return nil
 }
 
-// Wait is Acquire, but waits at most d for other callers to give back. The number of waiting callers
-// is limited to the limit of k.
+// Wait is Acquire, but waits at most d for other callers to release theirs. The number of waiting callers is limited to
+// the limit of k.
 func (s *Session) Wait(ctx context.Context, k Kind, n int64, d time.Duration) error {
 	timeout := time.NewTimer(d)
 	defer timeout.Stop()

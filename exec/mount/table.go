@@ -25,7 +25,7 @@ var ErrMismatch = errors.New("workdir mismatch")
 
 // Point is a mount of a container. The engine reports it, or MountsFor returns it.
 type Point struct {
-	Target string // in the container; empty: the container can write the source by another mount, such as a volume
+	Target string // in the container; empty: the Point only says whether the container can write the source
 	Source string // on the host
 	Bind   bool   // false for a volume, a tmpfs and hostexec's own mount
 

@@ -10,8 +10,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// Lint returns the problems of a policy: entries with no effect, and entries that allow more than
-// they seem to. A fatal problem grants a container more than argument rules can limit.
+// Lint returns the problems of a policy: failed tests of rules, entries with no effect, and entries that allow more
+// than they seem to.
 func (p *Policy) Lint() []Problem {
 	l := linter{policy: p}
 	for _, name := range p.names() {

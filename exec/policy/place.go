@@ -76,7 +76,8 @@ func (d *decision) place() Place {
 	return d.set.Place
 }
 
-// Program describes v's program for people: a path on the host, or a place and a name there.
+// Program describes v's program for people: its path on the host, or the place, and the path there if it is given. For
+// a shell in another container, it is bash.
 func (v *Verdict) Program() string {
 	if !v.Place.Confined() {
 		return v.Command.Path

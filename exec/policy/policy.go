@@ -57,8 +57,8 @@ func ParseAction(s string) (Action, error) {
 	return Deny, fmt.Errorf("must be allow, ask or deny: %s", names.Quoted(s))
 }
 
-// Shell is the command name for commands that run in shells with state. Its arguments are the
-// shell's options for the command, and then the command text. No program has this name.
+// Shell is the command name for texts that run in shells. Its arguments are the options of the shell and of the text,
+// and then the text. Its program is bash, even if the host has a program of this name.
 const Shell = "shell"
 
 var name = names.Form{First: "A-Za-z0-9", Chars: "A-Za-z0-9._+-", Min: 1, Max: 64}

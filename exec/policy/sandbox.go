@@ -14,7 +14,7 @@ type Sandbox struct {
 	Write []string // directories and files of the host that it may change
 	Read  []string // that it may read, and whose programs it may run
 	Creds []string // credentials that it may read
-	Cache []string // directories below the home, of which it has copies in the sandbox's own home: see state.SandboxDirs
+	Cache []string // directories below the home, of which it has copies in the sandbox's own home: see SandboxDirs of plugin/state
 	Net   Net
 	Env   []string // variables of the host that it gets
 

@@ -15,7 +15,7 @@ type Problem struct {
 	Position string // file:line
 	Rule     string
 	Text     string
-	Fatal    bool // the policy must not be used
+	Fatal    bool // an error in policy check, not a warning
 }
 
 func (p Problem) String() string {

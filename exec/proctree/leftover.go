@@ -8,7 +8,7 @@ import "time"
 type Leftover struct {
 	ID    string    // of the request
 	PID   int       // of the oldest process
-	Args  []string  // its
+	Args  []string  // of the oldest process
 	Since time.Time // when it was started, to a hundredth of a second
 	Count int       // of processes
 }

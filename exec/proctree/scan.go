@@ -17,7 +17,7 @@ type keeper struct {
 	sessions []string // that the process itself belongs to
 }
 
-// ScanProcesses scans the processes of the host. It returns nil if other processes end during each of its tries.
+// ScanProcesses scans the processes of the host. It returns nil if each of its tries may have missed a process.
 func ScanProcesses() *ProcessScan { return scanProcesses() }
 
 // add records a process with the arguments args that has a marker of each session of ids.

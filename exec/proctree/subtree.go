@@ -32,7 +32,8 @@ func (s Subtree) HangUp() { s.hangUp() }
 // descendants stay.
 func (s Subtree) EndNew(request string, grace time.Duration) error { return s.endNew(request, grace) }
 
-// EndSubtree ends the descendant pid and the descendants of pid.
+// EndSubtree ends the descendant pid and the descendants of pid, and new orphans that have the marker of request or of
+// the process itself.
 func (s Subtree) EndSubtree(pid int, request string, grace time.Duration) error {
 	return s.endSubtree(pid, request, grace)
 }

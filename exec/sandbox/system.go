@@ -9,8 +9,8 @@ type Path struct {
 }
 
 // System lists what every program needs: programs and libraries, the system's configuration, devices without state, and
-// the terminal. Paths that do not exist are skipped. In /proc, a program can read the command line and the status of
-// other processes; Landlock denies the rest.
+// the terminal. Paths that do not exist are skipped. In /proc, a program can read files of other processes that need no
+// right to trace them, such as cmdline and status. Landlock denies the others, such as environ.
 var System = []Path{
 	{"/usr", Execute}, {"/bin", Execute}, {"/sbin", Execute},
 	{"/lib", Execute}, {"/lib32", Execute}, {"/lib64", Execute}, {"/libx32", Execute},

@@ -66,7 +66,8 @@ func (e *JSONEvents) Ended(code int, why string) {
 	e.to.Encode(event{Type: "complete", ExitCode: &code, Error: why, Duration: &took, Timestamp: &at})
 }
 
-// Fallback returns the beginning of the last event. A reader whose connection breaks before that event completes it.
+// Fallback returns the beginning of the last event. If the connection breaks before that event, the reader adds the
+// rest.
 func (e *JSONEvents) Fallback() []byte { return []byte(`{"type":"complete"`) }
 
 // Close implements io.Closer: there is nothing to release.

@@ -3,7 +3,7 @@
 // Package shell keeps shells whose state survives from command to command: directory,
 // variables, functions.
 //
-//	Exec --control line--> bash --norc --sources--> ID.cmd > ID.out 2> ID.err
+//	Exec --control line--> bash --norc --sources--> N.cmd > N.out 2> N.err (N numbers the files)
 //	     <--notification, or polling each 50 ms-- done/ID.exit (complete: bash renames it to this name)
 //
 // For a shell in a container or a sandbox, this package runs twice: on the host, and in hostexec-shell there, which
@@ -49,8 +49,8 @@ type Table struct {
 	Runner Runner
 	Dir    string        // of its own, made when it is needed and removed by Close
 	Grace  time.Duration // between TERM and KILL; 5 s when zero
-	// ReplyTimeout limits two waits. One is for a container's answer to a request that takes no time there. The other
-	// is for a shell to stop a command whose children have ended. Zero means 10 s.
+	// ReplyTimeout limits each wait for an answer that takes no time: of a container, or of a shell, for example after
+	// the children of a command have ended. Zero means 10 s.
 	ReplyTimeout time.Duration
 	Log          *slog.Logger
 	// Program returns the path of the program whose main function calls Serve, for shells in a sandbox. Sandboxes

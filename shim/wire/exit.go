@@ -11,8 +11,8 @@ const (
 	// CodeFailed is used by docker run, timeout(1) and env(1) for their own failures. Here hostexec failed, lacks what
 	// the call needs, or is gone from the host.
 	CodeFailed = 125
-	// CodeRefused is used by POSIX sh for a command that cannot be executed. Here the policy or the user refused it, or
-	// it is not executable.
+	// CodeRefused is used by POSIX sh for a command that cannot be executed. Here the policy, a limit or a person
+	// refused it, or it is not executable.
 	CodeRefused = 126
 	// CodeNotFound is used by POSIX sh for a command that does not exist. Here it is not proxied, or not on the host or
 	// in the image.
