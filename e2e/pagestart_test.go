@@ -89,15 +89,22 @@ func TestIntegrationPageStarts(t *testing.T) {
 	}
 }
 
-// TestIntegrationPageStartsForPushes checks that run also starts the page if only the operations of git-push ask.
-func TestIntegrationPageStartsForPushes(t *testing.T) {
-	h := newHost(t, false)
-	h.screen(t)
-	h.endPages(t)
-	h.Holding(t, "--proxy", "git-push=deny")
-	want(t, "pages when all pushes are denied", len(h.pages()), 0)
-	h.Holding(t, "--proxy", "git-push")
-	eventually(t, patience, "a page is started", func() bool { return len(h.pages()) == 1 })
+// TestIntegrationPageStartsFor checks that run also starts the page if only the operations of git-push ask, or shells.
+func TestIntegrationPageStartsFor(t *testing.T) {
+	for name, tt := range map[string]struct{ quiet, asks string }{
+		"pushes": {"--proxy=git-push=deny", "--proxy=git-push"},
+		"shells": {"--proxy-shell", "--proxy-shell=ask"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t, false)
+			h.screen(t)
+			h.endPages(t)
+			h.Holding(t, tt.quiet)
+			want(t, "pages when nothing asks", len(h.pages()), 0)
+			h.Holding(t, tt.asks)
+			eventually(t, patience, "a page is started", func() bool { return len(h.pages()) == 1 })
+		})
+	}
 }
 
 // TestIntegrationPageResumes checks that resume starts the page, too.

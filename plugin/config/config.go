@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // Source names the configuration files.
@@ -222,6 +223,15 @@ func (c *Config) Policy(cmds []policy.Command) *policy.Policy {
 		p.Broken = c.Err.Error()
 	}
 	c.resolvePrograms(p)
+	return p
+}
+
+// SessionPolicy returns the policy of a session.
+func (c *Config) SessionPolicy(rec *state.Session) *policy.Policy {
+	p := c.Policy(PolicyCommands(rec.Proxied()))
+	if rec.Shell != nil {
+		p.ShellContainers = rec.Shell.In
+	}
 	return p
 }
 

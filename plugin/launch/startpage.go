@@ -15,7 +15,7 @@ import (
 // the page.
 func StartPage(store *state.Store, rec state.Session, c *config.Config) {
 	shown := c.Notify.Desktop == nil || *c.Notify.Desktop
-	if !shown || !page.CanOpenBrowser() || !c.Policy(config.PolicyCommands(rec.Commands)).Asks() || control.StartedByCall() {
+	if !shown || !page.CanOpenBrowser() || !c.SessionPolicy(&rec).Asks() || control.StartedByCall() {
 		return
 	}
 	_ = dir.CloexecAll() // the page must not keep descriptors that a shell has left open

@@ -39,11 +39,8 @@ func (c *Calls) configure(f *config.Config) *policy.Policy {
 		c.Server.Limits.Adjust(f.Limits.Limits)
 		c.Server.AdjustRefusals(f.Limits.Refusals)
 	}
-	p := f.Policy(config.PolicyCommands(c.record.Proxied()))
+	p := f.SessionPolicy(&c.record.Session)
 	c.noteSandboxWritesLocked(p)
-	if c.record.Shell != nil {
-		p.ShellContainers = c.record.Shell.In
-	}
 	return p
 }
 

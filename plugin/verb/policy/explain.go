@@ -76,7 +76,7 @@ func policyOf(dockerCLI command.Cli, session string) (*policy.Policy, error) {
 		return nil, err
 	}
 	c := config.Load(config.Source{Store: store.Home, Project: rec.InvokedIn, Workspace: rec.Workspace})
-	return c.Policy(config.PolicyCommands(rec.Commands)), nil
+	return c.SessionPolicy(&rec), nil
 }
 
 // inDirectory returns the policy of a run without --proxy.

@@ -33,7 +33,8 @@ type pastLog struct {
 type earlierSession struct {
 	project, workspace string
 	commands           []policy.Command
-	known              bool // whether its record exists
+	shellContainers    []string // those of --proxy-shell
+	known              bool     // whether its record exists
 	policy             *policy.Policy
 }
 
@@ -83,7 +84,10 @@ func (l *pastLog) session(e audit.Entry) *earlierSession {
 		return p
 	}
 	if rec, err := l.store.Load(e.Session); err == nil {
-		p = &earlierSession{project: rec.InvokedIn, workspace: rec.Workspace, commands: config.PolicyCommands(rec.Commands), known: true}
+		p = &earlierSession{project: rec.InvokedIn, workspace: rec.Workspace, commands: config.PolicyCommands(rec.Proxied()), known: true}
+		if rec.Shell != nil {
+			p.shellContainers = rec.Shell.In
+		}
 	} else if l.src.Project != "" && config.ProjectName(l.src.Project) == config.ProjectName("/"+e.Project) {
 		p = &earlierSession{project: l.src.Project, workspace: l.src.Workspace}
 	} else {
@@ -136,9 +140,10 @@ func setProgram(c *policy.Command, program string) {
 // policy returns the current policy for a session. Call it only after note has seen all records: the result is kept.
 func (l *pastLog) policy(p *earlierSession) *policy.Policy {
 	if p.policy == nil {
-		key := [3]string{p.project, p.workspace, fmt.Sprintf("%+v", p.commands)}
+		key := [3]string{p.project, p.workspace, fmt.Sprintf("%+v %q", p.commands, p.shellContainers)}
 		if l.policies[key] == nil {
 			l.policies[key] = l.config(p).Policy(p.commands)
+			l.policies[key].ShellContainers = p.shellContainers
 		}
 		p.policy = l.policies[key]
 	}
