@@ -13,10 +13,10 @@ import (
 type RuleResult struct {
 	Name     string // the rule, the pattern, or --proxy X
 	Position string // file:line; empty if it is not from a file
-	Action   Action // the action if this result decides
+	Action   Action // of the verdict, if this result decides
 	Matched  bool
 	Decides  bool
-	Why      string // why it did not match or did not decide
+	Why      string // why it did not match, did not decide, or asks although it allows; or the configuration's error
 }
 
 // Explain returns the verdict of Decide, and the result of each rule, list entry and proxied command, including those
@@ -37,6 +37,9 @@ func (p *Policy) Explain(req Request) (Verdict, []RuleResult) {
 	for i := range results {
 		result := &results[i]
 		result.Decides = result.Matched && result.Name == v.Rule
+		if result.Decides && result.Action != v.Action { // a list or --proxy
+			result.Action, result.Why = v.Action, v.AskReason
+		}
 		if result.Matched && !result.Decides {
 			result.Why = d.overruled(v)
 		}

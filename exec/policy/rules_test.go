@@ -279,9 +279,10 @@ func TestExplain(t *testing.T) {
 	p := &Policy{
 		Rules:    rules(rule("push", Ask, w("push"), flags("-u"), w("origin"), re("agent/[a-z]{1,9}")), rule("log", Allow, w("log"), flags("--oneline"), several("[a-z]{1,9}", 0, 1))),
 		Commands: []Command{{Name: "x", Action: Allow}},
-		Auto:     patterns("^x status$"),
+		Auto:     patterns("^x status$", "^cat .*$"),
 	}
 	for _, tt := range []struct{ args, rule, why string }{
+		{"cat /etc/passwd", "auto_approve ^cat .*$", "argument 1 names a path outside of the workspace, and the pattern does not say anywhere: true"},
 		{"x push origin main", "x/push", `argument 3, main, is not one that matches "agent/[a-z]{1,9}"`},
 		{"x push", "x/push", "the arguments end where an option of -u, or origin is wanted"},
 		{"x log --output=/x", "x/log", `argument 2, --output=/x, is not an option of --oneline, or 0 to 1 matching "[a-z]{1,9}", or the end`},
@@ -298,6 +299,11 @@ func TestExplain(t *testing.T) {
 		i := slices.IndexFunc(results, func(t RuleResult) bool { return t.Name == tt.rule })
 		if i < 0 || results[i].Why != tt.why {
 			t.Errorf("Explain(%q), %s: %+v, want %q", tt.args, tt.rule, results, tt.why)
+		}
+		for _, result := range results {
+			if result.Decides && result.Action != v.Action {
+				t.Errorf("Explain(%q) decides %v, and %s has %v", tt.args, v.Action, result.Name, result.Action)
+			}
 		}
 	}
 }
