@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -87,6 +88,13 @@ func TestIntegrationAttackOtherProgram(t *testing.T) {
 			t.Errorf("%s, mounted read-only: %+v", name, r)
 		}
 		owner.removed(t)
+
+		p := h.Proxy(t, "tool="+proxied)
+		r = h.Run(t, "--rm", "-v", shared+":/s", "--proxy", "true", busybox, "true")
+		if r.Code != 125 || !strings.Contains(r.Err, ", which --proxy tool of session ") {
+			t.Errorf("%s of a proxied directory, whose writer comes second: %+v", name, r)
+		}
+		p.Stop(t, syscall.SIGTERM)
 
 		writer := h.Detached(t, "-v", shared+":/s", "--proxy", "true", busybox, "sleep", "600")
 		r = h.Run(t, "--rm", "--proxy", "tool="+proxied, busybox, "true")

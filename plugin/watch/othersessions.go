@@ -82,8 +82,8 @@ func (o *OtherSessions) applyLocked() (writes state.WritablePaths, changed bool,
 	return now.WritablePaths, changed, nil
 }
 
-// Programs lists the proxied programs of other sessions with a watcher and a container. A session without a container
-// is still to be checked itself.
+// Programs lists the proxied programs of other sessions with a watcher. It omits a session whose container is not
+// created yet, because that session is still to be checked itself.
 func (o *OtherSessions) Programs() (all []ProtectedFile, err error) {
 	others, err := o.record.Store.Others(o.record.ID)
 	if err != nil {
@@ -91,13 +91,19 @@ func (o *OtherSessions) Programs() (all []ProtectedFile, err error) {
 	}
 	listed := map[string]bool{}
 	for _, rec := range others {
-		if _, served := o.record.Store.Served(rec.ID); rec.Container == "" || !served {
+		if _, served := o.record.Store.Served(rec.ID); !served {
+			continue
+		}
+		owner := "session " + rec.ID
+		if rec.Container != "" {
+			owner = "container " + rec.ContainerName
+		} else if rec.Proxy == nil && !rec.OnHost() {
 			continue
 		}
 		for _, cmd := range rec.Proxied() {
 			if runsHere(cmd) && !listed[cmd.Path] {
 				listed[cmd.Path] = true
-				all = append(all, ProtectedFile{cmd.Path, fmt.Sprintf("--proxy %s of container %s runs", cmd.Name, rec.ContainerName), RefuseWritable, Narrower})
+				all = append(all, ProtectedFile{cmd.Path, fmt.Sprintf("--proxy %s of %s runs", cmd.Name, owner), RefuseWritable, Narrower})
 			}
 		}
 	}
