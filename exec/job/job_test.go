@@ -128,13 +128,17 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestOpenAgain checks that jobs of a killed watcher get the status killed, and that other entries
-// are removed.
+// TestOpenAgain checks that jobs of a killed watcher get the status killed. What never ran is removed, and what cannot
+// be read stays.
 func TestOpenAgain(t *testing.T) {
 	table, dir := open(t)
 	begin(t, table, id(1), "sleep")
 	end(t, begin(t, table, id(2), "true"), Completed, executor.Status{})
 	if _, err := table.Begin(id(3), []string{"never"}, "/", false); err != nil {
+		t.Fatal(err)
+	}
+	end(t, begin(t, table, id(4), "true"), Completed, executor.Status{})
+	if err := os.WriteFile(filepath.Join(dir, id(4), statusFile), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	again, err := Open(dir)
@@ -151,6 +155,9 @@ func TestOpenAgain(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, id(3))); !os.IsNotExist(err) {
 		t.Errorf("what never ran is still there: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, id(4), stdoutFile)); err != nil {
+		t.Errorf("the output of a job with a damaged status: %v", err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,7 +53,8 @@ type Table struct {
 }
 
 // Open opens the table in directory dir, which it creates if necessary. Jobs with status running ended together with
-// the previous watcher. Open removes no job: Adjust, or the output of a new job, applies the limits.
+// the previous watcher. A job whose status cannot be read is not in the table; its files stay. Open applies no limits:
+// Adjust, and the output and the end of later jobs, do.
 func Open(dir string) (*Table, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open the directory of jobs: %w", err)
@@ -65,10 +67,13 @@ func Open(dir string) (*Table, error) {
 	for _, e := range entries {
 		at := filepath.Join(dir, e.Name())
 		info, err := readInfo(at)
-		if err != nil { // it was being created or removed
+		if errors.Is(err, fs.ErrNotExist) { // it was being created or removed
 			if err := os.RemoveAll(at); err != nil {
 				return nil, fmt.Errorf("open the directory of jobs: %w", err)
 			}
+			continue
+		}
+		if err != nil { // its output stays on the disk for the user
 			continue
 		}
 		if info.Status == Running {
