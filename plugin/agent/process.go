@@ -42,7 +42,7 @@ func (s *Spec) Program(base []string) (string, error) {
 	if strings.ContainsRune(name, filepath.Separator) {
 		path, err := exec.LookPath(name)
 		if err != nil {
-			return "", notFound(name, err)
+			return "", &Error{Type: CommandNotFound, Message: "agent command " + names.Quoted(name) + " cannot be executed", Hint: "write the path of a program in agent.command", Cause: err}
 		}
 		return filepath.Abs(path)
 	}
