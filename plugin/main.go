@@ -17,7 +17,7 @@
 //	control        the protocol between watchers, verbs and the page
 //	page           the browser page that answers questions
 //	apiproxy       the proxy of the engine's API
-//	agent          runs an agent, on this host or in a container
+//	agent          runs an agent in a container, and prepares one on this host
 //	callcontainer  runs commands in call containers
 //	config         the user's configuration
 //	state          the files in the state directory

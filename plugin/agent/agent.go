@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package agent runs one agent for an editor or another client, which speaks to it over stdin and stdout. For example,
-// they speak the Agent Client Protocol (ACP). The agent is a process on this host, or in a container.
+// they speak the Agent Client Protocol (ACP). The agent is a process in a container, or on this host. One on this host
+// is only prepared here: the watcher, in package watch/process, runs it.
 //
 //	client --stdin---> after Handshake, if any -----> agent
 //	client <--stdout-- unchanged ------------------- agent

@@ -59,8 +59,8 @@ func Find(ctx context.Context, api existingEngine, ref string, exact bool, progr
 // Name returns the container's name.
 func (c *RunningContainer) Name() string { return c.name }
 
-// Program opens the program that runs shells, and returns its size. It is of the engine's architecture, which
-// also runs in images of another one.
+// Program opens the program that runs shells, and returns its size. It is the program for the engine's architecture. It
+// also runs in a container whose image is for another architecture.
 func (c *RunningContainer) Program(ctx context.Context) (io.ReadCloser, int64, error) {
 	info, err := c.api.Info(ctx)
 	if err != nil {
@@ -81,9 +81,9 @@ func (c *RunningContainer) Program(ctx context.Context) (io.ReadCloser, int64, e
 // rootEnv replaces variables of a container that could choose the programs that root runs.
 var rootEnv = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LD_PRELOAD=", "LD_LIBRARY_PATH=", "LD_AUDIT="}
 
-// Start starts args in the container, without a terminal, as the container's user or as root. Read reads its
-// stdout, Write writes its stdin, and Close closes the connection. After Read has returned EOF, exit returns the
-// exit status.
+// Start starts args in the container, without a terminal, as the container's user or as root. Read reads its stdout,
+// Write writes its stdin, and Close closes the connection. After Read has returned EOF, the returned function returns
+// the exit status.
 func (c *RunningContainer) Start(ctx context.Context, args []string, root bool) (io.ReadWriteCloser, func(context.Context) (int, error), error) {
 	o := container.ExecOptions{Cmd: args, AttachStdin: true, AttachStdout: true, AttachStderr: true}
 	if root {

@@ -31,7 +31,8 @@ func NewCall() (c *Call, host net.Conn) {
 	return &Call{conn: caller}, host
 }
 
-// Send writes a frame. Send the Exec while Follow reads, because the host may refuse it before it has read all of it.
+// Send writes a frame. Send the Exec while Follow reads: the host may refuse an Exec before it has read the whole
+// frame.
 func (c *Call) Send(kind wire.Kind, payload []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -89,7 +89,7 @@ func Report(w io.Writer, err error) int {
 	return 1
 }
 
-// Say writes one line after "hostexec:".
+// Say writes a message, each line of it after "hostexec:".
 func Say(w io.Writer, format string, args ...any) {
 	text := strings.TrimSuffix(fmt.Sprintf(format, args...), "\n")
 	fmt.Fprintf(w, "hostexec: %s\n", strings.ReplaceAll(text, "\n", "\nhostexec: "))

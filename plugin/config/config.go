@@ -10,10 +10,10 @@
 //	        v
 //	     Config -> policy.Policy, and one section for each package that uses it
 //
-// A file that cannot be parsed completely allows nothing. An unknown key, a duplicate key or a rule that
-// fails its own tests breaks the configuration. A broken configuration denies every request. The agent
-// section is the exception: it allows nothing, so an error in it breaks nothing. This package makes no
-// decisions about requests.
+// A file that cannot be parsed completely allows nothing. An unknown key, a duplicate key or a rule that fails its own
+// tests breaks the configuration. A broken configuration denies every request. There are two exceptions: an error in
+// the agent section, which allows nothing, and an invalid pattern of auto_approve or manual_approve, which is ignored
+// with a warning. This package makes no decisions about requests.
 package config
 
 import (
@@ -115,7 +115,7 @@ type Config struct {
 type Approval struct {
 	Timeout    time.Duration // 0: the program's default
 	WaitAlways bool          // wait for an answer even if no approver seems to be present
-	Durable    bool          // a request is kept for a while after its caller has ended
+	Durable    bool          // a question is kept for a while after its caller has left
 }
 
 // Audit configures what is recorded, and where.
@@ -141,8 +141,8 @@ type Notify struct {
 	Bell    *bool    // nil: true
 }
 
-// Load reads the configuration. It returns no error: if a file cannot be used, the configuration denies
-// every request and Err says why.
+// Load reads the configuration. It returns no error: if a file in the state directory is broken, the configuration
+// denies every request and Err says why. A proposal of the workspace that cannot be read is ignored with a warning.
 func Load(src Source) *Config {
 	c := &Config{rules: map[string]policy.Ruleset{}}
 	c.read(src.GlobalFile(), global, src)
@@ -245,8 +245,8 @@ func (c *Config) Stale() bool {
 	return false
 }
 
-// Files returns all paths that Load tried, also those of missing files. None of them may be below a mount,
-// except for the workspace's file, whose digest is checked.
+// Files returns the paths whose changes make Stale true, also those of missing files. No container may have a writable
+// mount of them, except for the workspace's file, whose digest is checked.
 func (c *Config) Files() []string {
 	var files []string
 	for _, s := range c.stamps {

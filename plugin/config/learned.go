@@ -23,7 +23,8 @@ type Change struct {
 	Added         []policy.Learned
 }
 
-// AddLearned returns the change that adds rules to the approved calls in file. It omits rules that exist already.
+// AddLearned returns the change that adds rules to the approved lists of their commands in file. It omits rules that
+// exist already.
 func AddLearned(file string, rules []policy.Learned) (c Change, err error) {
 	c.File = file
 	if c.Before, err = readText(file); err != nil {

@@ -26,8 +26,9 @@ func (c *Client) Approve(ctx context.Context, q Question) error {
 	return c.decide(ctx, "/approve/", q, Decision{Digest: q.Digest, Waiting: q.Waiting})
 }
 
-// Grant approves the calls that q shows and, on the terms t, later calls with the same question. The
-// errors are those of Approve, approval.ErrTerms, and the reason why the grant cannot be stored.
+// Grant approves the calls that q shows and, on the terms t, later calls with the same question. The errors are those
+// of Approve, approval.ErrTerms, approval.ErrNoInputs, *approval.VaryError, and the reason why the grant cannot be
+// stored.
 func (c *Client) Grant(ctx context.Context, q Question, t approval.Terms) error {
 	d := Decision{Digest: q.Digest, Waiting: q.Waiting, Times: t.Times, Always: t.Always, Unchanged: t.Unchanged, Vary: t.Vary}
 	if t.For != 0 {
@@ -56,8 +57,8 @@ func (c *Client) decide(ctx context.Context, path string, q Question, d Decision
 	return err
 }
 
-// Watch calls show with the waiting requests, now and after each change, until ctx is done or the watcher
-// ends. While Watch runs, the watcher counts this client as an approver.
+// Watch calls show with the waiting questions, now and after each change, until ctx is done or the watcher ends. While
+// Watch runs, the watcher counts this client as an approver.
 func (c *Client) Watch(ctx context.Context, show func([]Question)) error {
 	events, err := c.open(ctx, http.MethodGet, "/events", nil, http.StatusOK)
 	if err != nil {

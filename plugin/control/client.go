@@ -48,8 +48,8 @@ type Client struct {
 	pid  atomic.Int64 // the watcher's, from the last connection; 0 if the system does not report it
 }
 
-// Dial returns a client for the watcher of the session in directory dir. Each request opens a connection, so
-// requests return ErrNoWatcher, not Dial. The caller must close the client.
+// Dial returns a client for the watcher of the session in directory dir. Requests, not Dial, open connections, so they
+// return ErrNoWatcher. The caller must close the client.
 func Dial(dir string) *Client {
 	c := &Client{dir: dir}
 	c.http.Transport = &http.Transport{

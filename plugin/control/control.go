@@ -10,9 +10,9 @@
 //	GET  /pending        the waiting questions, each with its requests
 //	GET  /pending/{id}   one of them with complete texts; lists cut long texts
 //	GET  /calls/{id}     one running call with complete texts
-//	GET  /events         the waiting requests after each change (SSE); the client counts as an approver
-//	POST /approve/{id}   approve a request as it was shown, once or on terms
-//	POST /deny/{id}      deny a request, once or for this session
+//	GET  /events         the waiting questions after each change (SSE); the client counts as an approver
+//	POST /approve/{id}   approve a question as it was shown, once or on terms
+//	POST /deny/{id}      deny a question, once or for this session
 //	GET  /grants         the grants in effect
 //	GET  /grants/{id}    one of them with complete texts
 //	DELETE /grants/{id}  revoke a grant
@@ -23,7 +23,7 @@
 //	GET  /left           the leftover processes of commands that have ended
 //	GET  /left/{id}      those of one command with complete texts
 //	GET  /shells         the shells with state
-//	PUT, DELETE, POST /shells/{name}  create a shell, end it, run a command in it
+//	PUT, DELETE, POST /shells/{name}  create a shell, end it, run a text (bash code) in it
 //	GET  /jobs           the jobs, running and ended
 //	GET  /jobs/{id}      one of them with complete texts
 //	POST /jobs/{id}/signal  end a job, or send it a signal

@@ -46,8 +46,9 @@ func peerUser(r *http.Request) string {
 	return number
 }
 
-// StartedByCall reports whether this process was started, directly or indirectly, by a call from a container. A
-// watcher accepts no decisions from such a process.
+// StartedByCall reports whether a call or the agent of a session started this process, directly or indirectly: then a
+// keeper is among its ancestors. It returns true if that is unknown. A watcher accepts no decisions from such a
+// process.
 func StartedByCall() bool { return startedByCall(os.Getpid()) }
 
 // rejectCalledProcess rejects requests from processes that a call from a container has started, in any session. A

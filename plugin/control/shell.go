@@ -28,7 +28,7 @@ type ShellOptions struct {
 	In  string   `json:"in,omitempty"` // the container's name or id; empty: this host
 }
 
-// ShellCommand is a command to run in a shell.
+// ShellCommand is a text (bash code) to run in a shell, with its options.
 type ShellCommand struct {
 	Text    string   `json:"command"`
 	Env     []string `json:"env,omitempty"`

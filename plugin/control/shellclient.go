@@ -41,8 +41,8 @@ func (c *Client) RemoveShell(ctx context.Context, name string) error {
 	return err
 }
 
-// RunShell runs a command in a shell and calls show for each event. It returns after the last event. The
-// command ends if ctx ends.
+// RunShell runs a text in a shell and calls show for each event. It returns after the last event. The text's processes
+// end if ctx ends.
 func (c *Client) RunShell(ctx context.Context, name string, command ShellCommand, show func(ShellEvent) error) error {
 	if err := shell.CheckName(name); err != nil {
 		return err

@@ -23,7 +23,7 @@ type VaryingArgument struct {
 	Form     policy.Form `json:"form"`
 	Words    []string    `json:"words,omitempty"`
 	Below    string      `json:"below,omitempty"`
-	Rule     string      `json:"rule"` // the grant as a readable rule
+	Rule     string      `json:"rule"` // the grant's command line, with the values of the argument
 }
 
 // shownOffers returns the arguments of q that may vary.
@@ -53,7 +53,7 @@ func shownVarying(g *approval.Grant) *VaryingArgument {
 	}
 }
 
-// CommandLine returns the grant as a readable rule: the command line, with the values of an argument that varies.
+// CommandLine returns the command line of g, with the values of an argument that varies.
 func (g StandingAnswer) CommandLine() string {
 	if g.Vary != nil {
 		return g.Vary.Rule

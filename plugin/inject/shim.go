@@ -63,8 +63,8 @@ type packed struct {
 
 func shimFor(goarch string) (packed, error) { return program(shims, "shims", goarch) }
 
-// ShellProgram opens the program that runs shells in containers and sandboxes, for an architecture. It is unpacked once
-// per user and build.
+// ShellProgram opens the program that runs shells in containers and sandboxes, for an architecture. It is unpacked in
+// home, the state directory, once for each build.
 func ShellProgram(home, goarch string) (*os.File, error) {
 	z, err := program(shells, "shells", goarch)
 	if err != nil {

@@ -66,13 +66,13 @@ func errImageAppeared(image string) error {
 	return fmt.Errorf("image %s appeared while hostexec was looking for it: run again", image)
 }
 
-// RemoveWithoutAdditions removes container id and returns an error. The image of the container was missing when
-// Additions was called, so the container lacks the session's additions.
+// RemoveWithoutAdditions removes container id and returns an error. The image was missing before the container was
+// created, so the container lacks the session's additions.
 func RemoveWithoutAdditions(api client.APIClient, id, image string) error {
 	remove(api, id)
 	return errImageAppeared(image)
 }
 
-// ImageMissing reports whether an error of Additions concerns the image. The caller then passes the request to the
-// engine, because clients pull the image after the engine's message.
+// ImageMissing reports whether an error of Creation.InspectImage concerns the image. The caller then passes the request
+// to the engine, because clients pull the image after the engine's message.
 func ImageMissing(err error) bool { return errdefs.IsNotFound(err) || errdefs.IsInvalidArgument(err) }

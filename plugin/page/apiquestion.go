@@ -14,7 +14,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
-// APIQuestion is a question in the form of the API in docs/api.md: the fields of the watcher, and a shorter form.
+// APIQuestion is a question in the form of the API in docs/api.md: the fields of control.Question, and some with the
+// names that cloister uses.
 type APIQuestion struct {
 	control.Question
 	Cloister  string    `json:"cloister"` // the session; named after cloister, another program for agents: docs/http.md

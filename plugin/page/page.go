@@ -5,9 +5,10 @@
 //	browser --token--> page --control.sock--> the watcher of each session
 //	        <--events-      <----events-----
 //
-// The page makes no decisions. It shows the watchers' questions, and forwards an answer only if the question is still
-// the one that was shown. It accepts only requests to its own origin and, except for public files and the exchange of a
-// code, with a token. It listens on 127.0.0.1 only. There is one page per state directory.
+// The page makes no decisions. It shows the watchers' questions. It forwards an approval, or a denial with a digest,
+// only if the question is still the one that was shown. It accepts only requests to its own origin and, except for
+// public files and the exchange of a code, with a token. It listens on 127.0.0.1 only. There is one page per state
+// directory.
 package page
 
 import (

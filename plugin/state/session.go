@@ -26,7 +26,7 @@ const (
 type Command struct {
 	Name   string `json:"name"`
 	Action string `json:"action"` // allow, ask or deny; any other value denies
-	Path   string `json:"path"`   // absolute, where the command runs; empty if it is denied or searched in an image
+	Path   string `json:"path"`   // of the program, absolute; empty if it is denied or looked up in an image
 
 	Found bool `json:"found,omitempty"` // the path was found in PATH, not given by the user
 
@@ -254,8 +254,8 @@ func (s *Store) Served(id string) (since time.Time, ok bool) {
 	return fi.ModTime(), true
 }
 
-// IncompleteDirs returns the session directories without a readable record that are older than age. Either their
-// creation or removal was interrupted, or the record is damaged.
+// IncompleteDirs returns the session directories without a readable record and without a watcher that are older than
+// age. Either their creation or removal was interrupted, or the record is damaged.
 func (s *Store) IncompleteDirs(age time.Duration) (dirs []string) {
 	entries, _ := os.ReadDir(s.sessions()) // if the directory is missing, there are none
 	for _, e := range entries {

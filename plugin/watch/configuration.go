@@ -15,8 +15,8 @@ import (
 // Configuration is the session's configuration, as it was last read.
 type Configuration struct {
 	// Environ is the environment with which this process was started. It never changes. The entries of PATH that a
-	// container can write are removed from the process's own PATH only. So warnings can still name them, and they
-	// return if a restarted container cannot write them.
+	// container can write are removed from the process's own PATH and from the environment of commands, not from here.
+	// So warnings can still name them, and they return if a restarted container cannot write them.
 	Environ []string
 
 	record  *Record

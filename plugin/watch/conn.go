@@ -39,7 +39,7 @@ import (
 //	launcher <- watcher  exited CODE            the process has ended
 //	launcher <- watcher  stopping               the container is being stopped, because a user stops the session
 //
-// A proxy has no container. After ready it sends only
+// A proxy has no container. Its watcher may send warn before ready. After ready, the launcher sends only abort, or
 //
 //	launcher -> watcher  drain                  end after the calls in flight
 //
@@ -47,7 +47,8 @@ import (
 // early if it continues with kept jobs.
 
 // Conn is the launcher's end of the connection to a watcher. The launcher is the process that starts or resumes the
-// session, such as run, agent, proxy, with or resume. Call the methods from one goroutine.
+// session, such as run, agent, proxy, with or resume. Call the methods from one goroutine, except for WaitEnd, which
+// may run at the same time as Drain or Close.
 type Conn struct {
 	f           *os.File
 	r           *bufio.Reader
@@ -67,8 +68,8 @@ func (c *Conn) send(format string, args ...any) error {
 	return nil
 }
 
-// Recorded reports that the session's record exists. From then on the watcher removes the objects that the launcher
-// creates at the engine.
+// Recorded reports that the session's record exists. From then on, the watcher removes the objects that the launcher
+// has created at the engine, if the launcher fails or is killed before Bind.
 func (c *Conn) Recorded() error {
 	if _, err := c.f.WriteString("recorded\n"); err != nil {
 		return fmt.Errorf("start watcher: %w", err)
@@ -99,8 +100,8 @@ func (c *Conn) Inspected(raw []byte) error {
 	return c.send("inspected %s", line.Bytes())
 }
 
-// Bind sends the watcher the id of the session's container, before the container starts, and the volume in place of the
-// share, or "". It returns an error if the watcher refuses the container's mounts.
+// Bind sends the watcher the id of the session's container, and the volume in place of the share, or "". A new
+// container starts only after Bind. It returns an error if the watcher refuses the container's mounts.
 func (c *Conn) Bind(container, volume string) error {
 	if err := c.send("%s", strings.TrimSpace("container "+container+" "+volume)); err != nil {
 		return err
@@ -108,7 +109,7 @@ func (c *Conn) Bind(container, volume string) error {
 	return c.await("bound")
 }
 
-// Warnings returns the warnings that Bind has found.
+// Warnings returns the warnings that the watcher has sent during Ready and Bind.
 func (c *Conn) Warnings() []string { return c.warnings }
 
 // CommandDirs returns the directories of this host in which commands run, as text for people. Bind finds them.

@@ -17,8 +17,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// WritableCode lists the code and settings of commands that are writable according to access. Commands get env without
-// the findings in it. Findings in paths that p names are only reported. No finding is fatal.
+// WritableCode lists the code and settings of commands that are writable according to access. It only reports. Commands
+// get env without the findings in it. A command whose program or sandbox is among the findings does not run.
 func WritableCode(p *policy.Policy, env []string, access executor.ContainerAccess) (all []policy.Problem) {
 	_, found := executor.Environ(env, access)
 	for _, f := range append(found, executor.WritableSettings(osenv.Get(env, "HOME"), access)...) {

@@ -11,8 +11,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Unreadable creates two sessions without a readable record, each with a container: the directory of one is
-// empty, and the other has a damaged record. Both are old.
+// Unreadable creates two sessions without a readable record: the directory of one is empty, and the other has a damaged
+// record. Both are old. The returned records name a container, which the caller has to provide.
 func Unreadable(t *testing.T, store *state.Store) (empty, damaged state.Session) {
 	t.Helper()
 	empty = state.Session{ID: state.NewID(), ContainerName: "web", Damaged: true}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package shell has the verb shell, which lists the shells of a session and runs commands in them.
+// Package shell has the verb shell, which creates, lists and ends the shells of a session, and runs texts (bash code)
+// in them.
 package shell
 
 import (

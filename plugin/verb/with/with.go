@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package with has the verbs with and compose. They run COMMAND, a client of the engine, with DOCKER_HOST set to the
-// socket of package apiproxy. The API proxy gives the containers that COMMAND creates their sessions.
+// socket of package apiproxy. The API proxy gives a session to each selected container that COMMAND creates.
 package with
 
 import (
