@@ -3,6 +3,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -38,7 +39,7 @@ func (p *Policy) Explain(req Request) (Verdict, []RuleResult) {
 		result := &results[i]
 		result.Decides = result.Matched && result.Name == v.Rule
 		if result.Decides && result.Action != v.Action { // a list or --proxy
-			result.Action, result.Why = v.Action, v.AskReason
+			result.Action, result.Why = v.Action, cmp.Or(v.AskReason, v.Reason)
 		}
 		if result.Matched && !result.Decides {
 			result.Why = d.overruled(v)

@@ -72,7 +72,13 @@ func TestShellInContainer(t *testing.T) {
 			if got := tt.p.PermitsShellIn("web"); got != tt.reaches {
 				t.Errorf("Reaches(web) = %v, want %v", got, tt.reaches)
 			}
-			tt.p.Explain(Request{Args: tt.args}) // must not panic
+			v, results := tt.p.Explain(Request{Args: tt.args})
+			for _, result := range results {
+				unexplained := v.Action == Deny && result.Why == "" && result.Name != "--proxy shell=deny"
+				if result.Decides && (result.Action != v.Action || unexplained) {
+					t.Errorf("%s decides %v: %q, want %v and why it is denied", result.Name, result.Action, result.Why, v.Action)
+				}
+			}
 		})
 	}
 }
