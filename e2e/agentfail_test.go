@@ -154,6 +154,10 @@ func TestIntegrationAgentFails(t *testing.T) {
 			if r.Code != 127 || !strings.HasPrefix(r.Err, "hostexec: agent command 'nosuchprogram' not found in PATH\nhostexec: hint: ") {
 				t.Errorf("%v", r)
 			}
+			r = h.Docker(t, agentArgs(t, "process", "", "--", "/no/such/program")...)
+			if r.Code != 127 || !strings.HasPrefix(r.Err, "hostexec: agent command /no/such/program: no such file or directory\nhostexec: hint: ") {
+				t.Errorf("%v", r)
+			}
 		})
 	}
 }

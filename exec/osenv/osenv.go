@@ -5,6 +5,8 @@
 package osenv
 
 import (
+	"errors"
+	"io/fs"
 	"iter"
 	"os"
 	"os/exec"
@@ -83,4 +85,19 @@ func LookPath(name, path string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// CheckProgram returns the reason why the program at a path with a directory cannot be executed, or nil. The error does
+// not name the path.
+func CheckProgram(path string) error {
+	_, err := exec.LookPath(path)
+	var lookup *exec.Error
+	if errors.As(err, &lookup) { // both errors name the path
+		err = lookup.Err
+	}
+	var inner *fs.PathError
+	if errors.As(err, &inner) {
+		err = inner.Err
+	}
+	return err
 }

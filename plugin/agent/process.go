@@ -40,11 +40,10 @@ func SetEnv(base, add []string) []string {
 func (s *Spec) Program(base []string) (string, error) {
 	name := s.Args[0]
 	if strings.ContainsRune(name, filepath.Separator) {
-		path, err := exec.LookPath(name)
-		if err != nil {
-			return "", &Error{Type: CommandNotFound, Message: "agent command " + names.Quoted(name) + " cannot be executed", Hint: "write the path of a program in agent.command", Cause: err}
+		if err := osenv.CheckProgram(name); err != nil {
+			return "", &Error{Type: CommandNotFound, Message: fmt.Sprintf("agent command %s: %v", names.Quoted(name), err), Hint: "write the path of a program in agent.command", Cause: err}
 		}
-		return filepath.Abs(path)
+		return filepath.Abs(name)
 	}
 	err := fmt.Errorf("no directory of PATH contains it")
 	for dir := range osenv.Dirs(osenv.Get(SetEnv(base, s.Env), "PATH")) {

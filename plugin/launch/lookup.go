@@ -3,11 +3,8 @@
 package launch
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -35,16 +32,7 @@ func ResolveCommands(commands []state.Command, path string, elsewhere func(state
 
 func findProgram(c state.Command, path string) (string, error) {
 	if c.Path != "" {
-		_, err := exec.LookPath(c.Path)
-		var lost *exec.Error
-		if errors.As(err, &lost) { // both errors name the path
-			err = lost.Err
-		}
-		var inner *fs.PathError
-		if errors.As(err, &inner) {
-			err = inner.Err
-		}
-		if err != nil {
+		if err := osenv.CheckProgram(c.Path); err != nil {
 			return "", fmt.Errorf("command %s: %s: %w", c.Name, c.Path, err)
 		}
 		return c.Path, nil
