@@ -130,7 +130,15 @@ func facts(w io.Writer, v policy.Verdict) {
 	if program == "" {
 		program = v.Args[0] // looked up in PATH when a session starts
 	}
-	fmt.Fprintln(w, names.Escaped("  runs "+policy.CommandLine(append([]string{program}, v.Args[1:]...))))
+	text := v.Args[len(v.Args)-1]
+	switch in := v.TargetContainer(); {
+	case in != "":
+		fmt.Fprintln(w, names.Escaped("  runs in a shell of container "+in+": "+text))
+	case v.Args[0] == policy.Shell && len(v.Args) > 1:
+		fmt.Fprintln(w, names.Escaped("  runs in a shell, "+program+": "+text))
+	default:
+		fmt.Fprintln(w, names.Escaped("  runs "+policy.CommandLine(append([]string{program}, v.Args[1:]...))))
+	}
 	if v.Place.InContainer() {
 		fmt.Fprintln(w, names.Escaped(strings.TrimSuffix("  in a fresh container of "+v.Place.Image+", "+v.Place.Limits(), ", ")))
 	}
