@@ -67,7 +67,7 @@ func (c *call) dial(dir string) (sock int, relayed bool, err error) {
 				return -1, false, relayFailure(dir, e)
 			}
 		}
-		if waited > decideTimeout && (how == "full" || how == "undecided" && full()) {
+		if how == "full" && waited > decideTimeout {
 			return -1, false, errNoProcess
 		}
 		if how != "relay" && how != "undecided" && how != "full" || waited > decideTimeout {
