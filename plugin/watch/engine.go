@@ -24,6 +24,7 @@ type Engine interface {
 	VolumeRemove(ctx context.Context, name string, force bool) error
 	VolumeInspect(ctx context.Context, name string) (volume.Volume, error)
 	CopyFromContainer(ctx context.Context, id, path string) (io.ReadCloser, container.PathStat, error)
+	ContainerStatsOneShot(ctx context.Context, id string) (container.StatsResponseReader, error)
 	ContainerKill(ctx context.Context, id, signal string) error
 	ContainerUpdate(ctx context.Context, id string, c container.UpdateConfig) (container.UpdateResponse, error)
 	ContainerStop(ctx context.Context, id string, opts container.StopOptions) error

@@ -82,8 +82,9 @@ func (o *OtherSessions) applyLocked() (writes state.WritablePaths, changed bool,
 	return now.WritablePaths, changed, nil
 }
 
-// Programs lists the proxied programs of other sessions with a watcher. It omits a session whose container is not
-// created yet, because that session is still to be checked itself.
+// Programs lists the proxied programs of other sessions that have a watcher, a readable record, and a container or a
+// proxied directory. Sessions whose container is not created yet are still to be checked themselves. An agent on this
+// host may start although a container can write its programs: only calls of them are refused.
 func (o *OtherSessions) Programs() (all []ProtectedFile, err error) {
 	others, err := o.record.Store.Others(o.record.ID)
 	if err != nil {
@@ -97,7 +98,7 @@ func (o *OtherSessions) Programs() (all []ProtectedFile, err error) {
 		owner := "session " + rec.ID
 		if rec.Container != "" {
 			owner = "container " + rec.ContainerName
-		} else if rec.Proxy == nil && !rec.OnHost() {
+		} else if rec.Proxy == nil {
 			continue
 		}
 		for _, cmd := range rec.Proxied() {

@@ -63,11 +63,14 @@ func (r *Listener) Serve(stream io.ReadWriteCloser, up func(socket bool) error, 
 	return err
 }
 
+// ErrNoHello is the error of Serve if the stream does not begin with a message.
+var ErrNoHello = errors.New("read the first message of the relay")
+
 // readHello reads the first message of the relay.
 func (r *Listener) readHello(stream io.Reader) (socket bool, err error) {
 	call, b, err := readChunk(stream, make([]byte, wire.MaxChunk))
 	if err != nil {
-		return false, fmt.Errorf("read the first message of the relay: %w", err)
+		return false, fmt.Errorf("%w: %w", ErrNoHello, err)
 	}
 	hello, err := wire.ParseHello(b)
 	switch {

@@ -27,12 +27,7 @@ const (
 	maxRetry = time.Second
 	// arrivalTimeout is the time limit for the arrival of a connection that the relay has reported.
 	arrivalTimeout = 5 * time.Second
-	// relayProgram is the shim in a container, which is also the relay.
-	relayProgram = state.Target + "/bin/hostexec"
 )
-
-// ErrNoProcess means that the container cannot start a process.
-var ErrNoProcess = errors.New("no process can be started in the container: has it reached its limit, --pids-limit?")
 
 // keepRelay keeps a relay in container id while it runs, also after restarts. It returns when ctx is done, or when the
 // socket works.
@@ -80,7 +75,7 @@ func (c *carrierChooser) relayOnce(ctx context.Context, api watch.Engine, id str
 	}
 	exec, err := api.ContainerExecCreate(ctx, id, container.ExecOptions{
 		User: "0", WorkingDir: "/", AttachStdin: true, AttachStdout: true,
-		Cmd: []string{relayProgram, "relay", state.Target},
+		Cmd: []string{state.Target + "/bin/hostexec", "relay", state.Target},
 	})
 	if err != nil {
 		return err
@@ -94,21 +89,26 @@ func (c *carrierChooser) relayOnce(ctx context.Context, api watch.Engine, id str
 	stream := execStream{at, relay.Stdout(at.Reader)}
 	defer context.AfterFunc(ctx, func() { stream.Close() })()
 	err = c.carriers.Relay.Serve(stream, up, func() bool { return exited(ctx, api, exec.ID) })
-	return startFailure(ctx, api, id, exec.ID, err)
+	if errors.Is(err, relay.ErrNoHello) {
+		return startFailure(ctx, api, id, exec.ID, err)
+	}
+	return err
 }
 
-// startFailure returns why a relay could not start, or err if it could. A relay that can run sends why it fails.
+// startFailure returns why the relay of exec sent no Hello, or err.
 func startFailure(ctx context.Context, api watch.Engine, id, exec string, err error) error {
 	st, inspectErr := inspectExec(ctx, api, exec)
 	switch {
 	case inspectErr != nil || st.Running:
 		return err
-	case st.ExitCode == wire.CodeFailed && errors.Is(err, io.EOF):
+	case st.ExitCode == wire.CodeFailed && errors.Is(err, io.EOF): // a relay that fails for another reason sends it
 		return ErrNoProcess
-	case st.ExitCode == wire.CodeRefused || st.ExitCode == wire.CodeNotFound: // the engine's, which sends a text, too
-		return fmt.Errorf("the engine cannot start the relay: docker exec -u 0 %.12s %s says why", id, relayProgram)
+	case st.ExitCode != wire.CodeRefused && st.ExitCode != wire.CodeNotFound: // these are also the engine's codes
+		return err
+	case noPidsLeft(ctx, api, id):
+		return ErrNoProcess
 	}
-	return err
+	return fmt.Errorf("the engine could not start the relay (exit code %d)", st.ExitCode)
 }
 
 // exited reports whether the process of an exec has ended. It returns false if the engine does not answer.
