@@ -141,8 +141,8 @@ type Notify struct {
 	Bell    *bool    // nil: true
 }
 
-// Load reads the configuration. It returns no error: if a file in the state directory is broken, the configuration
-// denies every request and Err says why. A proposal of the workspace that cannot be read is ignored with a warning.
+// Load reads the configuration. It returns no error: if a file that has effect is broken, the configuration denies
+// every request and Err says why. A proposal of the workspace that cannot be read is ignored with a warning.
 func Load(src Source) *Config {
 	c := &Config{rules: map[string]policy.Ruleset{}}
 	c.read(src.GlobalFile(), global, src)

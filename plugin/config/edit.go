@@ -21,8 +21,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// ErrRuleDiffers means that a rule with the same arguments and the same Do exists, but with other Effects or Accept.
-var ErrRuleDiffers = errors.New("the rule exists already, with other effects or another accept")
+// ErrRuleDiffers means that a rule with the same title exists, but differs.
+var ErrRuleDiffers = errors.New("this rule exists already, with other arguments, action, effects or accept")
 
 // Add appends a rule to file and returns its title. The rule belongs to the command argv[0], matches exactly these
 // arguments, and has r's Do, Effects and Accept. Comments in the file are kept, empty lines are not. If the same rule
@@ -47,10 +47,8 @@ func Add(file string, argv []string, r policy.Rule) (title string, err error) {
 			rule.Content = append(rule.Content, plainNode("accept"), plainNode(policy.CodeAccepted))
 		}
 		if at := findRule(rules, roleOf(file), id); at >= 0 {
-			for _, key := range []string{"effects", "accept"} {
-				if !slices.Equal(sortedValues(lookup(rules.Content[at], key)), sortedValues(lookup(rule, key))) {
-					return ErrRuleDiffers
-				}
+			if !equalRule(rules.Content[at], rule) {
+				return ErrRuleDiffers
 			}
 			return errUnchanged
 		}
@@ -59,16 +57,33 @@ func Add(file string, argv []string, r policy.Rule) (title string, err error) {
 	})
 }
 
-// sortedValues returns the values of n and of its elements, in sorted order.
-func sortedValues(n *yaml.Node) (all []string) {
+// equalRule reports whether two rules have the same action, arguments, effects in any order, and accept.
+func equalRule(a, b *yaml.Node) bool {
+	for _, key := range []string{"do", "argv", "effects", "accept"} {
+		x, y := values(lookup(a, key)), values(lookup(b, key))
+		if key == "effects" {
+			slices.Sort(x)
+			slices.Sort(y)
+			x, y = slices.Compact(x), slices.Compact(y)
+		}
+		if !slices.Equal(x, y) {
+			return false
+		}
+	}
+	return true
+}
+
+// values returns the value of n or, if n is a list, those of its elements.
+func values(n *yaml.Node) (all []string) {
 	if n == nil {
 		return nil
 	}
-	all = append(all, n.Value)
-	for _, word := range n.Content {
-		all = append(all, word.Value)
+	if n.Kind != yaml.SequenceNode {
+		return []string{n.Value}
 	}
-	slices.Sort(all)
+	for _, element := range n.Content {
+		all = append(all, element.Value)
+	}
 	return all
 }
 

@@ -91,8 +91,18 @@ func TestAddAgain(t *testing.T) {
 			t.Errorf("with other %s: %v, want %v:\n%s", name, err, ErrRuleDiffers, read(t, file))
 		}
 	}
+	// The id of a rule can be that of another one: by a change of the file, or by chance.
+	for _, change := range []struct{ old, new string }{{"do: allow", "do: ask"}, {`"test"`, `"other"`}} {
+		changed := strings.Replace(spaced, change.old, change.new, 1)
+		if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Add(file, argv, rule); changed == spaced || !errors.Is(err, ErrRuleDiffers) || read(t, file) != changed {
+			t.Errorf("%s: %v, want %v:\n%s", change.new, err, ErrRuleDiffers, read(t, file))
+		}
+	}
 	two := []string{"gh", "x"}
-	for _, effects := range [][]string{{"read", "network"}, {"network", "read"}} {
+	for _, effects := range [][]string{{"read", "network"}, {"network", "read", "network"}} {
 		if _, err := Add(file, two, policy.Rule{Do: policy.Allow, Effects: effects}); err != nil {
 			t.Errorf("effects %v: %v", effects, err)
 		}
