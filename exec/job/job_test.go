@@ -150,7 +150,7 @@ func TestOpenAgain(t *testing.T) {
 		<-j.Done()
 		got = append(got, j.Info().ID+string(j.Info().Status))
 	}
-	if strings.Join(got, " ") != id(1)+"killed "+id(2)+"completed" {
+	if strings.Join(got, " ") != id(1)+"killed "+id(2)+"completed "+id(4)+"killed" {
 		t.Errorf("jobs = %v", got)
 	}
 	if _, err := os.Stat(filepath.Join(dir, id(3))); !os.IsNotExist(err) {

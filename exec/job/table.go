@@ -53,7 +53,7 @@ type Table struct {
 }
 
 // Open opens the table in directory dir, which it creates if necessary. Jobs with status running ended together with
-// the previous watcher. A job whose status cannot be read is not in the table; its files stay. Open applies no limits:
+// the previous watcher. A job whose status cannot be read counts as killed; its output stays. Open applies no limits:
 // Adjust, and the output and the end of later jobs, do.
 func Open(dir string) (*Table, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -66,21 +66,12 @@ func Open(dir string) (*Table, error) {
 	t := &Table{dir: dir, readySemaphore: make(chan struct{}, 1), jobs: map[string]*Job{}, output: defaultOutput, disk: defaultDisk}
 	for _, e := range entries {
 		at := filepath.Join(dir, e.Name())
-		info, err := readInfo(at)
-		if errors.Is(err, fs.ErrNotExist) { // it was being created or removed
-			if err := os.RemoveAll(at); err != nil {
-				return nil, fmt.Errorf("open the directory of jobs: %w", err)
-			}
-			continue
+		info, ok, err := reopen(at)
+		if err != nil {
+			return nil, fmt.Errorf("open the directory of jobs: %w", err)
 		}
-		if err != nil { // its output stays on the disk for the user
+		if !ok {
 			continue
-		}
-		if info.Status == Running {
-			info = unfinishedInfo(info, at)
-			if err := writeInfo(at, info); err != nil {
-				return nil, fmt.Errorf("open the directory of jobs: %w", err)
-			}
 		}
 		j := t.job(info)
 		close(j.started)
@@ -92,6 +83,27 @@ func Open(dir string) (*Table, error) {
 	}
 	slices.SortFunc(t.endedJobs, func(a, b *Job) int { return a.info.Ended.Compare(b.info.Ended) })
 	return t, nil
+}
+
+// reopen returns the status of the job in directory at, whose watcher has ended. It writes the status if it changes it.
+// ok is false if there is no job.
+func reopen(at string) (info Info, ok bool, err error) {
+	info, err = readInfo(at)
+	id := filepath.Base(at)
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // it was being created or removed
+		return info, false, os.RemoveAll(at)
+	case err != nil && !idForm.Matches(id):
+		return info, false, nil
+	case err != nil:
+		info = unfinishedInfo(Info{ID: id}, at)
+		info.Started, info.Reason = info.Ended, "its status could not be read"
+	case info.Status == Running:
+		info = unfinishedInfo(info, at)
+	default:
+		return info, true, nil
+	}
+	return info, true, writeInfo(at, info)
 }
 
 func (t *Table) job(info Info) *Job {
