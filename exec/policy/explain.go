@@ -17,7 +17,7 @@ type RuleResult struct {
 	Action   Action // of the verdict, if this result decides
 	Matched  bool
 	Decides  bool
-	Why      string // why it did not match, did not decide, or asks although it allows; or the configuration's error
+	Why      string // why it did not match, did not decide, or is stricter than it says; or the configuration's error
 }
 
 // Explain returns the verdict of Decide, and the result of each rule, list entry and proxied command, including those
@@ -38,8 +38,8 @@ func (p *Policy) Explain(req Request) (Verdict, []RuleResult) {
 	for i := range results {
 		result := &results[i]
 		result.Decides = result.Matched && result.Name == v.Rule
-		if result.Decides && result.Action != v.Action { // a list or --proxy
-			result.Action, result.Why = v.Action, cmp.Or(v.AskReason, v.Reason)
+		if result.Decides && result.Action != v.Action {
+			result.Action, result.Why = v.Action, cmp.Or(v.AskReason, v.Reason, GitPush+" asks for this operation")
 		}
 		if result.Matched && !result.Decides {
 			result.Why = d.overruled(v)

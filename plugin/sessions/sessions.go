@@ -54,8 +54,8 @@ type Session struct {
 // Unanswered returns why an existing watcher has not answered, or nil.
 func (s Session) Unanswered() error { return s.unanswered }
 
-// States returns the sessions of recs with their states. It asks the watcher of each record or, if there is none, the
-// engine for the container. If the one that it asks does not answer, the state is unknown.
+// States returns the sessions of recs with their states. It asks the watcher of each record. If there is none, it asks
+// the engine for the container; if the engine does not answer, the state is unknown.
 func States(ctx context.Context, dockerCLI command.Cli, store *state.Store, recs []state.Session) []Session {
 	engines := make(map[string]map[string]containerState) // containers by ID, by engine
 	watchers, unanswered := askEach(ctx, store, recs)

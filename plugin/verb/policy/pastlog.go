@@ -24,7 +24,7 @@ type pastLog struct {
 	store    *state.Store
 	src      config.Source                // its File and Draft are used. Sessions without a record, whose project has the base name of Project, count as started in Project
 	configs  map[string]*config.Config    // by project and workspace
-	policies map[[3]string]*policy.Policy // by project, workspace and commands
+	policies map[[3]string]*policy.Policy // by project, workspace, and commands with the containers of shells
 	sessions map[string]*earlierSession
 	broken   error // the error of the configuration
 }
@@ -119,6 +119,9 @@ func (l *pastLog) note(e audit.Entry) {
 		}
 		i, p.commands = len(p.commands), append(p.commands, c)
 	}
+	if in := (&policy.Verdict{Args: e.Args}).TargetContainer(); in != "" && !slices.Contains(p.shellContainers, in) {
+		p.shellContainers = append(p.shellContainers, strings.Clone(in))
+	}
 	if c := &p.commands[i]; e.Path != "" && c.Path == "" {
 		setProgram(c, strings.Clone(e.Path))
 	}
@@ -140,7 +143,7 @@ func setProgram(c *policy.Command, program string) {
 // policy returns the current policy for a session. Call it only after note has seen all records: the result is kept.
 func (l *pastLog) policy(p *earlierSession) *policy.Policy {
 	if p.policy == nil {
-		key := [3]string{p.project, p.workspace, fmt.Sprintf("%+v %q", p.commands, p.shellContainers)}
+		key := [3]string{p.project, p.workspace, fmt.Sprintf("%+v", []any{p.commands, p.shellContainers})}
 		if l.policies[key] == nil {
 			l.policies[key] = l.config(p).Policy(p.commands)
 			l.policies[key].ShellContainers = p.shellContainers
