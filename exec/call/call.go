@@ -127,7 +127,8 @@ type Server struct {
 	previews      commandTurns // one at a time
 }
 
-// SetConfig sets what later calls depend on. Requests that wait for a person are decided again.
+// SetConfig sets what later calls depend on. A request that waits for a person is decided again if the new policy
+// decides otherwise, or lets the command run in another way.
 func (s *Server) SetConfig(sc *SessionConfig) {
 	sc.programs, sc.othersPrograms, sc.others = &programs{}, &programs{}, nil // the mounts may have changed
 	if sc.Dirs != nil {
@@ -232,7 +233,9 @@ type exchange struct {
 
 // command decides the request, and runs it.
 func (x *exchange) command(ctx context.Context) error {
-	x.req.chooseStdin(x.server.Config().Agent != "")
+	if x.req.git == nil { // otherwise git's protocol, and no text of an agent, is on stdin
+		x.req.chooseStdin(x.server.Config().Agent != "")
+	}
 	return x.decided(ctx, func(within context.Context, dc *decidedCall) error { return x.runAndAnswer(ctx, within, dc) })
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// Status is one word, for programs, for the end of a call without a command's exit code. docs/agents.md lists
-// the words.
+// Status is one word, for programs, for the end of a call without a command's exit code. docs/agents.md lists the
+// words, except StatusUnsupported.
 type Status string
 
 const (
