@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -254,6 +255,14 @@ func (x asking) verdictChanged() bool {
 	}
 	v := sc.Policy.Decide(x.req.Request)
 	v.Command.Path = cmp.Or(v.Command.Path, x.dc.v.Command.Path) // from earlier look-ups
-	return v.Action != policy.Ask || v.Rule != x.dc.v.Rule || v.Command != x.dc.v.Command || v.Place != x.dc.v.Place || !slices.Equal(v.Effects, x.dc.v.Effects) ||
-		!slices.Equal(v.Inputs, x.dc.v.Inputs) || !slices.Equal(v.Preview, x.dc.v.Preview)
+	return v.Action != policy.Ask || v.Rule != x.dc.v.Rule || !reflect.DeepEqual(runFacts(v), runFacts(x.dc.v))
+}
+
+// runFacts returns those properties of a verdict that decide how the command runs, and that no later step changes.
+func runFacts(v policy.Verdict) []any {
+	facts := []any{v.Command, v.Effects, v.Inputs, v.Preview, v.Sandbox, v.Env, v.Paths, v.SHA256, v.Timeout, v.NewPrivs, v.LeaveProcesses, v.Keep}
+	if v.Command.Name == policy.GitPush { // its place, streams and recording do not depend on the policy
+		return facts
+	}
+	return append(facts, v.Place, v.Streams, v.Record)
 }

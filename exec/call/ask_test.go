@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package call
+
+import (
+	"testing"
+
+	"github.com/docker-hostexec/hostexec/exec/policy"
+)
+
+// TestVerdictChanged changes the policy while a question waits. The question is asked again if an approval of the old
+// one would run the command in another way than the new policy.
+func TestVerdictChanged(t *testing.T) {
+	rule := policy.Rule{ID: "all", Do: policy.Ask, AnyArgs: true}
+	if err := rule.Compile(); err != nil {
+		t.Fatal(err)
+	}
+	base := policy.Ruleset{Rules: []policy.Rule{rule}, Place: policy.Place{Sandboxed: true}, Sandbox: policy.Sandbox{Write: []string{"/out"}}}
+	for name, tt := range map[string]struct {
+		change func(*policy.Ruleset)
+		want   bool
+	}{
+		"nothing":                  {func(*policy.Ruleset) {}, false},
+		"what a sandbox may write": {func(s *policy.Ruleset) { s.Sandbox.Write = nil }, true},
+		"the network":              {func(s *policy.Ruleset) { s.Sandbox.Net.All = true }, true},
+		"the place":                {func(s *policy.Ruleset) { s.Place = policy.Place{} }, true},
+		"a variable":               {func(s *policy.Ruleset) { s.Settings.Env = &policy.Env{Set: map[string]string{"A": "1"}} }, true},
+		"the program":              {func(s *policy.Ruleset) { s.Exec = "/opt/make" }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			changed := base
+			tt.change(&changed)
+			commands := []policy.Command{{Name: "make", Action: policy.Allow, Path: "/usr/bin/make"}}
+			before := &policy.Policy{Commands: commands, Rules: map[string]policy.Ruleset{"make": base}}
+			after := &policy.Policy{Commands: commands, Rules: map[string]policy.Ruleset{"make": changed}}
+			req := policy.Request{Args: []string{"make", "test"}}
+			s := &Server{}
+			s.config.Store(&SessionConfig{Policy: after})
+			dc := &decidedCall{v: before.Decide(req), config: &SessionConfig{Policy: before}}
+			x := asking{exchange: &exchange{server: s, req: &request{Request: req}}, dc: dc}
+			if got := x.verdictChanged(); got != tt.want {
+				t.Errorf("verdictChanged() = %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
