@@ -27,8 +27,8 @@ import (
 )
 
 // Question asks a person whether a request may run. The host sets all fields. Args, Cwd, Called and Copied can contain
-// words of the caller, and Notes, Inputs, Diff and Preview data of the container. It has a field for each fact that a
-// person can see.
+// words of the caller. Notes, Inputs, Diff, Preview and Branch can contain data of the container. It has a field for
+// each fact that a person can see.
 type Question struct {
 	ID        string   // of the first request for this question, 16 hex digits
 	Args      []string // the command; Args[0] is its name

@@ -112,7 +112,8 @@ func (q *Queue) Denials() []StandingDenial {
 	return slices.Clone(q.sessionDenials.list)
 }
 
-// RevokeDenial ends a denial: the next call asks again.
+// RevokeDenial ends a denial: the next call asks again. It also removes stored denials of the same question for callers
+// that have left.
 func (q *Queue) RevokeDenial(id string) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -125,5 +126,6 @@ func (q *Queue) RevokeDenial(id string) error {
 		return err
 	}
 	delete(q.recentDenials, digest) // the next call asks at once
+	q.answered = slices.DeleteFunc(q.answered, func(w *waiter) bool { return w.digest == digest })
 	return nil
 }

@@ -159,6 +159,22 @@ func TestRevokedWhileGone(t *testing.T) {
 	})
 }
 
+func TestDenialRevokedWhileGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := durable()
+		a := cut(t, q, "1")
+		if err := q.DenyAlways("1", a.Digest(), "no", "ann"); err != nil {
+			t.Fatal(err)
+		}
+		if err := q.RevokeDenial(q.Denials()[0].ID); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := q.takeStoredAnswer(a.Digest(), time.Now()); ok {
+			t.Error("it was revoked, and denies all the same")
+		}
+	})
+}
+
 // TestDurableRaces checks callers that leave and return while a person answers. An approval runs at
 // most one call, and nothing else runs.
 //

@@ -9,9 +9,9 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
-// Group identifies questions that are equal except for container, project and directory. The same program runs in the
-// same way, and a person is shown the same facts about it. They can be shown together, but each needs an answer of its
-// own. Group returns "" if q can be shown only alone.
+// Group identifies questions that are equal except for session, container, project, branch, agent and directory. The
+// same program runs in the same way, and a person is shown the same facts about it. They can be shown together, but
+// each needs an answer of its own. Group returns "" if q can be shown only alone.
 func (q *Question) Group() string {
 	if q.Setup == "" {
 		return ""

@@ -14,7 +14,7 @@ import (
 
 // Queue holds the questions of one session. Set its fields before the first Ask. Adjust changes some of them later. It
 // has more methods than other types: each is one operation of a caller, a person or the watcher. All of them are atomic
-// under mu.
+// under mu, except Ask, which waits without mu.
 type Queue struct {
 	Timeout    time.Duration // zero: defaultTimeout
 	CanNotify  func() bool   // reports whether a person can be notified on the session's terminal; nil: no
