@@ -8,10 +8,11 @@
 // The container's git has its own repository. It speaks the pack protocol (gitprotocol-pack(5)) to this package,
 // through the remote helper git-remote-hostexec (gitremote-helpers(7)). The mirror is a bare repository of the host. It
 // has the branches and tags of one remote, and nothing of a container. The objects that a container sends stay in a
-// quarantine, a directory that is removed after the call. The git that reads the quarantine has only the mirror's
+// quarantine, a directory that is removed after the call. A first git checks the quarantine. It has only the mirror's
 // configuration and hostexec's settings. It runs in a sandbox without a network if the system has sandboxes, and git is
-// a program of the system. Otherwise only settings of git forbid the network. The package never opens a repository of
-// the workspace. It does not decide which updates may be pushed: Authorize does.
+// a program of the system. Otherwise only settings of git forbid the network. After the approval, a second git pushes
+// from the quarantine, with the user's configuration. The package never opens a repository of the workspace. It does
+// not decide which updates may be pushed: Authorize does.
 package gitpush
 
 import (

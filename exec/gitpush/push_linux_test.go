@@ -3,11 +3,15 @@
 package gitpush
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/docker-hostexec/hostexec/exec/executor"
 )
 
 const commit = "echo $RANDOM$$ >>f; git add .; git commit -qm 'a commit'; "
@@ -189,5 +193,30 @@ func TestHostHooks(t *testing.T) {
 	f.sh(w, commit+"git push -q origin HEAD:third")
 	if _, err := os.ReadFile(marker); err != nil {
 		t.Errorf("no hook runs at all: %v", err)
+	}
+}
+
+// unstartable runs no git that pushes to the remote.
+type unstartable struct{ Runner }
+
+func (u unstartable) Run(ctx context.Context, c executor.Command, s executor.Streams) (executor.Status, error) {
+	if slices.Contains(c.Args, "push") {
+		return executor.Status{}, errors.New("no descriptor is left")
+	}
+	return u.Runner.Run(ctx, c, s)
+}
+
+// TestPushDoesNotStart checks that an approved push that did not run is not recorded as a success.
+func TestPushDoesNotStart(t *testing.T) {
+	f := newFixture(t, "sha1")
+	w := f.clone("")
+	f.limit(func(c *Call) { c.Runner = unstartable{c.Runner} })
+	if out, code := f.try(w, commit+"git push -q origin main"); code == 0 {
+		t.Errorf("the push succeeds: %s", out)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !slices.Equal(f.ended, []int{exitFatal}) {
+		t.Errorf("recorded are the exit codes %v, want %d", f.ended, exitFatal)
 	}
 }
