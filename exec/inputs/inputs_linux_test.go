@@ -332,3 +332,14 @@ func TestDiff(t *testing.T) {
 		}
 	}
 }
+
+// TestOperandTwice names a copied operand twice. The set of inputs would have two files with one name.
+func TestOperandTwice(t *testing.T) {
+	at := t.TempDir()
+	put(t, filepath.Join(at, "copy"), "all:\n")
+	c := Copy{Name: "a.mk", Path: filepath.Join(at, "copy")}
+	_, err := find(t, at, Command{Args: []string{"make", "-f", "a.mk", "-f", "a.mk"}, Copies: map[int]Copy{2: c, 4: c}, Confined: true})
+	if err == nil || !strings.Contains(err.Error(), "a.mk is named twice") {
+		t.Errorf("Find = %v, want an error", err)
+	}
+}

@@ -39,6 +39,9 @@ func (r *reader) operand(i int) (*File, error) {
 	if !printable(c.Name) {
 		return nil, errors.New("the name of an operand is not printable")
 	}
+	if slices.ContainsFunc(r.files, func(f File) bool { return f.Path == c.Name }) {
+		return nil, fmt.Errorf("%s is named twice", c.Name)
+	}
 	f, err := dir.OpenPlain(c.Path)
 	if err != nil {
 		return nil, err
