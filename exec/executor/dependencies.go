@@ -24,6 +24,7 @@ const (
 // interpreter, it checks the program that env finds in search, a PATH. Of a program that it cannot read, it checks only
 // the path.
 func WritableDependency(path, search string, access ContainerAccess) (at string, ok bool) {
+	byEnv := false
 	for range maxInterpreters + 1 {
 		if access.Writable(path) {
 			return path, true
@@ -49,6 +50,7 @@ func WritableDependency(path, search string, access ContainerAccess) (at string,
 			if access.Writable(path) {
 				return path, true
 			}
+			byEnv = true
 			call := parseEnv(words[1:], search)
 			found, chosen := call.find(search, access)
 			if found == "" {
@@ -57,7 +59,7 @@ func WritableDependency(path, search string, access ContainerAccess) (at string,
 			path, search, words = found, call.search, append([]string{found}, call.args...)
 		}
 	}
-	return "", false
+	return path, byEnv // the kernel does not execute a longer chain, but env(1) begins a new one
 }
 
 // interpreter returns the words of the first line of a script, or none.

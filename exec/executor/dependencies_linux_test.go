@@ -53,6 +53,12 @@ func TestCode(t *testing.T) {
 		}
 	}
 	write(filepath.Join(bin, "self"), "#!"+bin+"/self\n")
+	for n := range 9 {
+		write(filepath.Join(bin, "envChain"+itoa(n)), "#!/usr/bin/env envChain"+itoa(n+1)+"\n")
+	}
+	if err := os.Symlink(work+"/venv/bin/python", filepath.Join(bin, "envChain9")); err != nil {
+		t.Fatal(err)
+	}
 	elfFile(t, filepath.Join(bin, "elf"), "/lib/ld.so", elf.DT_RUNPATH, "$ORIGIN/../lib:/usr/lib")
 	elfFile(t, filepath.Join(bin, "elfLoader"), filepath.Join(work, "ld.so"), elf.DT_RUNPATH, "/usr/lib")
 	elfFile(t, filepath.Join(bin, "elfRun"), "/lib/ld.so", elf.DT_RUNPATH, "/usr/lib:"+work+"/build")
@@ -69,7 +75,7 @@ func TestCode(t *testing.T) {
 		"plain": false, "venv": true, "spaced": true, "chain": true, "relative": true, "argument": true, "env": true, "envS": true,
 		"envPath": true, "envOurs": false, "envNone": false, "missing": true, "text": false, "empty": false, "link": true, "loop1": false,
 		"envJoined": true, "envLong": true, "envBare": true, "envSet": true, "envMore": false, "envLink": true, "envTwice": true, "envQuoted": true,
-		"envValue": false, "envAlone": false, "option": true,
+		"envValue": false, "envAlone": false, "envChain0": true, "option": true,
 		"self": false, "elf": false, "elfLoader": true, "elfRun": true,
 		"elfPath": true, "elfCwd": true, "elfNeeds": true, "elfPlain": false, "none": false,
 	} {

@@ -106,9 +106,9 @@ func NewHost(log *slog.Logger) (*Host, error) {
 	return h, nil
 }
 
-// Run runs c with the streams s and returns its status. If c could not start because of
-// fs.ErrNotExist or fs.ErrPermission, the error wraps it. When ctx ends, Run ends the whole process
-// tree and returns ctx's cause. In this case the status is valid if Started was called.
+// Run runs c with the streams s and returns its status. If c could not start because of fs.ErrNotExist or
+// fs.ErrPermission, the error wraps it, unless c.Dir cannot be entered. When ctx ends, Run ends the whole process tree
+// and returns ctx's cause. In this case the status is valid if Started was called.
 func (h *Host) Run(ctx context.Context, c Command, s Streams) (Status, error) {
 	return h.run(ctx, c, s)
 }
