@@ -173,6 +173,9 @@ func (d *UntrustedDir) PutAt(name string, text []byte, mode fs.FileMode, mod tim
 	if err == nil {
 		err = d.rename(name+making, name)
 	}
+	if err != nil {
+		_ = d.remove(name + making) // Create removes what is left
+	}
 	return err
 }
 

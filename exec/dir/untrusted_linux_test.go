@@ -307,3 +307,22 @@ func TestUntrustedDirUmask(t *testing.T) {
 		t.Errorf("%v, %v, want mode 0600", fi, err)
 	}
 }
+
+// TestUntrustedDirPutFails checks that a file that cannot get its name is removed.
+func TestUntrustedDirPutFails(t *testing.T) {
+	base := t.TempDir()
+	d, err := MakeUntrustedDir(base, "x", ForOwner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if err := os.MkdirAll(filepath.Join(base, "x", "name", "full"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Put("name", []byte("text"), 0o600); err == nil {
+		t.Error("it replaces a directory")
+	}
+	if entries, err := os.ReadDir(filepath.Join(base, "x")); err != nil || len(entries) != 1 {
+		t.Errorf("left are %v, %v", entries, err)
+	}
+}
