@@ -37,11 +37,10 @@ const (
 	Refusals    Kind = "REFUSALS"     // the number of denials without a record each, because there were too many
 )
 
-// SessionInfo identifies the session that a record is about. The host sets all fields; none comes from the
-// container. Unknown fields are empty.
+// SessionInfo identifies the session that a record is about. The host sets all fields. Unknown fields are empty.
 type SessionInfo struct {
 	Project   string // base name of the directory in which the session was started
-	Branch    string // the git branch of that directory when the session was started
+	Branch    string // the git branch of that directory when the watcher was started; the container may have named it
 	Session   string
 	Container string // name of the container
 	Agent     string

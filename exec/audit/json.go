@@ -20,8 +20,8 @@ func PrintableText(s string) string {
 	return names.Plain(s)
 }
 
-// MarshalJSON encodes the record for programs. PrintableText is applied to each text, because JSON cannot encode bytes
-// that are not UTF-8, and does not escape all control sequences of a terminal.
+// MarshalJSON encodes the record for programs. PrintableText is applied to each text except digests, because JSON
+// cannot encode bytes that are not UTF-8, and does not escape all control sequences of a terminal.
 func (e Entry) MarshalJSON() ([]byte, error) {
 	out := entryJSON{
 		Time: e.Time, Event: e.Kind, Project: e.Project, Branch: e.Branch, Session: e.Session, Container: e.Container, Agent: e.Agent,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package git detects whether a git command may run a program that the repository names.
+// Package git detects whether a git command may run a program that the repository names, or use other files of the
+// host.
 //
 //	.git (read-only for the container) --its files, git config--> Check --> nil or a Problem
 //	submodules --git ls-files------------------------------------^
@@ -36,7 +37,8 @@ const (
 	maxTime       = 10 * time.Second
 )
 
-// Problem is a reason why a git command may run code that a container has written.
+// Problem is a reason why a git command may run code that a container has written, or show or write other files of the
+// host.
 type Problem struct {
 	Reason string
 	Fix    string // what to type or to change, or empty
@@ -57,9 +59,10 @@ type Check struct {
 	Run func(ctx context.Context, d *dir.Dir, args []string, out io.Writer) error
 }
 
-// Do returns nil if the command runs no program that the repository names. Do also checks the submodules into which the
-// command descends. Every error is a *Problem. Unless Host is set, the caller guarantees that the container can neither
-// write nor replace the entry .git of Dir. Remotes needs no such guarantee.
+// Do returns nil only if the command runs no program that the repository names, and uses no files of the host outside
+// of the repository. Do also checks the submodules into which the command descends. Every error is a *Problem. Unless
+// Host is set, the caller guarantees that the container can neither write nor replace the entry .git of Dir. Remotes
+// needs no such guarantee.
 func (c *Check) Do(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()

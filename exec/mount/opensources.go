@@ -19,9 +19,9 @@ type OpenSource struct {
 }
 
 // OpenSources returns the container's directories of the host, opened, for a program that uses their paths on the host.
-// The caller closes them. The Default is not among them. It is an error if another mount below one of them shows
-// something else than the host has there. The program would see the host's files instead. If the program writes, a
-// mount whose ReadOnly differs from the directory above it is an error, too.
+// The caller closes them. The Default is not among them. It is an error if another mount below one of them is no
+// directory of the host, or another one than the host has there. The program would see the host's files instead. If the
+// program writes, a mount whose ReadOnly differs from the directory above it is an error, too.
 func (t *Table) OpenSources(writes bool) (list []OpenSource, err error) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

@@ -77,9 +77,9 @@ func (t *Table) Others() *Table {
 	return &Table{own: &writableSet{}, others: t.others, otherSessions: t.otherSessions}
 }
 
-// AddWritable adds the directories that mounts let callers write to those that callers of this session can write. For a
-// read-only mount, they are those of writable mounts below it. The mounts are those of other callers than the table's
-// container. It clears the Targets of mounts.
+// AddWritable makes the sources of mounts count as writable for callers of this session. Of a read-only mount, only the
+// writable mounts below it count. The mounts are those of other callers than the table's container. It clears the
+// Targets of mounts.
 func (t *Table) AddWritable(mounts []Point) {
 	for i := range mounts {
 		mounts[i].Target = ""
