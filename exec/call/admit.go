@@ -21,6 +21,7 @@ type decidedCall struct {
 	server     *Server
 	config     *SessionConfig
 	v          policy.Verdict
+	decided    policy.Verdict // v as the policy decided it; later steps change v
 	cwd        *dir.Dir
 	runner     Runner
 	sandbox    *sandbox.Sandbox // of a command that is confined, or nil

@@ -3,7 +3,6 @@
 package call
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -161,7 +160,7 @@ func (x asking) withoutRequest() asking {
 	}
 	v := x.dc.v
 	v.Args, v.Reason = nil, ""
-	return asking{&exchange{server: x.server, req: req}, &decidedCall{server: x.server, config: x.dc.config, v: v}}
+	return asking{&exchange{server: x.server, req: req}, &decidedCall{server: x.server, config: x.dc.config, v: v, decided: v}}
 }
 
 // fail answers a request that cannot be recorded.
@@ -253,16 +252,11 @@ func (x asking) verdictChanged() bool {
 	if sc.Policy == x.dc.config.Policy {
 		return false
 	}
-	v := sc.Policy.Decide(x.req.Request)
-	v.Command.Path = cmp.Or(v.Command.Path, x.dc.v.Command.Path) // from earlier look-ups
-	return v.Action != policy.Ask || v.Rule != x.dc.v.Rule || !reflect.DeepEqual(runFacts(v), runFacts(x.dc.v))
+	v, old := sc.Policy.Decide(x.req.Request), x.dc.decided
+	return v.Action != policy.Ask || v.Rule != old.Rule || !reflect.DeepEqual(runFacts(v), runFacts(old))
 }
 
-// runFacts returns those properties of a verdict that decide how the command runs, and that no later step changes.
+// runFacts returns those properties of a verdict that decide how the command runs.
 func runFacts(v policy.Verdict) []any {
-	facts := []any{v.Command, v.Effects, v.Inputs, v.Preview, v.Sandbox, v.Env, v.Paths, v.SHA256, v.Timeout, v.NewPrivs, v.LeaveProcesses, v.Keep}
-	if v.Command.Name == policy.GitPush { // its place, streams and recording do not depend on the policy
-		return facts
-	}
-	return append(facts, v.Place, v.Streams, v.Record)
+	return []any{v.Command, v.Place, v.Args, v.Paths, v.Effects, v.Inputs, v.Preview, v.Sandbox, v.Env, v.Streams, v.SHA256, v.Timeout, v.NewPrivs, v.LeaveProcesses, v.Keep, v.Record}
 }

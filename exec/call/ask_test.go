@@ -5,6 +5,7 @@ package call
 import (
 	"testing"
 
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
@@ -15,17 +16,25 @@ func TestVerdictChanged(t *testing.T) {
 	if err := rule.Compile(); err != nil {
 		t.Fatal(err)
 	}
-	base := policy.Ruleset{Rules: []policy.Rule{rule}, Place: policy.Place{Sandboxed: true}, Sandbox: policy.Sandbox{Write: []string{"/out"}}}
+	dirs, err := mount.NewTable(nil, mount.Default{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dirs.Close()
+	base := policy.Ruleset{
+		Settings: policy.Settings{Env: &policy.Env{Set: map[string]string{"PATH": ":/usr/bin"}}}, // it is cleaned later
+		Rules:    []policy.Rule{rule}, Place: policy.Place{Sandboxed: true}, Sandbox: policy.Sandbox{Write: []string{"/out"}}}
 	for name, tt := range map[string]struct {
 		change func(*policy.Ruleset)
 		want   bool
 	}{
-		"nothing":                  {func(*policy.Ruleset) {}, false},
-		"what a sandbox may write": {func(s *policy.Ruleset) { s.Sandbox.Write = nil }, true},
-		"the network":              {func(s *policy.Ruleset) { s.Sandbox.Net.All = true }, true},
-		"the place":                {func(s *policy.Ruleset) { s.Place = policy.Place{} }, true},
-		"a variable":               {func(s *policy.Ruleset) { s.Settings.Env = &policy.Env{Set: map[string]string{"A": "1"}} }, true},
-		"the program":              {func(s *policy.Ruleset) { s.Exec = "/opt/make" }, true},
+		"nothing":                    {func(*policy.Ruleset) {}, false},
+		"what a sandbox may write":   {func(s *policy.Ruleset) { s.Sandbox.Write = nil }, true},
+		"the network":                {func(s *policy.Ruleset) { s.Sandbox.Net.All = true }, true},
+		"the place":                  {func(s *policy.Ruleset) { s.Place = policy.Place{} }, true},
+		"a variable":                 {func(s *policy.Ruleset) { s.Settings.Env = &policy.Env{Set: map[string]string{"A": "1"}} }, true},
+		"words before the arguments": {func(s *policy.Ruleset) { s.Prepend = []string{"--no-x"} }, true},
+		"the program":                {func(s *policy.Ruleset) { s.Exec = "/opt/make" }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			changed := base
@@ -36,7 +45,10 @@ func TestVerdictChanged(t *testing.T) {
 			req := policy.Request{Args: []string{"make", "test"}}
 			s := &Server{}
 			s.config.Store(&SessionConfig{Policy: after})
-			dc := &decidedCall{v: before.Decide(req), config: &SessionConfig{Policy: before}}
+			dc := &decidedCall{config: &SessionConfig{Policy: before, Dirs: dirs}}
+			dc.decide(before, &request{Request: req})
+			dc.config.cleanPath(&dc.v)
+			dc.v.Args = []string{"make", "/copy/of/test"}
 			x := asking{exchange: &exchange{server: s, req: &request{Request: req}}, dc: dc}
 			if got := x.verdictChanged(); got != tt.want {
 				t.Errorf("verdictChanged() = %v, want %v", got, tt.want)

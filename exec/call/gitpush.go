@@ -101,7 +101,7 @@ func (x *exchange) decideGit(ctx context.Context) (*decidedCall, error) {
 			return deny(f.Reason, *f)
 		}
 	}
-	if dc.v = sc.Policy.Decide(x.req.Request); dc.v.Action == policy.Deny {
+	if dc.decide(sc.Policy, x.req); dc.v.Action == policy.Deny {
 		return deny(dc.v.Reason, gitRefusal(x.req, &dc.v))
 	}
 	if err := dc.prepareGit(x.req); err != nil {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -116,6 +117,7 @@ func (sc *SessionConfig) cleanPath(v *policy.Verdict) string {
 		if !v.Place.Confined() && sc.sandboxed != nil {
 			path, _ = executor.Path(path, sc.sandboxed)
 		}
+		v.Env.Set = maps.Clone(v.Env.Set) // dc.decided has the same map
 		v.Env.Set["PATH"] = path
 		return path
 	}

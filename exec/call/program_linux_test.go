@@ -47,7 +47,7 @@ func TestFindProgram(t *testing.T) {
 	find := func(path string, set map[string]string) error {
 		v := policy.Verdict{Command: policy.Command{Name: "x", Path: path}, Env: policy.Env{Set: set}}
 		err := s.Config().findProgram(&v)
-		if p, ok := set["PATH"]; ok && strings.Contains(p, work) {
+		if p, ok := v.Env.Set["PATH"]; ok && strings.Contains(p, work) {
 			t.Errorf("PATH of the rule is %q", p)
 		}
 		return err

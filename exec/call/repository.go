@@ -31,7 +31,7 @@ func (dc *decidedCall) decideInRepository(ctx context.Context, req *request) {
 	sc, name := dc.config, req.Args[0]
 	gitDir := sc.Policy.Rules[name].GitDir
 	req.GitDirReadOnly = dc.cwd != nil && gitDir == policy.GitMount && sc.Dirs.ReadOnly(dc.cwd, req.Cwd, ".git")
-	dc.v = sc.Policy.Decide(req.Request)
+	dc.decide(sc.Policy, req)
 	if dc.cwd != nil && gitDir == policy.GitMount && !req.GitDirReadOnly && dc.v.Action == policy.Ask {
 		safe := req.Request
 		safe.GitDirReadOnly = true
@@ -52,7 +52,7 @@ func (dc *decidedCall) decideInRepository(ctx context.Context, req *request) {
 		return
 	}
 	req.GitDirReadOnly = false
-	dc.v = withoutTrust(sc.Policy, name).Decide(req.Request)
+	dc.decide(withoutTrust(sc.Policy, name), req)
 	found := git.Problem{Reason: names.Plain(err.Error())}
 	dc.notes = append(dc.notes, found.Reason)
 	if v.Action != policy.Allow {
@@ -64,6 +64,11 @@ func (dc *decidedCall) decideInRepository(ctx context.Context, req *request) {
 		dc.notes = append(dc.notes, "to have it run without a question: "+found.Fix)
 	}
 	dc.askProblem = &found
+}
+
+func (dc *decidedCall) decide(p *policy.Policy, req *request) {
+	dc.decided = p.Decide(req.Request)
+	dc.v = dc.decided
 }
 
 // inTurn checks the repository that v is about to read. If v may run, it keeps its turn until the command
