@@ -77,11 +77,17 @@ func protocols(remoteURL string) []string {
 	return args
 }
 
-// network runs git with the credentials of the host. gitDir is the mirror, or empty.
+// network runs git with the credentials of the host. If git does not start, the status has the code exitFatal. gitDir
+// is the mirror, or empty.
 func (c *Call) network(ctx context.Context, gitDir, quarantine string, out, stderr io.Writer, args ...string) (executor.Status, error) {
 	env := append(c.networkEnv(gitDir), quarantineEnv(gitDir, quarantine)...)
-	return c.git(ctx, executor.Command{Env: env, Args: slices.Concat(safeSettings, protocols(c.Remote.URL), args)}, gitDir,
-		executor.Streams{FD: noFiles, Out: out, Err: stderr})
+	started := false
+	st, err := c.git(ctx, executor.Command{Env: env, Args: slices.Concat(safeSettings, protocols(c.Remote.URL), args)}, gitDir,
+		executor.Streams{FD: noFiles, Out: out, Err: stderr, Started: func(int) { started = true }})
+	if err != nil && !started {
+		st.Code = exitFatal
+	}
+	return st, err
 }
 
 // The limits of each git that reads objects of the container. A small pack can stand for objects of any size and

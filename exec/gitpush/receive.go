@@ -219,9 +219,6 @@ func (s *service) apply(ctx context.Context, c command, quarantine string, progr
 	}
 	out, stderr := limit.Buffer{Max: maxOutput}, newGitStderr()
 	st, err := s.network(ctx, s.mirror.dir, quarantine, &out, io.MultiWriter(remoteLines{progress}, stderr), u.Args[1:]...)
-	if err != nil && st.Code == 0 { // git did not run, or did not end
-		st.Code = exitFatal
-	}
 	ended(st.Code)
 	if err != nil {
 		return err
