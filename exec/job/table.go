@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
@@ -85,7 +86,7 @@ func Open(dir string) (*Table, error) {
 	return t, nil
 }
 
-// reopen returns the status of the job in directory at, whose watcher has ended. It writes the status if it changes it.
+// reopen returns the status of the job in directory at, whose watcher has ended. It writes the status that it finds for a job without an end.
 // ok is false if there is no job.
 func reopen(at string) (info Info, ok bool, err error) {
 	info, err = readInfo(at)
@@ -93,11 +94,12 @@ func reopen(at string) (info Info, ok bool, err error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // it was being created or removed
 		return info, false, os.RemoveAll(at)
-	case err != nil && !idForm.Matches(id):
+	case err != nil && (errors.Is(err, syscall.ENOTDIR) || !idForm.Matches(id)):
 		return info, false, nil
 	case err != nil:
 		info = unfinishedInfo(Info{ID: id}, at)
 		info.Started, info.Reason = info.Ended, "its status could not be read"
+		return info, true, nil // it may be readable later
 	case info.Status == Running:
 		info = unfinishedInfo(info, at)
 	default:
