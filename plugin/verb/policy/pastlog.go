@@ -119,8 +119,10 @@ func (l *pastLog) note(e audit.Entry) {
 		}
 		i, p.commands = len(p.commands), append(p.commands, c)
 	}
-	if in := (&policy.Verdict{Args: e.Args}).TargetContainer(); in != "" && !slices.Contains(p.shellContainers, in) {
-		p.shellContainers = append(p.shellContainers, strings.Clone(in))
+	if args, whole := e.Split(); whole && (e.Kind != audit.Deny || e.By != "") { // otherwise the flag denied the container
+		if in := (&policy.Verdict{Args: args}).TargetContainer(); in != "" && !slices.Contains(p.shellContainers, in) {
+			p.shellContainers = append(p.shellContainers, strings.Clone(in))
+		}
 	}
 	if c := &p.commands[i]; e.Path != "" && c.Path == "" {
 		setProgram(c, strings.Clone(e.Path))
