@@ -22,7 +22,7 @@ const (
 // result is absolute, or relative to the directory of the call, which the caller chooses, or a PATH=VALUE of env(1). It
 // checks the program, the interpreters of scripts, the loader of a binary, and its library directories. For env(1) as
 // interpreter, it checks the program that env finds in search, a PATH. Of a program that it cannot read, it checks only
-// the path.
+// the path. A chain of scripts that is too long to check, and has env(1) in it, counts as writable.
 func WritableDependency(path, search string, access ContainerAccess) (at string, ok bool) {
 	byEnv := false
 	for range maxInterpreters + 1 {

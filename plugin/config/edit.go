@@ -73,7 +73,7 @@ func equalRule(a, b *yaml.Node) bool {
 	return true
 }
 
-// values returns the value of n or, if n is a list, those of its elements.
+// values returns the value of n or, if n is a list, the kinds and values of its elements.
 func values(n *yaml.Node) (all []string) {
 	if n == nil {
 		return nil
@@ -82,7 +82,7 @@ func values(n *yaml.Node) (all []string) {
 		return []string{n.Value}
 	}
 	for _, element := range n.Content {
-		all = append(all, element.Value)
+		all = append(all, fmt.Sprint(element.Kind, element.Value))
 	}
 	return all
 }
