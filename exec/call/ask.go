@@ -160,7 +160,7 @@ func (x asking) withoutRequest() asking {
 	}
 	v := x.dc.v
 	v.Args, v.Reason = nil, ""
-	return asking{&exchange{server: x.server, req: req}, &decidedCall{server: x.server, config: x.dc.config, v: v, decided: v}}
+	return asking{&exchange{server: x.server, req: req}, &decidedCall{server: x.server, config: x.dc.config, v: v}}
 }
 
 // fail answers a request that cannot be recorded.

@@ -66,6 +66,7 @@ func (dc *decidedCall) decideInRepository(ctx context.Context, req *request) {
 	dc.askProblem = &found
 }
 
+// decide has p decide the request.
 func (dc *decidedCall) decide(p *policy.Policy, req *request) {
 	dc.decided = p.Decide(req.Request)
 	dc.v = dc.decided

@@ -86,8 +86,8 @@ func Open(dir string) (*Table, error) {
 	return t, nil
 }
 
-// reopen returns the status of the job in directory at, whose watcher has ended. It writes the status that it finds for a job without an end.
-// ok is false if there is no job.
+// reopen returns the status of the job in directory at, whose watcher has ended. If the watcher has not written the end
+// of the job, reopen does. ok is false if there is no job.
 func reopen(at string) (info Info, ok bool, err error) {
 	info, err = readInfo(at)
 	id := filepath.Base(at)

@@ -10,6 +10,8 @@ import (
 	"io"
 
 	"github.com/docker/docker/api/types/container"
+
+	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
 // ErrNoProcess means that the container cannot start a process.
@@ -22,14 +24,9 @@ const (
 	maxStats = 1 << 20
 )
 
-// StatsEngine is the part of the engine's client that CountPids needs.
-type StatsEngine interface {
-	ContainerStatsOneShot(ctx context.Context, id string) (container.StatsResponseReader, error)
-}
-
 // CountPids returns the number of processes and threads of container id, and the limit of that number. Both are 0 if
 // the engine does not know them.
-func CountPids(ctx context.Context, api StatsEngine, id string) (now, limit uint64, err error) {
+func CountPids(ctx context.Context, api watch.Engine, id string) (now, limit uint64, err error) {
 	r, err := api.ContainerStatsOneShot(ctx, id)
 	if err != nil {
 		return 0, 0, fmt.Errorf("count the container's processes: %w", err)
@@ -43,7 +40,7 @@ func CountPids(ctx context.Context, api StatsEngine, id string) (now, limit uint
 }
 
 // noPidsLeft reports whether the limit of container id leaves no room for a relay.
-func noPidsLeft(ctx context.Context, api StatsEngine, id string) bool {
+func noPidsLeft(ctx context.Context, api watch.Engine, id string) bool {
 	ctx, cancel := context.WithTimeout(ctx, arrivalTimeout)
 	defer cancel()
 	now, limit, err := CountPids(ctx, api, id)
