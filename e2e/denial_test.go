@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestIntegrationDenials denies a call for this session. The same call is refused at once, also by a watcher
-// that was started again. The denial is listed and logged.
+// TestIntegrationDenials denies a call for this session. The same call is refused at once, also by a watcher that was
+// started again, and after the container was renamed. The denial is listed and logged.
 func TestIntegrationDenials(t *testing.T) {
 	h := dockerUsers(t)[0]
 	c := askingContainer(t, h)
@@ -33,12 +33,15 @@ func TestIntegrationDenials(t *testing.T) {
 	h.Must(t, "hostexec", "stop", c.Session)
 	h.Must(t, "hostexec", "resume", c.Session)
 	refused("the same call after a new watcher has started")
+	h.Must(t, "rename", c.ID, unique(h.Name+"-denied"))
+	eventually(t, patience, "status has the new name", func() bool { return h.status(t, c, "{{.Container}}") == unique(h.Name+"-denied") })
+	refused("the same call after the container was renamed")
 	list := strings.TrimSpace(h.Must(t, "hostexec", "policy", "ls", "--format", `{{.Rule}} {{.Action}} {{.Matches}}`))
 	rule, rest, _ := strings.Cut(lineWith(list, "denial/"), " ")
 	if !strings.HasPrefix(rest, "deny hsh -c 'echo never' in ") {
 		t.Fatalf("policy ls: %s", list)
 	}
-	if log := h.Must(t, "hostexec", "audit", "--filter", "event=DENY", "--format", "{{.User}}"); strings.Count(log, "denial "+strings.TrimPrefix(rule, "denial/")) != 2 {
+	if log := h.Must(t, "hostexec", "audit", "--filter", "event=DENY", "--format", "{{.User}}"); strings.Count(log, "denial "+strings.TrimPrefix(rule, "denial/")) != 3 {
 		t.Errorf("the log has the users\n%s", log)
 	}
 }

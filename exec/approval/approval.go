@@ -103,10 +103,10 @@ func (q *Question) Named() []string {
 }
 
 // Digest identifies a question without its inputs and preview: requests whose questions have equal digests wait for the
-// same answer. It covers Session, Container, Cwd, Dir, Path, Rule, Grade, Effects, Notes and the result of Named, and
-// no other field. Equal questions of different callers have equal digests.
+// same answer. It covers Session, Cwd, Dir, Path, Rule, Grade, Effects, Notes and the result of Named, and no other
+// field. A session's container can be renamed. Equal questions of different callers have equal digests.
 func (q *Question) Digest() string {
-	return digestOf([]string{q.Session, q.Container, q.Cwd, q.Dir, q.Path, q.Rule, string(q.Grade)}, q.Effects, q.Notes, q.Named())
+	return digestOf([]string{q.Session, q.Cwd, q.Dir, q.Path, q.Rule, string(q.Grade)}, q.Effects, q.Notes, q.Named())
 }
 
 // ShownDigest identifies what a person was shown: the question, its inputs and their changes, and its preview. An

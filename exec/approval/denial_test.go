@@ -51,8 +51,12 @@ func TestDenyAlways(t *testing.T) {
 	if len(all) != 1 || all[0].Reason != "not here" || all[0].User != "ann" || all[0].Question.Args[1] != "a\xffb" {
 		t.Fatalf("loaded: %+v", all)
 	}
-	if d, ok := q.DeniedAlways(ask); !ok || d.ID != all[0].ID {
-		t.Errorf("DeniedAlways = %+v, %v", d, ok)
+	renamed := ask
+	renamed.Container = "another name"
+	for _, same := range []Question{ask, renamed} {
+		if d, ok := q.DeniedAlways(same); !ok || d.ID != all[0].ID {
+			t.Errorf("DeniedAlways(%+v) = %+v, %v", same, d, ok)
+		}
 	}
 	other := ask
 	other.Cwd = "/"
