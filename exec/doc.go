@@ -10,8 +10,8 @@
 //	             -> job, shell, gitpush -> executor -> proctree, sandbox
 //
 // Package call serves a request: policy decides, approval asks a person, and audit records the decision. Package
-// executor runs the command in a directory that mount finds and dir holds. Package recording stores the output if a
-// rule requires it, limit counts the resources of a session, and proctree ends the process tree.
+// executor runs the command in a directory that mount finds and dir holds. Package recording stores the output if the
+// configuration requires it, limit counts the resources of a session, and proctree ends the process tree.
 //
 // Package inputs finds the files that decide what a command runs, and git detects commands of git that may run programs
 // of the repository. Package job keeps commands that continue without their callers, shell keeps shells with state, and

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package shim is the program that runs in the container in place of a command such as make. It is the container's side
-// of a call. As hostexec relay, the same program is the relay.
+// Package shim is the program that runs in place of a command such as make, in a container or for an agent on the host.
+// It is the caller's side of a call. As hostexec relay, the same program is the relay.
 //
 //	look at 0 1 2 -> dial -> Exec + descriptors -> Started -> Stdin Signal ... Exit -> end as the command ended
 //
 // The shim makes no decisions, and never reports success by itself. The host chooses the command, decides whether it
-// may run, and sends its output. In a call, exit code zero comes only from the host's Exit. A connection that ends
-// without one gives 125.
+// may run, and sends its output. In a call, exit code zero comes only from the host: from its Exit frame, or from its
+// file of the exit code. A connection that ends without Exit gives 125.
 //
 // If there is no host to connect to but a directory for requests, the call is made by files.
 //
@@ -15,7 +15,7 @@
 // hostexec logs and wait, which have no time limit. It reads the call's time limit and, for calls by files, the
 // command's name. It is started for each call, so the work before the request is the cost of a call. It makes few
 // system calls. It subscribes to signals only after the request is sent or while it waits for a carrier. It allocates
-// only the buffers that copying streams needs. It does not import fmt, net, encoding/json, log or flag. Its size grows
+// buffers for streams only if they are copied. It does not import fmt, net, encoding/json, log or flag. Its size grows
 // in steps of 64 KiB. Small functions with many callers are not inlined, which keeps it below the next step.
 package shim
 

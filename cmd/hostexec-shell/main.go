@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command hostexec-shell runs a shell with state, in a container or in a sandbox on the host. Its stdin and stdout are
-// the connection to docker hostexec. It runs as the user of the container or sandbox, and makes no decisions.
+// the connection to docker hostexec. It runs as the container's user or, in a sandbox, as the watcher's user. It makes
+// no decisions.
 package main
 
 import (

@@ -7,8 +7,8 @@
 //
 // Each record is one line of printable ASCII, appended by one write. The line encodes the bytes of the command. If a
 // command is cut or redacted, or a reason is cut, the line has the SHA-256 of the whole text. The line contains the
-// hash of the previous record. START is written before the command runs; if the write fails, the command does not run.
-// The package makes no decisions and displays nothing.
+// hash of the session's previous record. START is written before the command runs; if the write fails, the command does
+// not run. The package makes no decisions and displays nothing.
 package audit
 
 import (

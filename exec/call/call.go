@@ -8,9 +8,9 @@
 //
 // Its invariant: a call succeeds only by an explicit Exit frame. It comes when the command has ended, when a job is
 // ready, or when a verb has answered. If the stream breaks, the whole process tree of the call ends; a ready job stays.
-// The package is independent of Docker. It does not know the carriers. By optional methods of a connection it learns
-// whether the carrier streams (VerbCall.NonStreamingCarrier) and passes descriptors (Passed), and reports the verdict
-// (Decided). Calls of hostexec itself are answered by Verbs.
+// The package is independent of Docker. It does not know the carriers. It uses optional methods of a connection:
+// NonStreamingCarrier names a carrier whose callers get only one answer, Passed returns received descriptors, and
+// Decided gets the verdict. Calls of hostexec itself are answered by Verbs.
 package call
 
 import (

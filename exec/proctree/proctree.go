@@ -2,9 +2,9 @@
 
 // Package proctree starts processes and ends their process trees.
 //
-//	run -> Keep (keeper) -> watcher: Parent -> Child -> ... its tree
-//	                                        -> monitor (a call with a terminal) -> Child -> ...
-//	                                        -> supervisor (a shell) -> Child -> ... and its orphans
+//	launcher -> Keep (keeper) -> watcher: Parent -> Child -> ... its tree
+//	                                             -> monitor (a call with a terminal) -> Child -> ...
+//	                                             -> supervisor (a shell) -> Child -> ... and its orphans
 //
 // Its invariant: a child is signalled only before it is reaped. Any other process is signalled by a pidfd, after a
 // comparison of its start time. Where a pidfd cannot send signals, only the start time identifies the process. So a

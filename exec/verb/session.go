@@ -47,6 +47,7 @@ EXIT STATUS
   124       the timeout
   125       the shell is not ready, or has ended
   126       refused
+  127       the session allows no shells
 `
 
 // session runs a word of hostexec session.

@@ -7,8 +7,8 @@ import "slices"
 // MaxGroup is the maximum number of questions that are shown and answered together.
 const MaxGroup = 20
 
-// Groups returns all in groups of questions that differ only in container, project and directory, in the order of
-// their first questions.
+// Groups returns all in groups of questions that differ only in session, container, agent, project, branch and
+// directory, in the order of their first questions.
 func Groups(all []Question) (groups [][]Question) {
 	for _, q := range all {
 		i := slices.IndexFunc(groups, func(g []Question) bool { return q.Group != "" && g[0].Group == q.Group && len(g) < MaxGroup })

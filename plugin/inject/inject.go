@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inject changes a container so that its programs find the host's commands. It adds a read-only mount, labels,
-// and a PATH that begins with /run/hostexec/bin. The PATH ends with /run/hostexec/rules if there are commands that only
-// have rules. Links in /usr/local/bin are for login shells, which reset PATH.
+// Package inject describes the changes to a container that let its programs find the host's commands: a read-only
+// mount, labels, and a PATH that begins with /run/hostexec/bin. The PATH ends with /run/hostexec/rules if there are
+// commands that only have rules. Links in /usr/local/bin are for login shells, which reset PATH.
 //
 //	/run/hostexec            the session's share, read-only
 //	    bin/hostexec         the shim, static, of the engine's architecture

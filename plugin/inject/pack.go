@@ -2,7 +2,8 @@
 
 //go:build ignore
 
-// Command pack compresses a shim, which the plugin embeds: pack FILE PACKED. Its output is deterministic.
+// Command pack compresses a program that the plugin embeds, a shim or hostexec-shell: pack FILE PACKED. Its output is
+// deterministic.
 package main
 
 import (

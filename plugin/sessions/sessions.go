@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sessions finds sessions and their states. It reads their records, asks their watchers, and asks the
-// engines for their containers. It also ends watchers, and removes the containers of agents that have no watcher any
-// more.
+// Package sessions finds sessions and their states. It reads their records, asks their watchers, and asks the engines
+// for their containers. It also ends watchers, and the commands of sessions whose watcher and keeper were killed. It
+// removes the containers of agents without a watcher.
 //
 //	records + watchers + engines -> States -> Session{State, Watcher}
 //

@@ -17,7 +17,7 @@
 //	    api/<id>/                    0700, of a running API proxy: lock, docker context, socket or its path
 //	    services/<project>/<name>    a link to the share of a dev container's session: Store.DevContainerShare
 //	    services.lock                held while the session of a dev container starts
-//	    shims/                       decompressed shims, linked or copied into sessions and shares, and shells
+//	    shims/                       decompressed shims, linked or copied into sessions and shares, and hostexec-shell programs
 //	    attach.lock                  held while a container is being attached
 //	    page.json, page.lock         0600, address and token of the page, and the lock of its process
 //	    page.log, page.log.old       the page's log: Log

@@ -12,8 +12,8 @@
 // The watcher is ready before the first instruction of a container that run or start starts. It ends after the
 // container, or after the last kept job. If it is killed, its parent, the keeper, ends the session's commands.
 //
-// Requests are decided in exec/call. The only protocol of this package is that of Conn, between a watcher and the
-// process that starts the session.
+// Requests are decided in exec/call. The only protocol of this package is that of Conn, between a watcher and its
+// launcher, the process that starts or resumes the session.
 package watch
 
 import (

@@ -32,10 +32,10 @@ These are a script, the makefile, package.json, compose files, git's configurati
 inputs of a rule. After a change you are asked again, and see the changes.
 
 With --vary, one argument of a grant may differ: N=path (a file or directory that exists below
-the workspace), N=number, or N=WORD,WORD. Argument 1 is the first after the program. N alone
-takes the form of the argument that is shown. Options never vary, nor do subcommands of
-tools that hostexec knows. No argument varies if the command may run code of the container on
-the host.
+the mount of the caller's directory), N=number, or N=WORD,WORD. Argument 1 is the first after
+the program. N alone takes the form of the argument that is shown. Options never vary, nor do
+subcommands of tools that hostexec knows. No argument varies if the command may run code of the
+container on the host.
 
 REQUEST is an id, or at least its first 8 characters. If the same request waits in other
 containers, a hint has their ids.

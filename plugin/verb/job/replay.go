@@ -24,8 +24,8 @@ import (
 
 const replayLong = `Show the output of a recorded command, at the speed at which it was written
 
-Commands of rules with record: true are recorded. REQUEST is the request's id, as docker
-hostexec audit shows it, or its beginning.
+Commands are recorded if the configuration has record: true for them. REQUEST is the request's
+id, as docker hostexec audit shows it, or its beginning.
 
 Only printable ASCII, tabs and line ends are shown unchanged. Everything else is escaped,
 because output can contain control sequences for your terminal. --raw writes everything as
