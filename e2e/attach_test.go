@@ -105,17 +105,26 @@ func treeOfShell(t testing.TB, c *Container) (*Call, *Proc) {
 	return call, call.Host(t)
 }
 
-// TestIntegrationAttachInForeground attaches until ^C.
+// TestIntegrationAttachInForeground attaches until ^C, until a detach in another terminal, and until the container ends.
 func TestIntegrationAttachInForeground(t *testing.T) {
 	for _, h := range dockerUsers(t) {
 		t.Run(h.Name, func(t *testing.T) {
 			c := h.startUnknown(t)
+			for _, detach := range []func(m *Term){
+				func(m *Term) { m.Type(t, "\x03") },
+				func(*Term) { h.Must(t, "hostexec", "detach", c.ID) },
+			} {
+				m := h.term(t, "docker", "hostexec", "attach", "--proxy", "hsh=/bin/sh", c.ID)
+				m.Expect(t, "\r\n")
+				eventually(t, patience, "a call", func() bool { return c.Sh(t, "hsh -c 'echo called'").Out == "called\n" })
+				detach(m)
+				want(t, "code", m.Wait(t), 0)
+				want(t, "what is left", c.Sh(t, "ls -A /run/hostexec /usr/local/bin 2>/dev/null").Out, "/usr/local/bin:\n")
+			}
 			m := h.term(t, "docker", "hostexec", "attach", "--proxy", "hsh=/bin/sh", c.ID)
 			m.Expect(t, "\r\n")
-			eventually(t, patience, "a call", func() bool { return c.Sh(t, "hsh -c 'echo called'").Out == "called\n" })
-			m.Type(t, "\x03")
-			want(t, "code", m.Wait(t), 0)
-			want(t, "what is left", c.Sh(t, "ls -A /run/hostexec /usr/local/bin 2>/dev/null").Out, "/usr/local/bin:\n")
+			h.Must(t, "kill", c.ID)
+			want(t, "code at the container's end", m.Wait(t), 0)
 		})
 	}
 }

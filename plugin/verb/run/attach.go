@@ -4,7 +4,9 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/cli/cli/command/completion"
 	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/client"
 	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
@@ -20,6 +23,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
+	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 const attachLong = `Let a running container call commands of this host
@@ -88,17 +92,30 @@ func attach(parent context.Context, dockerCLI command.Cli, opts launch.Options, 
 	if detach {
 		return nil
 	}
-	ended, failed := api.ContainerWait(ctx, c.ID, container.WaitConditionNotRunning)
-	select {
-	case <-ended:
-		return nil
-	case err = <-failed:
-	case <-ctx.Done():
-	}
-	if ctx.Err() == nil {
+	if err := waitAttached(ctx, api, c.ID, l.Store, p.Record.ID); ctx.Err() == nil {
 		return err
 	}
 	return launch.Detach(context.WithoutCancel(parent), dockerCLI, l.Store, p.Record.ID)
+}
+
+// waitAttached waits until the container has ended, the session was detached elsewhere, or ctx is done.
+func waitAttached(ctx context.Context, api client.APIClient, id string, store *state.Store, session string) (err error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	ended, failed := api.ContainerWait(ctx, id, container.WaitConditionNotRunning)
+	store.OnChange(ctx, nil, func() {
+		select {
+		case <-ended:
+			stop()
+		case err = <-failed:
+			stop()
+		default:
+			if _, missing := store.Load(session); errors.Is(missing, fs.ErrNotExist) {
+				stop()
+			}
+		}
+	})
+	return err
 }
 
 // attachable returns an error with a hint if a container cannot be attached.
