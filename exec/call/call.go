@@ -59,7 +59,7 @@ type SessionConfig struct {
 
 	Environ []string                                 // of commands on this host: the watcher's, as executor.Environ returns it for Dirs
 	Find    func(name string) (path string, ok bool) // finds programs that only the policy names; nil finds nothing
-	Scratch string                                   // a directory for copies, which no container can reach
+	Scratch string                                   // a directory for copies, which no caller can reach
 
 	OtherSandboxWrites []string // paths that the policies of other sessions let their commands in sandboxes write
 

@@ -8,8 +8,9 @@
 //
 // Each call container runs one command and is removed after it. When Run returns, the command has ended and none of its
 // processes is left. The engine removes the container. If this process is killed, the first process ends the container;
-// Prune removes containers that are still left. This package pulls no images. A container gets nothing that its caller
-// does not have, except for additions of the host's policy.
+// Prune removes containers that are still left. This package pulls no images. A container gets the caller's directories
+// of the host or, if there are none, the session's default directory; the uid and groups of the host's user; and what
+// the host's policy adds.
 package callcontainer
 
 import (

@@ -40,7 +40,7 @@ type Options struct {
 // AddFlags adds the flags that run, with, compose and agent share.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.AddCommonFlags(flags)
-	flags.StringVar(&o.Workspace, "workspace", "", "Mount a host `directory` at the same path, and work there; default: the current one")
+	flags.StringVar(&o.Workspace, "workspace", "", "Mount a host `directory` at the same path, and work there; without a value: the current one")
 	flags.Lookup("workspace").NoOptDefVal = "."
 	flags.StringVar(&o.Carrier, "carrier", "auto", "Use this `carrier` for calls: auto, socket, relay or files")
 }

@@ -2,7 +2,7 @@
 
 // Package state manages hostexec's files: one private directory with a directory for each session.
 //
-//	$DOCKER_CONFIG/hostexec          0700
+//	the state directory (Home)       0700
 //	    audit.log                    0600, every decision and every run
 //	    audit/                       0700, one log per container, if configured
 //	    recordings/                  0700, output of commands, by request
@@ -28,7 +28,7 @@
 //	        session.spare.json       a copy, in case session.json is damaged
 //	        session.damaged          the damaged file that was session.json
 //	        lock                     held by the session's watcher
-//	        stopped                  a user has ended the session: only a user may resume it
+//	        stopped                  a user has ended the session: only a user or a dev container's tool may resume it
 //	        control.sock             created with mode 0600
 //	        lease                    for a dev container's session: LeaseFile
 //	        exec.sock, exec.secret   0600: for calls by programs of this host, with their secret
@@ -39,13 +39,14 @@
 //	        denials.json             0600, the denials that hold for this session
 //	        shim                     the shim: for the container, and for call containers
 //	        shells/                  files of the session's shells: exec/shell
-//	        scratch/                 copies of files for running calls; no container can reach it
+//	        scratch/                 copies of files for running calls; only their call containers get them, read-only
 //	        callcontainers/          0700, a directory for each running call container
 //	        share/                   mounted into the container, read-only
 //	        proxy/                   requests as files, a directory for each command; writable for the container
 //
-// Only share/, proxy/ and a session's own workspace may be below a mount. This package sends no requests to an engine,
-// and runs no session.
+// Of these, the container of a session gets only share/, proxy/ and its own workspace. A call container gets its
+// directories of callcontainers/ and scratch/, read-only. This package sends no requests to an engine, and runs no
+// session.
 package state
 
 import (

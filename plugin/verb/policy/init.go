@@ -20,7 +20,8 @@ const policyInitLong = `Show or write a preset: an example configuration
 
 Without PRESET, init lists the presets. With PRESET, it prints that preset, with the path of
 the program on this host. --write adds the preset to config.yaml or, with --project, to the
-file of this directory's project. It does not replace existing keys.
+file of this directory's project. If the file has a key of the preset already, nothing is
+written.
 
 EXIT STATUS
   0  the preset was shown or written

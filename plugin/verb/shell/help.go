@@ -37,6 +37,7 @@ const startExample = `  docker hostexec shell start web build -- 'go test ./... 
 
 const textStatus = `EXIT STATUS
   0 to 255  the exit code of TEXT
+  1         --cwd cannot be entered
   2         --env has no valid name of a variable
   124       the timeout expired
   125       the shell is not ready or has ended; or the command line is wrong`

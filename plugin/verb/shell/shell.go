@@ -31,10 +31,10 @@ approved by you. The policy decides on commands of the container.
 
 EXIT STATUS
   0 to 255  exec and start: the exit code of the command
+  1         exec and start: --cwd cannot be entered; other verbs: they failed
   2         exec and start: --env has no valid name of a variable
   124       exec and start: the timeout expired
-  125       exec and start: the shell is not ready or has ended; or the command line is wrong
-  1         other verbs: they failed`
+  125       exec and start: the shell is not ready or has ended; or the command line is wrong`
 
 // NewCommand returns the verb shell.
 func NewCommand(dockerCLI command.Cli) *cobra.Command {
