@@ -15,7 +15,7 @@ import (
 // notifications, or the system no watch left.
 const pollInterval = 50 * time.Millisecond
 
-// dirWatcher notifies a command when one of its files was renamed into dir.
+// dirWatcher notifies a command when one of its files in dir was written.
 type dirWatcher struct {
 	dir    string
 	events *fsnotify.Watcher // nil if the system has no watch left

@@ -239,8 +239,7 @@ func (l lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestWithoutInotify checks a system without notifications of files: renamed files are found by
-// polling.
+// TestWithoutInotify checks a system without notifications of files: polling finds them.
 func TestWithoutInotify(t *testing.T) {
 	r := newFixture(t)
 	s := r.shell(t, "one")

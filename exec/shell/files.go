@@ -83,12 +83,12 @@ func (f *files) remove() {
 		*file = nil
 	}
 	f.fileSet.remove()
-	for _, name := range append(f.named, f.text, f.done+".pid", f.done+".pid.tmp", f.done+".exit", f.done+".exit.tmp") {
+	for _, name := range append(f.named, f.text, f.done+".pid", f.done+".exit") {
 		syscall.Unlink(name) // most are not there, where os.Remove would try rmdir(2)
 	}
 }
 
-// number reads the number that renamed wrote.
+// number reads the number that scriptNames.store wrote.
 func (f *files) number(file string) (int, bool) {
 	b, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -102,7 +102,7 @@ func (f *files) number(file string) (int, bool) {
 	return n, err == nil
 }
 
-// numberInName looks for a value in a file name: on a full disk, renamed puts it there.
+// numberInName looks for a value in a file name: on a full disk, store puts it there.
 func (f *files) numberInName(file string) (int, bool) {
 	dir, base := filepath.Split(file)
 	entries, _ := os.ReadDir(dir) // without it nothing has ended

@@ -48,18 +48,17 @@ var mv = sync.OnceValue(func() string {
 	return `LC_ALL=C \builtin command mv -f --`
 })
 
-// renamed writes value, an expression of the shell, to a file in one step: by mv, or without it if mv cannot
-// run. On a full disk an empty file can often still be created: then the value goes into its name. Without
-// inodes no file can be created: then the file spare, whose name is not used any more, gets that name.
-func (n scriptNames) renamed(value, file, spare string) string {
+// store writes value, an expression of the shell, and a newline to a file: the value is complete when its newline is
+// there. On a full disk an empty file can often still be created: then the value goes into its name. Without inodes no
+// file can be created: then the file spare, whose name is not used any more, gets that name.
+func (n scriptNames) store(value, file, spare string) string {
 	to := quote(file)
-	write := `\builtin printf '%d\n' ` + value + ` >|` + to
-	return write + `.tmp && ` + n.mv + ` ` + to + `.tmp ` + to + ` || ` + write + ` || >|` + to + `.` + value +
-		` || ` + n.mv + ` ` + quote(spare) + ` ` + to + `.` + value
+	named := to + `.` + value
+	return `\builtin printf '%d\n' ` + value + ` >|` + to + ` || >|` + named + ` || ` + n.mv + ` ` + quote(spare) + ` ` + named
 }
 
 // reportPID writes the pid of a copy to a file.
-func (n scriptNames) reportPID() string { return n.renamed(`"$BASHPID"`, n.pid, n.script) }
+func (n scriptNames) reportPID() string { return n.store(`"$BASHPID"`, n.pid, n.script) }
 
 // before prepares a text: the marker of its request, its variables, its directory, and the status of the text
 // before it.
@@ -138,12 +137,11 @@ func (c Command) background(n scriptNames, l *hostProcess) string {
 	return "{ (\n\\builtin shopt -s expand_aliases\n" + n.reportPID() + "\n" +
 		c.before(`\builtin exit 1`, l.id, l.last) + eval(c.Text) +
 		") >>" + quote(n.out) + " 2>>" + quote(n.err) + "\n" +
-		"__hostexec=$?; " + n.renamed(`"$__hostexec"`, n.exit, n.err) + "\n} &\n\\builtin disown\n"
+		"__hostexec=$?; " + n.store(`"$__hostexec"`, n.exit, n.err) + "\n} &\n\\builtin disown\n"
 }
 
 // afterInterrupt is an empty line, for an INT that was sent to end a text and arrived after its end. Bash then drops
-// the part of the line that it has read, and runs the rest. If INT came while bash started the mv of after, the next
-// command waits for that mv. If mv was ended, bash reports on its stderr that it cannot set a terminal.
+// the part of the line that it has read, and runs the rest.
 const afterInterrupt = "\n"
 
 const noOutput = " </dev/null >/dev/null 2>&1\n"
@@ -185,7 +183,7 @@ func (c Command) after(n scriptNames) string {
 		b.WriteString(`[[ ${__hostexec_pwd+x} ]] && { \builtin cd -- "$__hostexec_pwd" || \builtin cd || \builtin cd /; ` +
 			`OLDPWD=$__hostexec_old; \builtin unset -v __hostexec_pwd __hostexec_old; }; `)
 	}
-	b.WriteString(n.renamed(`"$__hostexec"`, n.exit, n.err))
+	b.WriteString(n.store(`"$__hostexec"`, n.exit, n.err))
 	b.WriteString(`; \builtin unset -v __hostexec __hostexec_said __hostexec_works TMOUT PROMPT_COMMAND; PS0= PS1= PS2=; }` + noOutput)
 	return b.String()
 }

@@ -4,7 +4,7 @@
 // variables, functions.
 //
 //	Exec --control line--> bash (--norc) --sources--> N.cmd >> N.out 2>> N.err (N numbers the files)
-//	     <--notification, or polling each 50 ms-- done/ID.exit (complete: bash renames it to this name)
+//	     <--notification, or polling each 50 ms-- done/ID.exit (complete with its newline)
 //
 // For a shell in a container or a sandbox, this package runs twice: on the host, and in hostexec-shell there, which
 // calls Serve.
