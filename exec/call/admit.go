@@ -21,7 +21,7 @@ type decidedCall struct {
 	server     *Server
 	config     *SessionConfig
 	v          policy.Verdict
-	decided    policy.Verdict // v as the policy decided it; later steps change v
+	decided    *policy.Verdict // v as the policy decided it, until the call is admitted; later steps change v
 	cwd        *dir.Dir
 	runner     Runner
 	sandbox    *sandbox.Sandbox // of a command that is confined, or nil
@@ -77,7 +77,7 @@ func (x *exchange) decideAndAsk(ctx context.Context) (dc *decidedCall, err error
 	}
 	x.req.env = nil // it may be large, and the command long
 	if dc != nil {
-		dc.notes = nil
+		dc.notes, dc.decided = nil, nil
 	}
 	return dc, err
 }

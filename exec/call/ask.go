@@ -252,7 +252,7 @@ func (x asking) verdictChanged() bool {
 	if sc.Policy == x.dc.config.Policy {
 		return false
 	}
-	v, old := sc.Policy.Decide(x.req.Request), x.dc.decided
+	v, old := sc.Policy.Decide(x.req.Request), *x.dc.decided
 	return v.Action != policy.Ask || v.Rule != old.Rule || !reflect.DeepEqual(runFacts(v), runFacts(old))
 }
 

@@ -68,8 +68,9 @@ func (dc *decidedCall) decideInRepository(ctx context.Context, req *request) {
 
 // decide has p decide the request.
 func (dc *decidedCall) decide(p *policy.Policy, req *request) {
-	dc.decided = p.Decide(req.Request)
-	dc.v = dc.decided
+	dc.v = p.Decide(req.Request)
+	decided := dc.v
+	dc.decided = &decided
 }
 
 // inTurn checks the repository that v is about to read. If v may run, it keeps its turn until the command
