@@ -38,9 +38,9 @@ func Links(path string, access ContainerAccess) (found []Finding) {
 const maxLinks = 40
 
 // LinkChain returns path and its successive link targets. The last one is missing or is not a link, unless there are
-// maxLinks links, or a directory cannot be resolved.
+// more than maxLinks links, or a directory cannot be resolved.
 func LinkChain(path string) (all []string) {
-	for range maxLinks {
+	for range maxLinks + 1 { // the path, and the target of each link
 		all = append(all, path)
 		to, err := os.Readlink(path)
 		if err != nil {

@@ -3,6 +3,7 @@
 package executor
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,6 +52,26 @@ func TestLinks(t *testing.T) {
 	slices.Sort(got)
 	if want := []string{"beside", "chain", "direct", "dirs", "through"}; !slices.Equal(got, want) {
 		t.Errorf("Links = %q, want %q", got, want)
+	}
+}
+
+// TestLongestLinkChain checks that a chain includes the target of the last link that the kernel follows.
+func TestLongestLinkChain(t *testing.T) {
+	links := map[string]string{}
+	for i := range maxLinks {
+		links[fmt.Sprint(i)] = fmt.Sprint(i + 1)
+	}
+	_, base := newTree(t, nil, links)
+	target := filepath.Join(base, fmt.Sprint(maxLinks))
+	if err := os.WriteFile(target, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	first := filepath.Join(base, "0")
+	if _, err := os.ReadFile(first); err != nil {
+		t.Fatal("the kernel follows fewer links: ", err)
+	}
+	if chain := LinkChain(first); chain[len(chain)-1] != target {
+		t.Errorf("the chain has %d paths and ends at %s", len(chain), chain[len(chain)-1])
 	}
 }
 
