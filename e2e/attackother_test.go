@@ -14,8 +14,9 @@ import (
 )
 
 // TestIntegrationAttackOtherSession writes, in the container of one session, what another session's
-// calls look for: a program in PATH, a variable's file, a program that a rule names. The other
-// session mounts none of it, whether it starts before the writer, during its life or after it.
+// calls look for: a program in PATH, a variable's file, a program that a rule names. The other session mounts none of
+// it, whether it starts before the writer, during its life or after it. A question about such a program does not wait
+// any more.
 //
 // Attack 235.
 func TestIntegrationAttackOtherSession(t *testing.T) {
@@ -27,7 +28,7 @@ func TestIntegrationAttackOtherSession(t *testing.T) {
 	h.Write(t, h.Home, "tool", "#!/bin/bash\nuname\n", 0o755)
 	h.Write(t, shared+"/bin", "mine", "#!/bin/sh\necho mine\n", 0o755)
 	h.Write(t, shared, "ruled", "#!/bin/sh\necho ruled\n", 0o755)
-	h.Write(t, h.State, "config.yaml", "version: 1\ncommands:\n  ruled: {exec: "+shared+"/ruled, rules: [{id: r, do: allow, effects: [read], argv: []}]}\n", 0o600)
+	h.Write(t, h.State, "config.yaml", "version: 1\napproval: {wait: always}\ncommands:\n  ruled: {exec: "+shared+"/ruled, rules: [{id: r, do: allow, effects: [read], argv: []}, {id: a, do: ask, argv: [ask]}]}\n", 0o600)
 	writer := []string{"-v", shared + ":/s", "--proxy", "true", image(t, "full"), "/probe", "hold"}
 	victim := h.Detached(t, "-v", private+":/a", "-w", "/a", "--proxy", "tool="+h.Home+"/tool", "--proxy", "uname", image(t, "full"), "/probe", "hold")
 	calls := func(when string) {
@@ -41,14 +42,20 @@ func TestIntegrationAttackOtherSession(t *testing.T) {
 	calls("before")
 	want(t, "a program of a rule", victim.Sh(t, "hostexec ruled").Out, "ruled\n")
 
+	asked := victim.Start(t, "hostexec", "ruled", "ask")
+	pending(t, h, "ruled ask", 1)
 	evil := h.Detached(t, writer...)
+	r := asked.Ended(t)
+	if r.Code != 126 || !strings.Contains(r.Err, "the container of another session could change") {
+		t.Errorf("a question that waited when the other container came: %+v", r)
+	}
 	plant := func() {
 		t.Helper()
 		want(t, "plant", evil.Sh(t, `printf '#!/bin/sh\necho EVIL\n' >/s/bin/uname; chmod +x /s/bin/uname; echo 'echo EVIL' >/s/env; cp /s/bin/uname /s/ruled`).String(), Result{}.String())
 	}
 	plant()
 	calls("while the other container is there")
-	r := victim.Sh(t, "hostexec ruled")
+	r = victim.Sh(t, "hostexec ruled")
 	if r.Code != 126 || !strings.Contains(r.Err, "the container of another session could change \""+shared+"/ruled\"") {
 		t.Errorf("a program of a rule: %+v", r)
 	}

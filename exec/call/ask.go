@@ -86,9 +86,9 @@ func (x asking) askPerson(ctx context.Context, ask approval.Question) (bool, err
 	p.run(patience)
 	a := x.wait(patience, ask, p.close)
 	switch {
-	case a.Outcome == approval.Approved && a.Inputs != "" && x.dc.findInputs(x.req, &ask) != a.Inputs:
+	case a.Outcome == approval.Approved && (x.verdictChanged(x.server.now()) || a.Inputs != "" && x.dc.findInputs(x.req, &ask) != a.Inputs):
 		x.noteLasting(a)
-		return false, errRedecide // they changed meanwhile: the question shows how
+		return false, errRedecide // the next question shows what has changed meanwhile
 	case a.Outcome == approval.Approved:
 		return x.approved(a)
 	case a.Outcome == approval.Cancelled && context.Cause(patience) == errRedecide && ctx.Err() == nil:
@@ -229,7 +229,7 @@ func (x asking) whileDecided(parent context.Context) (ctx context.Context, stop 
 	watching.Go(func() {
 		for {
 			next := x.server.configChanged.listen()
-			if x.verdictChanged() {
+			if x.verdictChanged(x.server.config.Load()) {
 				cancel(errRedecide)
 				return
 			}
@@ -246,14 +246,32 @@ func (x asking) whileDecided(parent context.Context) (ctx context.Context, stop 
 	}
 }
 
-// verdictChanged reports whether the policy would now decide the request differently than it decided dc.
-func (x asking) verdictChanged() bool {
-	sc := x.server.config.Load()
-	if sc.Policy == x.dc.config.Policy {
+// verdictChanged reports whether sc would decide the request differently than the configuration of dc decided it, or
+// exposes it.
+func (x asking) verdictChanged(sc *SessionConfig) bool {
+	if sc == x.dc.config {
 		return false
 	}
-	v, old := sc.Policy.Decide(x.req.Request), *x.dc.decided
-	return v.Action != policy.Ask || v.Rule != old.Rule || !reflect.DeepEqual(runFacts(v), runFacts(old))
+	if sc.Policy != x.dc.config.Policy {
+		v, old := sc.Policy.Decide(x.req.Request), *x.dc.decided
+		if v.Action != policy.Ask || v.Rule != old.Rule || !reflect.DeepEqual(runFacts(v), runFacts(old)) {
+			return true
+		}
+	}
+	return x.exposed(sc)
+}
+
+// exposed reports whether, in sc, code of a container can write files of which the question says nothing, because it
+// could not before: the program, files that variables name, or .git. Another session may have started.
+func (x asking) exposed(sc *SessionConfig) bool {
+	old, v := x.dc.config, x.dc.v
+	if v.Place.InContainer() || v.TargetContainer() != "" {
+		return false
+	}
+	if sc.findProgram(&v) != nil || v.Env.Set["PATH"] != x.dc.v.Env.Set["PATH"] || !slices.Equal(sc.Environ, old.Environ) || !slices.Equal(sc.hostEnviron, old.hostEnviron) {
+		return true
+	}
+	return x.req.GitDirReadOnly && !sc.Dirs.ReadOnly(x.dc.cwd, x.req.Cwd, ".git")
 }
 
 // runFacts returns those properties of a verdict that decide how the command runs.

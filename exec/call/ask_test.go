@@ -44,13 +44,14 @@ func TestVerdictChanged(t *testing.T) {
 			after := &policy.Policy{Commands: commands, Rules: map[string]policy.Ruleset{"make": changed}}
 			req := policy.Request{Args: []string{"make", "test"}}
 			s := &Server{}
-			s.config.Store(&SessionConfig{Policy: after})
-			dc := &decidedCall{config: &SessionConfig{Policy: before, Dirs: dirs}}
+			s.SetConfig(&SessionConfig{Policy: before, Dirs: dirs})
+			dc := &decidedCall{config: s.Config()}
 			dc.decide(before, &request{Request: req})
 			dc.config.cleanPath(&dc.v)
 			dc.v.Args = []string{"make", "/copy/of/test"}
 			x := asking{exchange: &exchange{server: s, req: &request{Request: req}}, dc: dc}
-			if got := x.verdictChanged(); got != tt.want {
+			s.SetConfig(&SessionConfig{Policy: after, Dirs: dirs})
+			if got := x.verdictChanged(s.Config()); got != tt.want {
 				t.Errorf("verdictChanged() = %v, want %v", got, tt.want)
 			}
 		})
