@@ -24,6 +24,25 @@ func unsafePart(name, value string, access ContainerAccess) (at, why string) {
 	if name == "NODE_OPTIONS" {
 		return preload(value)
 	}
+	return relativeFile(name, value)
+}
+
+// relativeFile returns a part of a value that names a file in the directory of the call, although it has no ./ in front.
+func relativeFile(name, value string) (at, why string) {
+	isRelative := func(file string) bool { return file != "" && !filepath.IsAbs(file) }
+	if filePaths()[name] {
+		all := filepath.SplitList(value)
+		if i := slices.IndexFunc(all, isRelative); i >= 0 {
+			return all[i], relativeReason
+		}
+	}
+	for _, word := range strings.Fields(value) {
+		for _, option := range codeOptions[name] {
+			if file, ok := strings.CutPrefix(word, option); ok && isRelative(file) {
+				return word, relativeReason
+			}
+		}
+	}
 	return "", ""
 }
 
