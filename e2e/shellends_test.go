@@ -70,6 +70,11 @@ func TestIntegrationShellTimeout(t *testing.T) {
 			want(t, text+": left", sleeping("4714"), 0)
 			want(t, text+": the shell", g.x(t, `x 'echo $$; echo $kept $PWD >&2'`), Result{shell, "yes /tmp\n", 0})
 		}
+		r := g.Sh(t, `HOSTEXEC_TIMEOUT=1 hostexec session exec s -- 'sh -c "trap \"\" INT TERM; while :; do sleep 4714; done"'`)
+		if r.Code != 124 || !strings.Contains(r.Err, "ended after 1s, the limit of its caller") {
+			t.Errorf("a text that ends after its caller has left: %v", r)
+		}
+		eventually(t, patience, "it ends", func() bool { return sleeping("4714") == 0 })
 	})
 }
 

@@ -93,8 +93,16 @@ func (x *exchange) runText(ctx context.Context, o ShellRequest) error {
 	if o.Start {
 		r.how = sh.Start
 	}
+	answered := func() bool { return false }
+	if !o.JSON { // of JSON, the shim has the end: see KindFallback
+		answered = x.answerInTime(within, dc.v.Rule)
+	}
 	e := r.run(within)
+	early := answered()
 	x.noteComplete(dc, int(e.Code), e.Signal, r.since)
+	if early {
+		return nil
+	}
 	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("request %s: %w", x.req.ID, cause)
 	}
