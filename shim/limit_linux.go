@@ -12,6 +12,10 @@ import (
 // reportTimeout is the time limit for the host to report that it ends the call.
 const reportTimeout = 700 * time.Millisecond
 
+// reportMargin is the time before the limit from which on the host's report is expected: its timer may be ahead of this
+// one.
+const reportMargin = 100 * time.Millisecond
+
 // finishTimeout is the time limit for the host to answer after that. The host answers within a second. So a call ends
 // at most two seconds after its time limit. Variable for tests.
 var finishTimeout = 1100 * time.Millisecond
@@ -41,9 +45,10 @@ func keepOutput(req *wire.Exec, passed []int) (left []int) {
 
 // expire ends the call after total, unless the host does, or the call turns out to use files.
 func (c *call) expire(total time.Duration) {
-	sleep(total)
+	early := min(total, reportMargin)
+	sleep(total - early)
 	heard := c.frames.Load()
-	if sleep(reportTimeout); c.frames.Load() != heard {
+	if sleep(early + reportTimeout); c.frames.Load() != heard {
 		sleep(finishTimeout)
 	}
 	if c.files.Load() != nil { // files.clock ends the call
