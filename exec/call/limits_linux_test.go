@@ -15,6 +15,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/call/calltest"
 	"github.com/docker-hostexec/hostexec/exec/exectest"
 	"github.com/docker-hostexec/hostexec/exec/limit"
+	"github.com/docker-hostexec/hostexec/exec/proctree"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -94,6 +95,31 @@ func TestLimitProcesses(t *testing.T) {
 	}
 	if e := c.End(t); e.Code != 125 || !strings.Contains(e.Text, "sh: ended: limit of 5 for processes of a session (limits.processes)") {
 		t.Errorf("a call with ten processes: %+v", e)
+	}
+}
+
+// TestLimitHiddenProcesses checks that processes count, and end, although they have changed the variable that says to
+// which call they belong.
+func TestLimitHiddenProcesses(t *testing.T) {
+	for name, variables := range map[string]string{"none": "-i", "the session's": proctree.Marker + "=SESSION", "another call's": proctree.Marker + "=0123456789abcdef"} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := calltest.NewServer(t)
+			variables := strings.ReplaceAll(variables, "SESSION", s.Config().Session)
+			c := calltest.Dial(t, s)
+			c.Exec(t, wire.FDNull, "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do (env "+variables+" sleep 1000 &) done")
+			if e := c.End(t); e.Code != 0 {
+				t.Fatalf("the call: %+v", e)
+			}
+			s.Limits.Adjust(limit.Limits{limit.Processes: 1000})
+			exectest.Eventually(t, "all are one tree", func() bool { all := proctree.Sizes(); return len(all) == 1 && all[0].Count == 9 })
+			if n := call.CountProcesses(s); n != 9 {
+				t.Errorf("%d processes count, want 9", n)
+			}
+			s.Limits.Adjust(limit.Limits{limit.Processes: 5})
+			if n := call.CountProcesses(s); n > 0 {
+				t.Errorf("%d processes are left", n)
+			}
+		})
 	}
 }
 

@@ -106,7 +106,7 @@ func (t *processCounter) count(s *Server) int64 {
 // processes counts the processes of all calls, and returns the largest tree.
 func (t *processCounter) processes(s *Server) (n int64, most proctree.Size) {
 	for _, tree := range proctree.Sizes() {
-		if sc := s.config.Load(); sc != nil && tree.ID == sc.Session { // an agent, which is no call
+		if sc := s.config.Load(); sc != nil && tree.ID == sc.Session && tree.Running { // an agent, which is no call
 			continue
 		}
 		n += int64(tree.Count)

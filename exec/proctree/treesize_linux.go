@@ -2,14 +2,24 @@
 
 package proctree
 
+import "golang.org/x/sys/unix"
+
 func sizes() (all []Size) {
 	k := newChildLister()
+	own := k.own()
+	leaders, running := map[int]string{}, map[string]bool{}
+	for _, c := range own {
+		if c != nil {
+			leaders[c.leader], running[c.id] = c.id, true
+		}
+	}
 	counts := map[string]int{}
-	for pid, c := range k.own() {
-		id := ""
+	for pid, c := range own {
+		id, known := leaders[posixSession(pid)]
 		if c != nil {
 			id = c.id
-		} else if value, ok := markerOf(pid); ok {
+		} else if !known { // otherwise the process cannot choose its ID
+			value, _ := markerOf(pid)
 			id = string(value)
 		}
 		s := snapshot{dead: map[int]bool{}}
@@ -17,7 +27,7 @@ func sizes() (all []Size) {
 		counts[id] += len(s.alive)
 	}
 	for id, n := range counts {
-		all = append(all, Size{ID: id, Count: n})
+		all = append(all, Size{ID: id, Count: n, Running: running[id]})
 	}
 	return all
 }
@@ -25,10 +35,15 @@ func sizes() (all []Size) {
 func endNow(id string) error {
 	e := treeEnding{find: func() snapshot {
 		return newChildLister().snapshot(func(pid int, c *Child) bool {
-			if c != nil {
+			switch {
+			case c != nil:
 				return c.id == id
+			case id != "":
+				return hasMarker(pid, id)
 			}
-			return id != "" && hasMarker(pid, id)
+			value, _ := markerOf(pid)
+			group, err := unix.Getpgid(pid)
+			return len(value) == 0 && err == nil && group != unix.Getpgrp() // that of os/exec's processes
 		})
 	}}
 	return e.run(0, nil)
