@@ -71,7 +71,7 @@ func TestIntegrationSandboxShell(t *testing.T) {
 		bare := h.Holding(t, "--proxy-shell")
 		want(t, "create", bare.Exec(t, "hostexec", "session", "create", "s").Code, 0)
 		want(t, "without a sandbox", bare.Exec(t, "hostexec", "session", "exec", "s", "--", reads).Out, "of the host\n")
-		byFlag := h.Holding(t, "--proxy-shell=allow,where=sandbox")
+		byFlag := h.Holding(t, "--proxy-shell=allow,where=sandbox", "--proxy", "hsh=allow,path=/bin/sh,where=sandbox")
 		h.Write(t, h.State, "config.yaml", "version: 1\ncommands:\n  shell:\n    where: sandbox\n    sandbox: {env: [E]}\n", 0o600)
 		for _, c := range []*Container{byFlag, h.Holding(t, "--proxy-shell")} {
 			run := func(text string) Result { return c.Exec(t, "hostexec", "session", "exec", "s", "--", text) }
@@ -94,6 +94,13 @@ func TestIntegrationSandboxShell(t *testing.T) {
 			left := hold(t, atoi(t, strings.TrimSpace(run("setsid sleep 1000 >/dev/null 2>&1 & echo $!").Out)))
 			want(t, "remove", c.Exec(t, "hostexec", "session", "rm", "s").Code, 0)
 			left.Ends(t, grace)
+		}
+		want(t, "create", byFlag.Exec(t, "hostexec", "session", "create", "t").Code, 0)
+		scripts, _, _ := strings.Cut(byFlag.Exec(t, "hostexec", "session", "exec", "t", "--", "ls -d $TMPDIR/hostexec-output-*/shells").Out, "\n")
+		want(t, "a shell has scripts", strings.Contains(scripts, "hostexec-output-"), true)
+		r := byFlag.Exec(t, "hsh", "-c", "ls -d $TMPDIR/hostexec-output-*; ls "+scripts+"; echo evil >"+scripts+"/1.cmd")
+		if r.Code == 0 || r.Out != "" {
+			t.Errorf("another sandboxed command reaches the scripts of a shell: %v", r)
 		}
 		late := bare.Exec(t, "hostexec", "session", "exec", "s", "--", reads)
 		want(t, "a shell that was started before", late.Code != 0 && strings.Contains(late.Err, "outside the sandbox"), true)

@@ -39,6 +39,7 @@
 //	        denials.json             0600, the denials that hold for this session
 //	        shim                     the shim: for the container, and for call containers
 //	        shells/                  files of the session's shells: exec/shell
+//	        shellstmp/               the tmp of shells in a sandbox, with their scripts; no other sandbox has it
 //	        scratch/                 copies of files for running calls; only their call containers get them, read-only
 //	        callcontainers/          0700, a directory for each running call container
 //	        share/                   mounted into the container, read-only
@@ -171,6 +172,7 @@ func ShareDir(session string) string           { return filepath.Join(session, "
 func RequestsDir(session string) string        { return filepath.Join(session, "proxy") }
 func RequestsMountPoint(session string) string { return filepath.Join(ShareDir(session), "proxy") }
 func CallContainersDir(session string) string  { return filepath.Join(session, "callcontainers") }
+func ShellsTmp(session string) string          { return filepath.Join(session, "shellstmp") }
 func ShimFile(session string) string           { return filepath.Join(session, "shim") }
 func LogFile(session string) string            { return filepath.Join(session, "watch.log") }
 func GrantsFile(session string) string         { return filepath.Join(session, "grants.json") }

@@ -88,6 +88,12 @@ func (s *sandboxes) privateDirs(v *policy.Verdict, home string, report func(stri
 	if private, err = s.rec.Store.SandboxDirs(s.rec.Workspace, s.dirs.WritableSources()); err != nil {
 		return private, err
 	}
+	if v.Args[0] == policy.Shell { // its scripts are there: other commands must not be able to change them
+		private.Tmp = state.ShellsTmp(s.rec.Dir)
+		if err := os.MkdirAll(private.Tmp, 0o700); err != nil {
+			return private, fmt.Errorf("make a directory for the sandbox: %w", err)
+		}
+	}
 	s.copying.Lock()
 	defer s.copying.Unlock()
 	return private, linkHome(private.Home, home, v.Sandbox, &cacheCopy{maxSize: s.maxCache(), report: report})
