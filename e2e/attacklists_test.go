@@ -76,7 +76,7 @@ func TestIntegrationAttackLongQuestion(t *testing.T) {
 	m.Expect(t, "q leaves.\r\n")
 	watched := c.Start(t, "hsh", "-c", "exit 3", "hsh", long)
 	shown := m.Expect(t, "q leaves: ")
-	if !strings.Contains(strings.ReplaceAll(shown, "\r\n", ""), "argv[4]  "+long) {
+	if !strings.Contains(strings.ReplaceAll(shown, "\r\n  > ", ""), "argv[4]  "+long+"\r\n") {
 		t.Errorf("pending --watch shows %s", clip(shown))
 	}
 	id := strings.TrimSpace(h.Must(t, "hostexec", "pending", "-q"))

@@ -48,7 +48,7 @@ func TestIntegrationAttackNames(t *testing.T) {
 	m := h.term(t, "docker", "hostexec", "pending", "--watch")
 	shown := m.Expect(t, "q leaves: ")
 	wantPlain(t, "pending --watch", strings.ReplaceAll(shown, "\r\n", "\n"))
-	if !strings.Contains(shown, " of container "+name) {
+	if !strings.Contains(strings.ReplaceAll(shown, "\r\n  > ", ""), " of container "+name) {
 		t.Errorf("pending --watch does not say whose request it is: %q", shown)
 	}
 	h.Must(t, "hostexec", "deny", q.ID)

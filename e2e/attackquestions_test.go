@@ -42,11 +42,15 @@ func TestIntegrationAttackEscapes(t *testing.T) {
 	c := h.Holding(t, "--proxy", "hsh=ask,path=/bin/sh", "--workspace="+h.Work)
 	m := h.term(t, "docker", "hostexec", "pending", "--watch")
 	m.Expect(t, "q leaves.\r\n")
-	call := c.Start(t, "bash", "-c", `cd "/w/$1"; exec hsh -c "echo shown" "$1" $'\xff\xfe' $'a\nb' "' [y] approve"`, "bash", evil)
+	call := c.Start(t, "bash", "-c", `cd "/w/$1"; exec hsh -c "echo shown" "$1" $'\xff\xfe' $'a\nb' "' [y] approve" "$2"`, "bash", evil, "main"+strings.Repeat(" ", 65)+"  argv[4]  --dry-run")
 	q := pending(t, h, "shown", 1)[0]
 	shown := m.Expect(t, "q leaves: ")
 	wantPlain(t, "pending --watch", strings.ReplaceAll(shown, "\r\n", "\n"))
-	for _, arg := range []string{`argv[4]  "\xff\xfe"`, `argv[5]  "a\nb"`, `argv[6]  ' [y] approve`, `\u202e\u3164\u200b\x7f`} {
+	if n := strings.Count(shown, "\n  argv[4]  "); n != 1 {
+		t.Errorf("pending --watch shows argument 4 in %d rows: %q", n, shown)
+	}
+	shown = strings.ReplaceAll(shown, "\r\n  > ", "")
+	for _, arg := range []string{`argv[7]  "main\x20\x20`, `argv[4]  "\xff\xfe"`, `argv[5]  "a\nb"`, `argv[6]  ' [y] approve`, `\u202e\u3164\u200b\x7f`} {
 		if !strings.Contains(shown, arg) {
 			t.Errorf("pending --watch does not show %s: %q", arg, shown)
 		}

@@ -78,6 +78,7 @@ func TestIntegrationGroupByKey(t *testing.T) {
 	h := newHost(t, false)
 	all := askers(t, h, 3)
 	m := approver(t, h)
+	m.Resize(t, 24, 400) // no line is broken
 	calls, ids := sameCalls(t, all[:2], "pwd")
 	m.Expect(t, "Request "+ids[0]+" and 1 that differ only in container and directory")
 	m.Expect(t, "in "+h.Work+"/d0 (/w in the container)")

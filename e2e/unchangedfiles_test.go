@@ -125,7 +125,7 @@ func TestIntegrationWatchUnchanged(t *testing.T) {
 	h.Write(t, h.Work, "run.sh", "printf '\\033[2J'\n\x1b[2J\n", 0o644)
 	call = c.Start(t, "hsh", "run.sh")
 	m.Expect(t, "Changed since you approved it:\r\n")
-	m.Expect(t, "-echo one\r\n+printf '\\033[2J'\r\n\"+\\x1b[2J\"\r\n")
+	m.Expect(t, "  | -echo one\r\n  | +printf '\\033[2J'\r\n  | \"+\\x1b[2J\"\r\n")
 	m.Expect(t, "n or Enter refuses it")
 	m.Type(t, "n")
 	want(t, "code", call.Ended(t).Code, 126)

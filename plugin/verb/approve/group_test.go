@@ -31,7 +31,7 @@ func threeAsk() (group []control.Question) {
 // TestGroupIsShownWhole checks that each container and directory is shown, and common facts only once.
 func TestGroupIsShownWhole(t *testing.T) {
 	var out strings.Builder
-	showQuestion(&out, threeAsk(), 2)
+	showQuestion(&out, 200, threeAsk(), 2)
 	const want = `
 Request aaaaaaaaaaaaaaaa (1 of 2) and 2 that differ only in container and directory, asked less than a second ago, 59 minutes left, asked 3 times
   runs     /usr/bin/make

@@ -31,7 +31,7 @@ The table shows the same request of several containers and directories in one ro
 shows all its ids. Other formats have a row for each request.
 
 --watch shows each request completely, one argument per line, and the same request of several
-containers together. You answer with a key:
+containers together. A row that begins with > continues the line above it. You answer with a key:
 
   y, a, u   approve it once, for this session, or while its files are unchanged
   v         approve it with an argument that may vary

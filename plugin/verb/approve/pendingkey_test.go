@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -24,22 +25,44 @@ import (
 // Attacks 94, 95.
 func TestQuestionIsShownWhole(t *testing.T) {
 	long := strings.Repeat("x", 20_000) + "; rm -rf ~"
+	pad := strings.Repeat(" ", 65)
+	const two = "  argv[4]  --dry-run"
+	fake := "main" + pad + two + strings.Repeat(" -", 80) + "Request 0011 of container web" + strings.Repeat(" -", 80) + "runs /usr/bin/ls"
 	q := control.Question{
-		ID: "00112233aabbccdd", Args: append([]string{"sh", "-c", long}, names.PrintableArgs([]string{"\x1b[2K\x1b[1A", "a\nb", "\u202e", "' [y] approve"})...),
+		ID: "00112233aabbccdd", Args: append([]string{"sh", "-c", long}, names.PrintableArgs([]string{"\x1b[2K\x1b[1A", "a\nb", "\u202e", "' [y] approve", fake, `"` + fake})...),
 		Path: "/bin/sh", Dir: "/home/u/w", Cwd: "/w", Rule: "sh/x", Container: "web", Waiting: []string{"00112233aabbccdd"},
-		Effects: []string{"network"}, Grade: policy.GradeCertain, Notes: names.PrintableArgs([]string{"stdin is 2 bytes: hi", "the container sets A=\x1b]0;x\a"}),
+		Effects: []string{"network"}, Grade: policy.GradeCertain, Preview: &control.Preview{Output: "make" + pad + two + "\n\tx"}, Diff: " Request\n+" + pad + pad + two + "\n",
+		Notes: names.PrintableArgs([]string{"the container sets B=" + pad + pad + two, "stdin is 2 bytes: hi", "the container sets A=\x1b]0;x\a"}),
 	}
 	for i := range 500 {
 		q.Args = append(q.Args, fmt.Sprint("arg", i))
 	}
 	var out bytes.Buffer
-	showQuestion(&out, []control.Question{q}, 1)
+	showQuestion(&out, 80, []control.Question{q}, 1)
+	whole := strings.ReplaceAll(out.String(), "\n"+continued, "")
 	for _, want := range []string{
-		"  argv[2]  " + long + "\n", `argv[3]  "\x1b[2K\x1b[1A"` + "\n", `argv[4]  "a\nb"` + "\n", `argv[5]  "\u202e"` + "\n", "argv[6]  ' [y] approve\n", "argv[506]  arg499\n",
+		"  argv[2]  " + long + "\n", `  argv[7]  "main\x20\x20`, `  argv[8]  "\"main\x20\x20`, `argv[3]  "\x1b[2K\x1b[1A"` + "\n", `argv[4]  "a\nb"` + "\n", `argv[5]  "\u202e"` + "\n", "argv[6]  ' [y] approve\n", "argv[508]  arg499\n",
 		"  WARNING  HOST CODE EXECUTION: ", "  effects  network\n", "  note     stdin is 2 bytes: hi\n", `  note     "the container sets A=\x1b]0;x\a"` + "\n",
 	} {
-		if !strings.Contains(out.String(), want) {
+		if !strings.Contains(whole, want) {
 			t.Errorf("it does not show %.80q", want)
+		}
+	}
+	for row := range strings.Lines(out.String()) {
+		if len(row) > 81 {
+			t.Errorf("a row has %d characters", len(row)-1)
+		}
+	}
+	for _, ours := range []string{"Request ", "runs ", "argv[4] "} {
+		if n := strings.Count("\n"+strings.ReplaceAll(out.String(), "\n  ", "\n"), "\n"+ours); n != 1 {
+			t.Errorf("%d rows begin with %s", n, ours)
+		}
+	}
+	for i, arg := range []string{fake, `"` + fake} {
+		_, shown, _ := strings.Cut(whole, fmt.Sprintf("\n  argv[%d]  ", 7+i))
+		shown, _, _ = strings.Cut(shown, "\n")
+		if got, err := strconv.Unquote(shown); got != arg || err != nil || strings.Contains(shown, "  ") {
+			t.Errorf("argument %d is shown as %s, which is %q, %v", 7+i, shown, got, err)
 		}
 	}
 	if strings.ContainsFunc(out.String(), func(r rune) bool { return (r < ' ' || r > '~') && r != '\n' }) {

@@ -3,6 +3,7 @@
 package approve
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/docker/cli/cli/streams"
 	"github.com/docker/go-units"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
@@ -37,7 +39,7 @@ const (
 
 // serve shows one request after the other, and answers each by the next key. A key answers only the requests that are
 // shown together.
-func (d *questionList) serve(ctx context.Context, out io.Writer, keys <-chan byte, keep func(control.Question) bool) error {
+func (d *questionList) serve(ctx context.Context, out *streams.Out, keys <-chan byte, keep func(control.Question) bool) error {
 	fmt.Fprintln(out, "Waiting for requests. q leaves.")
 	for {
 		group, n := d.next(keep)
@@ -55,7 +57,7 @@ func (d *questionList) serve(ctx context.Context, out io.Writer, keys <-chan byt
 			}
 			continue
 		}
-		showQuestion(out, group, n)
+		showQuestion(out, terminalWidth(out), group, n)
 		key, change := d.key(ctx, out, keys, group, keep)
 		switch {
 		case change != "":
@@ -97,48 +99,87 @@ func (d *questionList) idle(ctx context.Context, keys <-chan byte) bool {
 	}
 }
 
-// showQuestion shows a group of equal requests completely: exactly what is shown runs.
-func showQuestion(out io.Writer, group []control.Question, n int) {
+// showQuestion shows a group of equal requests completely: exactly what is shown runs. Each line begins with a text of
+// ours, also the rows of a line that is wider than the terminal.
+func showQuestion(out io.Writer, width int, group []control.Question, n int) {
 	q := control.Merged(group)
-	fmt.Fprintf(out, "\nRequest %s", q.ID)
-	if n > 1 {
-		fmt.Fprintf(out, " (1 of %d)", n)
-	}
-	if len(group) == 1 {
-		fmt.Fprintf(out, " of container %s", q.Container)
-	} else {
-		fmt.Fprintf(out, " and %d that differ only in container and directory", len(group)-1)
-	}
-	left := time.Until(q.Deadline)
-	fmt.Fprintf(out, ", asked %s ago, ", strings.ToLower(units.HumanDuration(time.Since(q.Asked))))
-	if q.Disconnected == len(q.Waiting) {
-		fmt.Fprintf(out, "caller gone, kept %d s", int(left.Seconds()))
-	} else {
-		fmt.Fprintf(out, "%s left", strings.ToLower(units.HumanDuration(left)))
-	}
-	if n := len(q.Waiting); n > 1 {
-		fmt.Fprintf(out, ", asked %d times", n)
-	}
 	fmt.Fprintln(out)
+	writeRows(out, width, "", heading(group, q, n))
 	for _, f := range questionFacts(group) {
-		fmt.Fprintf(out, "  %-7s  %s\n", f.name, f.text)
+		writeRows(out, width, fmt.Sprintf("  %-7s  ", f.name), f.text)
 	}
 	for i, arg := range q.Args {
-		if arg == "" || strings.TrimSpace(arg) != arg { // arguments with special characters are already quoted
-			arg = strconv.Quote(arg)
-		}
-		fmt.Fprintf(out, "  argv[%d]  %s\n", i, arg)
+		writeRows(out, width, fmt.Sprintf("  argv[%d]  ", i), visibleSpaces(arg))
 	}
 	if q.Diff != "" {
-		fmt.Fprintf(out, "\nChanged since you approved it:\n%s\n", q.Diff)
-	}
-	if p := q.Preview; p != nil {
-		fmt.Fprintf(out, "\n%s\n", p.Title())
-		for line := range strings.Lines(p.Output) { // it must not look like a line of ours
-			fmt.Fprint(out, "  | ", line)
-		}
+		fmt.Fprintln(out, "\nChanged since you approved it:")
+		writeRows(out, width, "  | ", q.Diff)
 		fmt.Fprintln(out)
 	}
+	if p := q.Preview; p != nil {
+		fmt.Fprintln(out)
+		writeRows(out, width, "", p.Title())
+		writeRows(out, width, "  | ", p.Output)
+		fmt.Fprintln(out)
+	}
+}
+
+// heading returns the first line about a group, of which q is the merged question.
+func heading(group []control.Question, q control.Question, n int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Request %s", q.ID)
+	if n > 1 {
+		fmt.Fprintf(&b, " (1 of %d)", n)
+	}
+	if len(group) == 1 {
+		fmt.Fprintf(&b, " of container %s", q.Container)
+	} else {
+		fmt.Fprintf(&b, " and %d that differ only in container and directory", len(group)-1)
+	}
+	left := time.Until(q.Deadline)
+	fmt.Fprintf(&b, ", asked %s ago, ", strings.ToLower(units.HumanDuration(time.Since(q.Asked))))
+	if q.Disconnected == len(q.Waiting) {
+		fmt.Fprintf(&b, "caller gone, kept %d s", int(left.Seconds()))
+	} else {
+		fmt.Fprintf(&b, "%s left", strings.ToLower(units.HumanDuration(left)))
+	}
+	if n := len(q.Waiting); n > 1 {
+		fmt.Fprintf(&b, ", asked %d times", n)
+	}
+	return b.String()
+}
+
+// visibleSpaces returns an argument in the form of names.Printable, quoted if spaces in it could be overlooked.
+func visibleSpaces(arg string) string {
+	pair := strings.Contains(arg, "  ")
+	if arg == "" || strings.TrimSpace(arg) != arg || pair && arg[0] != '"' { // otherwise it is quoted already
+		arg = strconv.Quote(arg)
+	}
+	if pair {
+		arg = strings.ReplaceAll(arg, "  ", `\x20\x20`)
+	}
+	return arg
+}
+
+// continued begins a row of the terminal that continues a line. No line of ours begins like it.
+const continued = "  > "
+
+// writeRows prints the lines of text, each with prefix, in rows of width columns. Each further row of a line begins with
+// continued, so that a text of the container never looks like a line of ours. text is printable ASCII with tabs.
+func writeRows(out io.Writer, width int, prefix, text string) {
+	for line := range strings.Lines(text) {
+		line = prefix + strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "    ")
+		for ; len(line) > width; line = continued + line[width:] {
+			fmt.Fprintln(out, line[:width])
+		}
+		fmt.Fprintln(out, line)
+	}
+}
+
+// terminalWidth returns the number of columns of a terminal.
+func terminalWidth(out *streams.Out) int {
+	_, columns := out.GetTtySize()
+	return max(int(cmp.Or(columns, 80)), 20)
 }
 
 // fact is one line about a request.

@@ -20,7 +20,7 @@ func TestShowQuestion(t *testing.T) {
 		Asked: now, Deadline: now.Add(5*time.Minute + time.Second), Waiting: []string{"00ff", "01"},
 	}
 	var out strings.Builder
-	showQuestion(&out, []control.Question{q}, 3)
+	showQuestion(&out, 200, []control.Question{q}, 3)
 	const want = `
 Request 00ff (1 of 3) of container web, asked less than a second ago, 5 minutes left, asked 2 times
   WARNING  HOST CODE EXECUTION: it runs code from files that the container can write
@@ -42,7 +42,7 @@ Request 00ff (1 of 3) of container web, asked less than a second ago, 5 minutes 
 	}
 	q.Grade, q.Disconnected, q.Effects, q.Notes, q.Branch = policy.GradeNone, 2, nil, nil, ""
 	out.Reset()
-	showQuestion(&out, []control.Question{q}, 1)
+	showQuestion(&out, 200, []control.Question{q}, 1)
 	if text := out.String(); !strings.Contains(text, "caller gone, kept 300 s") || strings.Contains(text, "WARNING") || strings.Contains(text, "branch") || strings.Contains(text, "effects") {
 		t.Errorf("shown is %s", text)
 	}

@@ -5,9 +5,10 @@ package approve
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
+
+	"github.com/docker/cli/cli/streams"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/names"
@@ -68,7 +69,7 @@ var varyTerms = map[byte]approval.Terms{'h': {For: time.Hour}, keyAlways: {Alway
 
 // vary asks which argument of group may vary and for how long, and grants that. It returns the result as a text, and
 // false if the user cancels.
-func (d *questionList) vary(ctx context.Context, out io.Writer, keys <-chan byte, group []control.Question) (string, bool) {
+func (d *questionList) vary(ctx context.Context, out *streams.Out, keys <-chan byte, group []control.Question) (string, bool) {
 	q := group[0]
 	offers := describeOffers(q)
 	if len(offers) == 0 {
@@ -85,7 +86,8 @@ func (d *questionList) vary(ctx context.Context, out io.Writer, keys <-chan byte
 		fmt.Fprintln(out, "Not granted: "+err.Error())
 		return "", false
 	}
-	fmt.Fprintf(out, "%s\nh allows that for 1h, a for this session, any other key goes back: ", names.Plain(line))
+	writeRows(out, terminalWidth(out), "", names.Plain(line))
+	fmt.Fprint(out, "h allows that for 1h, a for this session, any other key goes back: ")
 	select {
 	case key := <-keys:
 		terms, known := varyTerms[key]
