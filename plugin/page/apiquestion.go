@@ -93,12 +93,18 @@ func (p *Page) whole(ctx context.Context, q control.Question) (control.Question,
 	return control.Query(ctx, p.Store.Dir(q.Session), func(c *control.Client, ctx context.Context) (control.Question, error) { return c.Complete(ctx, q) })
 }
 
-// find returns the question whose Waiting contains request id.
+// find returns the question with that ID, or for which request id waits.
 func (p *Page) find(ctx context.Context, id string) (q control.Question, ok bool) {
 	all, _ := control.AllPending(ctx, p.Store) // questions of sessions that do not answer are not found
-	i := slices.IndexFunc(all, func(q control.Question) bool { return slices.Contains(q.Waiting, id) })
+	i := indexOf(all, id)
 	if i < 0 {
 		return q, false
 	}
 	return all[i], true
+}
+
+// indexOf returns the index of the question with that ID, or for which request id waits, or -1. A question keeps its ID
+// after its first caller has left.
+func indexOf(all []control.Question, id string) int {
+	return slices.IndexFunc(all, func(q control.Question) bool { return q.ID == id || slices.Contains(q.Waiting, id) })
 }

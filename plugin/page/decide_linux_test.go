@@ -3,6 +3,7 @@
 package page
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"os/user"
@@ -101,6 +102,37 @@ func TestChanged(t *testing.T) {
 }
 
 func html(r *http.Request) { r.Header.Set("HX-Request", "true"); r.Header.Set("Accept", "text/html") }
+
+// TestFirstCallerLeft answers a question whose first caller has left, by the ID of its card.
+func TestFirstCallerLeft(t *testing.T) {
+	const ask2 = "00000000000000a2"
+	store := newStore(t)
+	w, s := newWatcher(t, store), newPage(t, store)
+	for verb, want := range map[string]approval.Outcome{"approve": approval.Approved, "deny": approval.Denied} {
+		ctx, leave := context.WithCancel(t.Context())
+		first := w.askUntil(ctx, ask1, "make", verb)
+		second := w.ask(t, ask2, "make", verb)
+		leave()
+		if a := <-first; a.Outcome != approval.Cancelled {
+			t.Fatalf("the first caller got %+v", a)
+		}
+		q := s.only()
+		if q.ID != ask1 || len(q.Waiting) != 1 || q.Waiting[0] != ask2 {
+			t.Fatalf("%s: %s waits for %v", verb, q.ID, q.Waiting)
+		}
+		for _, id := range []string{ask1, ask2} {
+			if a := s.try(http.MethodGet, "/pending/"+id, "", nil); a.code != 200 {
+				t.Errorf("GET /pending/%s = %d, %s", id, a.code, a.body)
+			}
+		}
+		if a := s.try(http.MethodPost, "/"+verb+"/"+ask1, decision(q, ""), html); a.code != 200 {
+			t.Fatalf("%s = %d, %s", verb, a.code, a.body)
+		}
+		if a := <-second; a.Outcome != want {
+			t.Errorf("%s: the second caller got %+v", verb, a)
+		}
+	}
+}
 
 // TestOneWins answers one question from many clients at once. One succeeds, and the others get an error.
 //

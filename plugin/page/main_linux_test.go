@@ -85,6 +85,11 @@ func (w *watcher) Kill(id string) bool {
 // ask adds a question and returns a channel for its answer.
 func (w *watcher) ask(t *testing.T, id string, args ...string) <-chan approval.Answer {
 	t.Helper()
+	return w.askUntil(t.Context(), id, args...)
+}
+
+// askUntil is like ask, with a caller that leaves at the end of ctx.
+func (w *watcher) askUntil(ctx context.Context, id string, args ...string) <-chan approval.Answer {
 	changed, answer := w.queue.Changed(), make(chan approval.Answer, 1)
 	q := approval.Question{
 		ID: id, Args: args, Cwd: "/w", Dir: "/home/you/app", Path: "/usr/bin/" + args[0], Rule: "--proxy " + args[0] + "=ask",
@@ -98,9 +103,9 @@ func (w *watcher) ask(t *testing.T, id string, args ...string) <-chan approval.A
 	case "ls":
 		q.Grade = ""
 	}
-	// Ends with the answer or with the test's context.
+	// Ends with the answer or with ctx.
 	go func() {
-		answer <- w.queue.Ask(t.Context(), q, nil)
+		answer <- w.queue.Ask(ctx, q, nil)
 	}()
 	<-changed
 	return answer

@@ -5,7 +5,6 @@ package page
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/plugin/control"
@@ -50,7 +49,7 @@ type answerFunc func(*control.Client, context.Context, control.Question) error
 // answer answers m, which is one of all or does not wait.
 func (p *Page) answer(ctx context.Context, all []control.Question, m *member, send answerFunc) {
 	m.now, m.err = p.state.endedCard(control.Question{ID: m.ID}).Question, approval.ErrUnknown
-	i := slices.IndexFunc(all, func(q control.Question) bool { return slices.Contains(q.Waiting, m.ID) })
+	i := indexOf(all, m.ID)
 	if i < 0 || !idForm.Matches(m.ID) {
 		return
 	}
