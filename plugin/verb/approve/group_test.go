@@ -4,8 +4,10 @@ package approve
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,8 +94,66 @@ func TestKeyIsForTheShown(t *testing.T) {
 			t.Errorf("for another request that is filtered: %q", got)
 		}
 		d.set("web", all[2:])
+		if got := key(anything); got != "y" {
+			t.Errorf("for a request of which another container still waits: %q", got)
+		}
+		changed := all[1]
+		changed.Digest = "0000"
+		d.set("db", []control.Question{changed})
 		if got := key(anything); !strings.Contains(got, "its callers have gone") {
 			t.Errorf("for a request that does not wait any more: %q", got)
+		}
+	})
+}
+
+// TestCallersComeAndGo checks that a key answers a question whose callers change more often than a question must be
+// shown.
+func TestCallersComeAndGo(t *testing.T) {
+	q := control.Question{ID: "0a", Session: "web", Waiting: []string{"0a"}, Group: "g", Digest: "d"}
+	t.Run("the same question", func(t *testing.T) {
+		callersChange(t, q, func(i int) []control.Question {
+			now := q
+			now.Waiting = []string{"0a", fmt.Sprint(i)}
+			return []control.Question{now}
+		})
+	})
+	t.Run("another question of the group", func(t *testing.T) {
+		callersChange(t, q, func(i int) []control.Question {
+			other := q
+			other.ID = fmt.Sprint(i)
+			return []control.Question{q, other}[:1+i%2]
+		})
+	})
+}
+
+// callersChange types y while the questions of q's session change all the time. It fails if y answers nothing.
+func callersChange(t *testing.T, q control.Question, change func(i int) []control.Question) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newQuestionList(nil)
+		d.set(q.Session, []control.Question{q})
+		ctx, done := context.WithCancel(t.Context())
+		var container sync.WaitGroup
+		// ends with ctx.
+		container.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				time.Sleep(minShown / 10)
+				d.set(q.Session, change(i))
+			}
+		})
+		anything := func(control.Question) bool { return true }
+		answered := false
+		for i := 0; i < control.MaxGroup && !answered; i++ {
+			group, _ := d.next(anything)
+			keys := make(chan byte, 1)
+			typed := time.AfterFunc(2*minShown, func() { keys <- keyYes })
+			key, _ := d.key(ctx, io.Discard, keys, group, anything)
+			typed.Stop()
+			answered = key == keyYes
+		}
+		done()
+		container.Wait()
+		if !answered {
+			t.Errorf("it was shown %d times, and no key answered it", control.MaxGroup)
 		}
 	})
 }

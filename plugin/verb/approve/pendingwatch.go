@@ -152,22 +152,26 @@ func (d *questionList) next(keep func(control.Question) bool) (first []control.Q
 	return groups[0], len(groups)
 }
 
-// changeOf returns a text if group is not current any more. Then a request does not wait any more or has changed, or
-// the same request waits in another container.
+// changeOf returns a text if group is not current any more: none of it waits as shown, or more of the same request wait
+// than were shown. Callers that come or go change nothing, because an answer settles only those that were shown. So a
+// container cannot cause that a group is shown again and again.
 func (d *questionList) changeOf(group []control.Question, keep func(control.Question) bool) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, q := range group {
-		i := slices.IndexFunc(d.waiting[q.Session], func(now control.Question) bool { return now.ID == q.ID && slices.Equal(now.Waiting, q.Waiting) })
-		if i < 0 {
-			return "It was answered elsewhere, or its callers have gone."
+	waits, same := false, 0
+	for _, now := range slices.Concat(slices.Collect(maps.Values(d.waiting))...) {
+		// a list has no digest for a long question
+		isShown := func(q control.Question) bool { return q.ID == now.ID && (now.Cut != nil || now.Digest == q.Digest) }
+		waits = waits || slices.ContainsFunc(group, isShown)
+		if now.Group != "" && now.Group == group[0].Group && keep(now) {
+			same++
 		}
 	}
-	for _, q := range slices.Concat(slices.Collect(maps.Values(d.waiting))...) {
-		known := slices.ContainsFunc(group, func(other control.Question) bool { return other.ID == q.ID })
-		if !known && q.Group != "" && q.Group == group[0].Group && keep(q) && len(group) < control.MaxGroup {
-			return "The same request came once more."
-		}
+	switch {
+	case !waits:
+		return "It was answered elsewhere, or its callers have gone."
+	case same > len(group) && len(group) < control.MaxGroup:
+		return "The same request came once more."
 	}
 	return ""
 }
