@@ -300,6 +300,30 @@ func TestProject(t *testing.T) {
 	}
 }
 
+// TestProjectStaysConfined checks that a project's entry of proxies moves no confined command to the host.
+func TestProjectStaysConfined(t *testing.T) {
+	for _, tt := range []struct {
+		global, project string
+		refused         bool
+	}{
+		{"commands: {go: {where: sandbox}}", "proxies: ['go,where=host']", true},
+		{"commands: {go: {where: 'container:golang'}}", "proxies: ['go=allow,where=host']", true},
+		{"proxies: ['go,where=sandbox']", "proxies: [go]", true},
+		{"proxies: ['go,where=sandbox']", "proxies: ['go=ask,where=host']", true},
+		{"commands: {go: {where: sandbox}}", "services: {web: {proxies: ['go,where=host']}}", true},
+		{"commands: {go: {where: sandbox}}", "proxies: [go=ask]", false},
+		{"commands: {go: {where: sandbox}}", "proxies: ['go,where=container:golang']", false},
+		{"proxies: ['go,where=sandbox']\ncommands: {go: {where: sandbox}}", "proxies: [go]", false},
+		{"proxies: ['go,where=host']\ncommands: {go: {where: sandbox}}", "proxies: ['go=ask,where=host']", false}, // it was moved before
+		{"proxies: [go]", "proxies: ['go,where=host']", false},
+	} {
+		c := Load(home(t, map[string]string{"state/config.yaml": tt.global, "state/projects/app.yaml": tt.project}))
+		if refused := c.Err != nil; refused != tt.refused || refused && !strings.Contains(c.Err.Error(), "would run on the host") {
+			t.Errorf("%s, and in the project %s: %v", tt.global, tt.project, c.Err)
+		}
+	}
+}
+
 // Attack 69.
 func FuzzParse(f *testing.F) {
 	for _, p := range Presets() {

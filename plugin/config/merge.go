@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
@@ -19,11 +20,11 @@ func (c *Config) merge(d *document) {
 	c.problems = append(c.problems, d.problems...)
 	c.auto = appendNew(c.auto, d.approval.auto)
 	c.manual = appendNew(c.manual, d.approval.manual)
-	for _, p := range d.proxies {
-		c.proxy(p, d)
-	}
 	for _, name := range slices.Sorted(maps.Keys(d.services)) {
 		c.service(name, d.services[name], d)
+	}
+	for _, p := range d.proxies {
+		c.proxy(p, d)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.commands)) {
 		c.command(name, d.commands[name], d)
@@ -71,15 +72,52 @@ func appendNew(all, more []policy.LinePattern) []policy.LinePattern {
 // proxy adds a command that d proxies. A project's entry replaces the global entry of the same name. A
 // workspace's entry is used only if there is no other.
 func (c *Config) proxy(more ProxiedCommand, d *document) {
-	i := slices.IndexFunc(c.Proxies, func(old ProxiedCommand) bool { return old.name() == more.name() })
+	i := c.indexProxy(more.name())
 	switch {
+	case i >= 0 && d.role == workspace:
+		if c.Proxies[i].Value != more.Value {
+			c.warn(more.Position, "proxies: "+more.Value+": not used, because the host's configuration has "+c.Proxies[i].Value)
+		}
+	case !c.mayProxy(more, d):
 	case i < 0:
 		c.Proxies = append(c.Proxies, more)
-	case d.role != workspace:
+	default:
 		c.Proxies[i] = more
-	case c.Proxies[i].Value != more.Value:
-		c.warn(more.Position, "proxies: "+more.Value+": not used, because the host's configuration has "+c.Proxies[i].Value)
 	}
+}
+
+// mayProxy reports whether d may proxy a command as more says, and refuses it otherwise. An entry takes precedence over
+// the section of the command, so a workspace may only name a command that the host has configured. A project cannot
+// move a confined command to the host.
+func (c *Config) mayProxy(more ProxiedCommand, d *document) bool {
+	name := more.name()
+	before := c.place(ProxiedCommand{Value: name})
+	if i := c.indexProxy(name); i >= 0 {
+		before = c.place(c.Proxies[i])
+	}
+	_, configured := c.rules[name]
+	switch entry := names.Quoted(more.Value); {
+	case d.role == workspace && configured && more.Value != name:
+		c.refuse(more.Position, name, "is configured on the host already: a workspace may only add rules to it, not "+entry+" to proxies")
+	case d.role == project && before.Confined() && !c.place(more).Confined():
+		c.refuse(more.Position, name, "proxies: "+entry+" would run on the host: a project cannot move a command there from "+before.String())
+	default:
+		return true
+	}
+	return false
+}
+
+func (c *Config) indexProxy(name string) int {
+	return slices.IndexFunc(c.Proxies, func(p ProxiedCommand) bool { return p.name() == name })
+}
+
+// place returns the place of a command with the entry p, as far as it is known.
+func (c *Config) place(p ProxiedCommand) policy.Place {
+	cmd, _ := ParseProxy(p.Value)
+	if cmd.Where != nil {
+		return policy.Place(*cmd.Where)
+	}
+	return c.rules[cmd.Name].Place
 }
 
 func (p ProxiedCommand) name() string {

@@ -63,5 +63,15 @@ func (c *Config) service(name string, more Service, d *document) {
 		c.warn(more.Position, fmt.Sprintf("services: %s: not used, because %s defines it", names.Quoted(name), old.Position))
 		return
 	}
+	for _, value := range more.Proxies {
+		p := ProxiedCommand{Value: value, Position: more.Position}
+		if i := c.indexProxy(p.name()); i >= 0 && d.role == workspace && c.Proxies[i].Value != value {
+			c.refuse(more.Position, "services: "+names.Quoted(name), "the host's configuration has "+names.Quoted(c.Proxies[i].Value)+" in proxies: a workspace cannot replace it")
+			return
+		}
+		if !c.mayProxy(p, d) {
+			return
+		}
+	}
 	c.Services[name] = more
 }

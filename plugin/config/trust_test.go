@@ -78,8 +78,8 @@ func TestTrust(t *testing.T) {
 // TestProposedProxies checks that a proposal does not change the host's proxies.
 func TestProposedProxies(t *testing.T) {
 	src := home(t, map[string]string{
-		"state/config.yaml":  "proxies: [make=ask]",
-		"app/.hostexec.yaml": "proxies: [make, go]",
+		"state/config.yaml":  "proxies: [make=ask]\ncommands: {gh: {where: sandbox}}",
+		"app/.hostexec.yaml": "proxies: [make, go, 'cc=ask,where=host', gh]\nservices: {web: {proxies: [gh, 'cc=ask', make=ask]}}",
 	})
 	_, _, digest, err := ReadProposal(src)
 	if err != nil {
@@ -89,7 +89,7 @@ func TestProposedProxies(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := Load(src)
-	if got, want := proxies(c), []string{"make=ask config.yaml:1", "go .hostexec.yaml:1"}; c.Err != nil || !slices.Equal(got, want) {
+	if got, want := proxies(c), []string{"make=ask config.yaml:1", "go .hostexec.yaml:1", "cc=ask,where=host .hostexec.yaml:1", "gh .hostexec.yaml:1"}; c.Err != nil || !slices.Equal(got, want) {
 		t.Errorf("proxies %q, %v, want %q", got, c.Err, want)
 	}
 	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "make: not used, because the host's configuration has make=ask") {
@@ -101,11 +101,19 @@ func TestProposedProxies(t *testing.T) {
 //
 // Attack 68.
 func TestProposalLimits(t *testing.T) {
-	const base = "commands:\n  gh:\n    exec: /usr/bin/gh\n    rules: [{id: no, do: deny, argv: [api]}]\n"
+	const base = "proxies: [make=ask]\ncommands:\n  gh:\n    exec: /usr/bin/gh\n    where: sandbox\n    rules: [{id: no, do: deny, argv: [api]}]\n"
 	for name, text := range map[string]string{
 		"a rule of the host's": "commands: {gh: {rules: [{id: no, do: allow, argv: [api]}]}}",
 		"the program":          "commands: {gh: {exec: /tmp/evil}}",
 		"the environment":      "commands: {gh: {env: {set: {A: b}}}}",
+		"the place":            "proxies: ['gh,where=host']",
+		"another place":        "proxies: ['gh,where=container:x']",
+		"the action":           "proxies: [gh=allow]",
+		"a denial":             "proxies: [gh=deny]",
+		"the path":             "proxies: [gh=/tmp/evil]",
+		"jobs that stay":       "proxies: ['gh,keep']",
+		"a service's action":   "services: {web: {proxies: ['gh=allow,where=host']}}",
+		"a service's proxies":  "services: {web: {proxies: [make]}}",
 		"audit":                "audit: {sync: approved}",
 		"jobs":                 "jobs: {disk: 1TiB}",
 		"limits":               "limits: {calls: 5000}",
