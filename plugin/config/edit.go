@@ -19,6 +19,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // ErrRuleDiffers means that a rule with the same title exists, but differs.
@@ -124,6 +125,9 @@ func Remove(file, title string) error {
 		return fmt.Errorf("%s: a rule is named COMMAND/ID, as docker hostexec policy ls shows it", policy.CommandLine([]string{title}))
 	}
 	none := fmt.Errorf("%w %s in %s", ErrNoRule, policy.CommandLine([]string{title}), file)
+	if text, err := readText(file); err == nil && text == nil {
+		return none // without a file there is nothing to lock
+	}
 	return edit(file, func(root *yaml.Node) error {
 		commands := lookup(root, "commands")
 		command := lookup(commands, name)
@@ -159,8 +163,26 @@ func findRule(rules *yaml.Node, r role, id string) int {
 	return -1
 }
 
+// locked calls f, which changes file, while no other process does.
+func locked(file string, f func() error) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	lock := state.NewLock(file + ".lock")
+	if err := lock.Lock(); err != nil {
+		return fmt.Errorf("lock %s: %w", file, err)
+	}
+	defer lock.Close()
+	return f()
+}
+
 // edit changes a file atomically: a reader sees the old text or the new text. It writes only text that can be parsed.
 func edit(file string, change func(root *yaml.Node) error) error {
+	return locked(file, func() error { return editLocked(file, change) })
+}
+
+// editLocked is edit for a caller that has locked file.
+func editLocked(file string, change func(root *yaml.Node) error) error {
 	before, err := readText(file)
 	if err != nil {
 		return err
@@ -231,16 +253,13 @@ func parseNew(file string, text []byte) (*document, error) {
 	return d, nil
 }
 
-// replace writes file atomically if text can be parsed.
+// replace writes file atomically if text can be parsed. The caller has locked it.
 func replace(file string, text []byte) error {
 	if _, err := parseNew(file, text); err != nil {
 		return err
 	}
 	if real, err := filepath.EvalSymlinks(file); err == nil {
 		file = real // keeps the link of users who store the file elsewhere
-	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
 	}
 	if err := atomicwriter.WriteFile(file, text, 0o600); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)

@@ -9,7 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
@@ -231,5 +234,43 @@ func TestPrograms(t *testing.T) {
 	}
 	if err := checkProgram(prog, strings.Repeat("0", 64)); err == nil || !strings.Contains(err.Error(), "sha256 differs") {
 		t.Errorf("the digest of another program: %v", err)
+	}
+}
+
+// TestEditsAtOnce checks that no change of a file is lost if several are made at the same time.
+func TestEditsAtOnce(t *testing.T) {
+	src := home(t, nil)
+	var all sync.WaitGroup
+	for i := range 20 {
+		// ends with its change.
+		all.Go(func() {
+			if _, err := Add(src.GlobalFile(), []string{"git", "log", strconv.Itoa(i)}, policy.Rule{Do: policy.Ask}); err != nil {
+				t.Errorf("rule %d: %v", i, err)
+			}
+		})
+	}
+	all.Wait()
+	if n := len(Load(src).rules["git"].Rules); n != 20 {
+		t.Errorf("the file has %d of 20 rules", n)
+	}
+	change, err := AddLearned(src.GlobalFile(), learned(t, []string{"deploy", "a"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var written atomic.Int32
+	for range 20 {
+		// ends with its change.
+		all.Go(func() {
+			err := change.Write()
+			if err == nil {
+				written.Add(1)
+			} else if !errors.Is(err, ErrChanged) {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if n := written.Load(); n != 1 {
+		t.Errorf("%d of 20 equal changes were written", n)
 	}
 }

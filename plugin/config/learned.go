@@ -102,14 +102,16 @@ var ErrChanged = errors.New("it has changed meanwhile")
 
 // Write writes the new text, if the file has the old one.
 func (c Change) Write() error {
-	now, err := readText(c.File)
-	if err != nil {
-		return err
-	}
-	if !bytes.Equal(now, c.Before) || (now == nil) != (c.Before == nil) {
-		return fmt.Errorf("write %s: %w", c.File, ErrChanged)
-	}
-	return replace(c.File, c.After)
+	return locked(c.File, func() error {
+		now, err := readText(c.File)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(now, c.Before) || (now == nil) != (c.Before == nil) {
+			return fmt.Errorf("write %s: %w", c.File, ErrChanged)
+		}
+		return replace(c.File, c.After)
+	})
 }
 
 // learnedNode returns r as a rule of a file. Each text of a request is quoted, so that YAML does not interpret it.

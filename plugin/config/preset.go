@@ -72,12 +72,14 @@ func (p Preset) WithProgram(find func(name string) (path string, ok bool)) Prese
 
 // Install adds the preset to file. The file may have any content except for keys that the preset sets.
 func (p Preset) Install(file string) error {
-	if _, err := os.Stat(file); os.IsNotExist(err) {
-		return replace(file, []byte(p.Text))
-	}
-	r := &reader{file: p.Name}
-	return edit(file, func(root *yaml.Node) error {
-		return addKeys(root, r.parseYAML([]byte(p.Text)), "")
+	return locked(file, func() error {
+		if _, err := os.Stat(file); os.IsNotExist(err) {
+			return replace(file, []byte(p.Text))
+		}
+		r := &reader{file: p.Name}
+		return editLocked(file, func(root *yaml.Node) error {
+			return addKeys(root, r.parseYAML([]byte(p.Text)), "")
+		})
 	})
 }
 
