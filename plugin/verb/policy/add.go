@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
@@ -97,7 +98,7 @@ func addRule(ctx context.Context, dockerCLI command.Cli, args []string, r policy
 	}
 	title, err := config.Add(file, args, r)
 	if errors.Is(err, config.ErrRuleDiffers) {
-		return cli.Hint(fmt.Errorf("%s: %w", policy.CommandLine([]string{title}), err), "docker hostexec policy rm "+policy.CommandLine([]string{title}))
+		return cli.Hint(fmt.Errorf("%s: %w", policy.CommandLine([]string{title}), err), removeHint(p, args[0], title, file))
 	}
 	if err != nil {
 		return err
@@ -110,6 +111,17 @@ func addRule(ctx context.Context, dockerCLI command.Cli, args []string, r policy
 		sayNarrowed(dockerCLI, args[0], title, project)
 	}
 	return nil
+}
+
+// removeHint returns how to remove a rule from file. policy rm removes it from the file that has effect in p: a project's
+// rule replaces that of config.yaml.
+func removeHint(p *policy.Policy, command, title, file string) string {
+	for _, r := range p.Rules[command].Rules {
+		if r.Title(command) == title && !strings.HasPrefix(r.Position, file+":") {
+			return "edit " + names.Escaped(file)
+		}
+	}
+	return "docker hostexec policy rm " + policy.CommandLine([]string{title})
 }
 
 // offerProject asks on a terminal whether the first rule of a command applies to this project only.
