@@ -47,9 +47,10 @@ func (s Selection) selects(labels map[string]string, configured bool) bool {
 	})
 }
 
-// limitToLabel removes from the session the commands that value, the value of LabelProxy, does not name. If value names
-// a command that the session does not have, limitToLabel returns an error. Commands that only rules of the
-// configuration allow stay, because they need no --proxy.
+// limitToLabel removes from the session the commands that value, the value of LabelProxy, does not name. A command that
+// the host limits is denied instead: without its entry, rules of the configuration could allow more. If value names a
+// command that the session does not have, limitToLabel returns an error. Commands that only rules of the configuration
+// allow stay, because they need no --proxy.
 func limitToLabel(rec *state.Session, value string) error {
 	named, err := parseLabel(value)
 	if err != nil || len(named) == 0 {
@@ -66,11 +67,34 @@ func limitToLabel(rec *state.Session, value string) error {
 	if len(refused) > 0 {
 		return errNotAllowed(refused)
 	}
-	rec.Commands = slices.DeleteFunc(slices.Clone(rec.Commands), func(c state.Command) bool { return !slices.Contains(named, c.Name) })
-	if !slices.Contains(named, policy.Shell) {
+	all := rec.Commands
+	rec.Commands = nil
+	for _, c := range all {
+		if slices.Contains(named, c.Name) {
+			rec.Commands = append(rec.Commands, c)
+		} else if !plain(c) {
+			rec.Commands = append(rec.Commands, denied(c))
+		}
+	}
+	if rec.Shell == nil || slices.Contains(named, policy.Shell) {
+		return nil
+	}
+	if plain(*rec.Shell) {
 		rec.Shell = nil
+	} else {
+		sh := denied(*rec.Shell)
+		rec.Shell = &sh
 	}
 	return nil
+}
+
+// plain reports whether c only allows a command. Without its entry, no request is allowed that c would deny, ask about
+// or place elsewhere.
+func plain(c state.Command) bool { return c.Action == "allow" && !c.Explicit && c.Where == nil }
+
+// denied returns the entry that denies c's command.
+func denied(c state.Command) state.Command {
+	return state.Command{Name: c.Name, Action: "deny", Shim: c.Shim, Explicit: true}
 }
 
 // parseLabel returns the names in a value of LabelProxy.

@@ -41,39 +41,54 @@ func TestSelects(t *testing.T) {
 	}
 }
 
+// TestNarrow checks that a label chooses among the allowed commands, and removes no limit of the host.
+//
+// Attack 240.
 func TestNarrow(t *testing.T) {
 	allowed := state.Session{
-		Commands:     []state.Command{{Name: "make", Action: "allow"}, {Name: "git", Action: "ask"}, {Name: "rm", Action: "deny"}},
+		Commands: []state.Command{
+			{Name: "make", Action: "allow", Path: "/bin/make", Found: true},
+			{Name: "git", Action: "ask", Path: "/bin/git", Found: true, Explicit: true},
+			{Name: "rm", Action: "deny", Explicit: true},
+			{Name: "go", Action: "allow", Path: "/bin/go", Where: &state.Place{Sandboxed: true}},
+			{Name: "id", Action: "allow", Path: "/bin/id", Explicit: true},
+		},
 		RuleCommands: []string{"gh"},
-		Shell:        &state.Command{Name: "shell", Action: "allow"},
 	}
+	allow, ask := state.Command{Action: "allow"}, state.Command{Action: "ask", Explicit: true}
+	sandboxed := state.Command{Action: "allow", Where: &state.Place{Sandboxed: true}}
 	for _, tt := range []struct {
-		label, want string
-		shell       bool
-		hint        string // of the refusal
+		label string
+		shell state.Command
+		want  string
+		hint  string // of the refusal
 	}{
-		{"", "make git rm", true, ""},
-		{" ", "make git rm", true, ""},
-		{"make", "make", false, ""},
-		{"git, make", "make git", false, ""},
-		{"rm,gh", "rm", false, ""},
-		{"make,shell", "make", true, ""},
-		{"make,docker", "", false, "--proxy docker "},
-		{"a,b,c,d,e,f,g,h,i", "", false, "--proxy h allows"},
-		{"make=/tmp/evil", "", false, "names of commands"},
-		{"make,", "", false, "names of commands"},
-		{"true;rm -rf", "", false, "names of commands"},
-		{strings.Repeat("x", 1<<20), "", false, "names of commands"},
+		{"", ask, "make=allow git=ask rm=deny go=allow id=allow shell=ask", ""},
+		{" ", allow, "make=allow git=ask rm=deny go=allow id=allow shell=allow", ""},
+		{"make", allow, "make=allow git=deny rm=deny go=deny id=deny", ""},
+		{"make", ask, "make=allow git=deny rm=deny go=deny id=deny shell=deny", ""},
+		{"make", sandboxed, "make=allow git=deny rm=deny go=deny id=deny shell=deny", ""},
+		{"git, make", allow, "make=allow git=ask rm=deny go=deny id=deny", ""},
+		{"rm,gh,go", allow, "git=deny rm=deny go=allow id=deny", ""},
+		{"make,shell", ask, "make=allow git=deny rm=deny go=deny id=deny shell=ask", ""},
+		{"make,docker", allow, "", "--proxy docker "},
+		{"a,b,c,d,e,f,g,h,i", allow, "", "--proxy h allows"},
+		{"make=/tmp/evil", allow, "", "names of commands"},
+		{"make,", allow, "", "names of commands"},
+		{"true;rm -rf", allow, "", "names of commands"},
+		{strings.Repeat("x", 1<<20), allow, "", "names of commands"},
 	} {
 		rec := allowed
+		tt.shell.Name = "shell"
+		rec.Shell = &tt.shell
 		err := limitToLabel(&rec, tt.label)
 		if hint := cli.HintOf(err); (err == nil) != (tt.hint == "") || !strings.Contains(hint, tt.hint) || err != nil && len(err.Error()) > 500 {
 			t.Errorf("%.50q: %.500v, hint %q, want %q", tt.label, err, hint, tt.hint)
 		}
-		if err == nil && (strings.Join(rec.Names(), " ") != tt.want || (rec.Shell != nil) != tt.shell) {
-			t.Errorf("%q leaves %v and the shell %v, want %s, %v", tt.label, rec.Names(), rec.Shell != nil, tt.want, tt.shell)
+		if got := actions(rec); err == nil && got != tt.want {
+			t.Errorf("%q leaves %s, want %s", tt.label, got, tt.want)
 		}
-		if len(allowed.Commands) != 3 || allowed.Commands[0].Name != "make" {
+		if len(allowed.Commands) != 5 || allowed.Commands[0].Name != "make" || allowed.Commands[1].Action != "ask" {
 			t.Fatal("narrow changed what it was given")
 		}
 	}
@@ -81,4 +96,13 @@ func TestNarrow(t *testing.T) {
 	if err := limitToLabel(&none, "shell"); !strings.Contains(cli.HintOf(err), "--proxy-shell") {
 		t.Errorf("shells: %v, hint %q", err, cli.HintOf(err))
 	}
+}
+
+// actions returns the session's commands in the form NAME=ACTION, separated by spaces.
+func actions(rec state.Session) string {
+	var words []string
+	for _, c := range rec.Proxied() {
+		words = append(words, c.Name+"="+c.Action)
+	}
+	return strings.Join(words, " ")
 }
