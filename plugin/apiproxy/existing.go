@@ -151,30 +151,67 @@ func (e existingContainer) ofDirectory(dir string) bool {
 	return ok && filepath.Clean(at) == filepath.Clean(dir)
 }
 
-// restricted returns session old without the commands and variables that session now does not have.
+// restricted returns session old without the commands and variables that session now does not have, and with the
+// denials of both.
 func restricted(old, now state.Session) state.Session {
 	rest := old
 	rest.Commands = nil
 	for _, c := range old.Commands {
-		if i := slices.IndexFunc(now.Commands, func(n state.Command) bool { return n.Name == c.Name }); i >= 0 {
-			if c, allowed := stricterCommand(c, now.Commands[i]); allowed {
-				rest.Commands = append(rest.Commands, c)
-			}
+		if r := restrictedCommand(&c, find(now.Commands, c.Name)); r != nil {
+			rest.Commands = append(rest.Commands, *r)
 		}
 	}
-	rest.Shell = nil
-	if old.Shell != nil && now.Shell != nil {
-		if sh, allowed := stricterCommand(*old.Shell, *now.Shell); allowed {
-			rest.Shell = &sh
+	for _, c := range now.Commands {
+		if find(old.Commands, c.Name) == nil && denies(c) {
+			rest.Commands = append(rest.Commands, denied(c))
 		}
 	}
+	rest.Shell = restrictedCommand(old.Shell, now.Shell)
 	rest.PassEnv = inBoth(old.PassEnv, now.PassEnv)
 	rest.NewPrivs = old.NewPrivs && now.NewPrivs
 	return rest
 }
 
-// stricterCommand returns c with the stricter action and place of c and now. allowed is false if now has another
-// program than c, or a place that does not contain c's place.
+// find returns the command called name, or nil.
+func find(commands []state.Command, name string) *state.Command {
+	if i := slices.IndexFunc(commands, func(c state.Command) bool { return c.Name == name }); i >= 0 {
+		return &commands[i]
+	}
+	return nil
+}
+
+// restrictedCommand returns the entry of a session for a command. old is the entry that the session has, now is the one
+// that a new session would have. Each of them may be nil, and the result, too.
+func restrictedCommand(old, now *state.Command) *state.Command {
+	var c state.Command
+	switch {
+	case old == nil && (now == nil || !denies(*now)):
+		return nil
+	case old == nil:
+		c = denied(*now)
+		return &c
+	case denies(*old):
+		return old
+	case now != nil && !denies(*now):
+		if c, allowed := stricterCommand(*old, *now); allowed {
+			return &c
+		}
+	}
+	if plain(*old) && (now == nil || plain(*now)) { // rules of the configuration decide, as in a new session
+		return nil
+	}
+	c = denied(*old)
+	return &c
+}
+
+// denies reports whether c denies its command.
+func denies(c state.Command) bool {
+	action, _ := policy.ParseAction(c.Action) // an unknown action is Deny
+	return action == policy.Deny
+}
+
+// stricterCommand returns c with the stricter action and place of c and now, which both do not deny. allowed is false
+// if now has another program than c, or a place that does not contain c's place.
 func stricterCommand(c, now state.Command) (stricter state.Command, allowed bool) {
 	if c.Path != now.Path && !(c.Found && now.Found) { // PATH may differ between terminals
 		return c, false
@@ -187,10 +224,11 @@ func stricterCommand(c, now state.Command) (stricter state.Command, allowed bool
 			return c, false
 		}
 	}
-	was, err := policy.ParseAction(c.Action)
-	is, nerr := policy.ParseAction(now.Action)
-	if err == nil && (nerr != nil || is < was) { // the zero value denies
+	switch {
+	case now.Action == "ask":
 		c.Action, c.Explicit = now.Action, now.Explicit
+	case c.Action == "allow": // with Explicit, rules cannot ask
+		c.Explicit = c.Explicit && now.Explicit
 	}
 	c.Keep = c.Keep && now.Keep
 	return c, true
@@ -215,7 +253,7 @@ func inBoth(old, now []string) []string {
 	return slices.DeleteFunc(slices.Clone(old), func(v string) bool { return !slices.Contains(now, v) })
 }
 
-// covers reports whether old, a restricted session, has every command and variable of now.
+// covers reports whether old, a restricted session, has every command and variable of now. It has the denials of now.
 func covers(old, now state.Session) bool {
 	has := func(all []state.Command, c state.Command) bool {
 		return slices.ContainsFunc(all, func(o state.Command) bool {
@@ -224,11 +262,11 @@ func covers(old, now state.Session) bool {
 		})
 	}
 	for _, c := range now.Commands {
-		if !has(old.Commands, c) {
+		if !denies(c) && !has(old.Commands, c) {
 			return false
 		}
 	}
-	if now.Shell != nil && (old.Shell == nil || !has([]state.Command{*old.Shell}, *now.Shell)) {
+	if now.Shell != nil && !denies(*now.Shell) && (old.Shell == nil || !has([]state.Command{*old.Shell}, *now.Shell)) {
 		return false
 	}
 	missing := func(v string) bool { return !slices.Contains(old.PassEnv, v) }

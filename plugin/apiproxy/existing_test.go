@@ -3,53 +3,81 @@
 package apiproxy
 
 import (
-	"fmt"
 	"reflect"
 	"testing"
 
 	"github.com/docker/docker/api/types/container"
 
+	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // TestNarrowed checks that changes of the configuration can only reduce the permissions of an
 // existing session.
+//
+// Attack 255.
 func TestNarrowed(t *testing.T) {
+	parse := func(value string) state.Command {
+		c, err := config.ParseProxy(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Action != "deny" && c.Path == "" { // as launch.ResolveCommands does
+			c.Path, c.Found = "/bin/"+c.Name, true
+		}
+		return c
+	}
 	session := func(shell string, commands ...string) (rec state.Session) {
-		for i := 0; i < len(commands); i += 2 {
-			rec.Commands = append(rec.Commands, state.Command{Name: commands[i], Action: commands[i+1], Path: "/bin/" + commands[i]})
+		for _, value := range commands {
+			rec.Commands = append(rec.Commands, parse(value))
 		}
 		if shell != "" {
-			rec.Shell = &state.Command{Name: "shell", Action: shell}
+			c := parse("bash=" + shell)
+			c.Name, c.Explicit = "shell", shell != "allow"
+			rec.Shell = &c
 		}
 		return rec
 	}
+	unknown := session("", "make")
+	unknown.Commands[0].Action = "?"
 	for _, tt := range []struct {
 		name     string
 		old, now state.Session
 		want     string
 		covered  bool // nothing is missing
 	}{
-		{"the same", session("", "make", "allow"), session("", "make", "allow"), "make=allow", true},
-		{"less", session("", "make", "allow", "git", "allow"), session("", "git", "allow"), "git=allow", true},
-		{"nothing", session("allow", "make", "allow"), session(""), "", true},
-		{"stricter", session("allow", "make", "allow"), session("ask", "make", "ask"), "make=ask shell=ask", true},
-		{"laxer", session("ask", "make", "deny"), session("allow", "make", "allow"), "make=deny shell=ask", false},
-		{"more", session("", "make", "allow"), session("allow", "make", "allow", "git", "allow"), "make=allow", false},
-		{"another", session("", "make", "allow"), session("", "git", "allow"), "", false},
-		{"an action that is none", session("", "make", "allow"), session("", "make", "?"), "make=?", true},
+		{"the same", session("", "make"), session("", "make"), "make=allow", true},
+		{"less", session("", "make", "git"), session("", "git"), "git=allow", true},
+		{"nothing", session("allow", "make"), session(""), "", true},
+		{"stricter", session("allow", "make"), session("ask", "make=ask"), "make=ask shell=ask", true},
+		{"laxer", session("ask", "make=deny"), session("allow", "make"), "make=deny shell=ask", false},
+		{"more", session("", "make"), session("allow", "make", "git"), "make=allow", false},
+		{"another", session("", "make"), session("", "git"), "", false},
+		{"an action that is none", session("", "make"), unknown, "make=deny", true},
+		{"denied now", session("allow", "make", "git=ask"), session("deny", "make=deny", "git=deny"), "make=deny git=deny shell=deny", true},
+		{"denied before", session("deny", "git=deny", "make=deny"), session("allow", "git=ask"), "git=deny make=deny shell=deny", false},
+		{"denied before, and now nothing", session("deny", "git=deny"), session(""), "git=deny shell=deny", true},
+		{"denied twice", session("deny", "git=deny"), session("deny", "git=deny,path=/x"), "git=deny shell=deny", true},
+		{"denied anew", session("", "make"), session("deny", "make", "git=deny"), "make=allow git=deny shell=deny", true},
+		{"asked before", session("ask", "make=ask"), session(""), "make=deny shell=deny", true},
+		{"asked anew", session("", "make"), session("", "make", "git=ask"), "make=allow", false},
+		{"allowed before, whatever rules say", session("", "git=allow"), session(""), "git=deny", true},
+		{"another program, which asks", session("", "make"), session("", "make=ask,path=/x"), "make=deny", false},
+		{"another program in place of one that asks", session("", "make=ask,path=/x"), session("", "make=/y"), "make=deny", false},
+		{"another place", session("", "make,where=sandbox"), session("", "make,where=container:box"), "make=deny", false},
+		{"no place", session("", "make,where=sandbox"), session(""), "make=deny", true},
 	} {
 		got := restricted(tt.old, tt.now)
-		text := ""
-		for _, c := range got.Proxied() {
-			text += fmt.Sprintf(" %s=%s", c.Name, c.Action)
-		}
-		if text != "" {
-			text = text[1:]
-		}
-		if text != tt.want || covers(got, tt.now) != tt.covered {
+		if text := actions(got); text != tt.want || covers(got, tt.now) != tt.covered {
 			t.Errorf("%s: %q, covered %v; want %q, %v", tt.name, text, covers(got, tt.now), tt.want, tt.covered)
 		}
+		if again := restricted(got, tt.now); !reflect.DeepEqual(again, got) {
+			t.Errorf("%s: %+v, and again %+v", tt.name, got, again)
+		}
+	}
+	explicit, plainly := session("", "git=allow"), session("", "git")
+	if got := restricted(explicit, plainly); !reflect.DeepEqual(got, plainly) {
+		t.Errorf("an action that overrode rules: %+v, want %+v", got, plainly)
 	}
 }
 
@@ -62,6 +90,7 @@ func TestNarrowedPlace(t *testing.T) {
 	at := func(path string, found bool, where *state.Place, in ...string) *state.Command {
 		return &state.Command{Name: "x", Action: "allow", Path: path, Found: found, Where: where, In: in}
 	}
+	denial := &state.Command{Name: "x", Action: "deny", Explicit: true}
 	for _, tt := range []struct {
 		name           string
 		old, now, want *state.Command
@@ -75,8 +104,9 @@ func TestNarrowedPlace(t *testing.T) {
 		{"no sandbox", at("/a", true, sandbox), at("/a", true, nil), at("/a", true, sandbox)},
 		{"the configuration in place of the host", at("/a", true, host), at("/a", true, nil), at("/a", true, nil)},
 		{"the host in place of the configuration", at("/a", true, nil), at("/a", true, host), at("/a", true, nil)},
-		{"a container", at("/a", true, nil), at("/a", true, box), nil},
-		{"a container in place of a sandbox", at("/a", true, sandbox), at("/a", true, box), nil},
+		{"a container", at("/a", true, nil), at("", false, box), denial},
+		{"a container in place of a sandbox", at("/a", true, sandbox), at("", false, box), denial},
+		{"another program in a sandbox", at("/a", false, nil), at("/b", false, sandbox), denial},
 		{"the host in place of a container", at("", false, box), at("", false, nil), at("", false, box)},
 		{"a shell in containers", at("/a", true, nil), at("/a", true, nil, "c"), nil},
 		{"a shell in fewer containers", at("/a", true, nil, "c", "d"), at("/a", true, nil, "d"), at("/a", true, nil, "d")},
