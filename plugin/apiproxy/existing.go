@@ -155,7 +155,7 @@ func (e existingContainer) ofDirectory(dir string) bool {
 // denials of both.
 func restricted(old, now state.Session) state.Session {
 	rest := old
-	rest.Commands = nil
+	rest.Commands = old.Commands[:0:0] // nil stays nil, and an empty list stays one: then nothing has changed
 	for _, c := range old.Commands {
 		if r := restrictedCommand(&c, find(now.Commands, c.Name)); r != nil {
 			rest.Commands = append(rest.Commands, *r)

@@ -38,6 +38,8 @@ func TestNarrowed(t *testing.T) {
 		}
 		return rec
 	}
+	onlyShell := session("allow")
+	onlyShell.Commands = []state.Command{} // as from a record
 	unknown := session("", "make")
 	unknown.Commands[0].Action = "?"
 	for _, tt := range []struct {
@@ -74,6 +76,9 @@ func TestNarrowed(t *testing.T) {
 		if again := restricted(got, tt.now); !reflect.DeepEqual(again, got) {
 			t.Errorf("%s: %+v, and again %+v", tt.name, got, again)
 		}
+	}
+	if got := restricted(onlyShell, onlyShell); !reflect.DeepEqual(got, onlyShell) {
+		t.Errorf("a session without commands: %+v, want %+v", got, onlyShell)
 	}
 	explicit, plainly := session("", "git=allow"), session("", "git")
 	if got := restricted(explicit, plainly); !reflect.DeepEqual(got, plainly) {
