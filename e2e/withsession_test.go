@@ -153,6 +153,11 @@ func TestIntegrationAttackWithOthers(t *testing.T) {
 	h.Must(t, withDocker("--carrier socket --proxy hsh=/bin/sh --all", append(h.clientRun(t, "run", "-d", "--name", lender), "sleep", "1000")...)...)
 	t.Cleanup(func() { h.Docker(t, "rm", "-f", lender) })
 	session := filepath.Base(h.Sessions(t)[0])
+	h.Must(t, "hostexec", "devcontainer", "--start", "dev", "--proxy", "hsh=/bin/sh")
+	dev, err := filepath.EvalSymlinks(filepath.Join(h.State, "services", "-devcontainers", "dev"))
+	check(t, err)
+	devSession := filepath.Base(filepath.Dir(dev))
+	t.Cleanup(func() { h.Docker(t, "hostexec", "stop", devSession) })
 	share, at := filepath.Join(h.State, "sessions", session, "share"), filepath.Join(h.Work, "other")
 	check(t, os.Mkdir(at, 0o755))
 	refused := func(what string, client ...string) {
@@ -164,7 +169,8 @@ func TestIntegrationAttackWithOthers(t *testing.T) {
 	}
 	for what, flags := range map[string][]string{
 		"volumes_from": {"--volumes-from", lender}, "the share": {"-v", share + ":/run/hostexec"}, "the state": {"-v", h.State + ":/x:ro"},
-		"a forged label": {"-v", share + ":/run/hostexec", "--label", "io.hostexec.session=" + session},
+		"a forged label":          {"-v", share + ":/run/hostexec", "--label", "io.hostexec.session=" + session},
+		"a dev container's label": {"-v", dev + ":/run/hostexec:ro", "--label", "io.hostexec.session=" + devSession},
 	} {
 		refused(what, append(h.clientRun(t, "run", append(flags, "--rm", "--name", name)...), "/run/hostexec/bin/hsh", "-c", "echo called")...)
 		want(t, "the container with "+what, h.Must(t, "ps", "-aq", "--filter", "name="+name), "")

@@ -26,11 +26,12 @@ func (l *SessionLauncher) createdUnselected(ctx context.Context, id string, labe
 
 // refuseState returns an error if container id, which has no session of a SessionLauncher, mounts a part of the state
 // directory. With the share of another container's session (volumes_from), it could call that container's commands. A
-// container may mount the share of its own session, which a client such as docker hostexec run has created.
+// container may mount the share of its own session, which a client such as docker hostexec run has created. The id of a
+// dev container's session is not secret, and such a container has no state.Label.
 func (l *SessionLauncher) refuseState(ctx context.Context, id string, labels map[string]string) error {
 	api := l.cli.Client()
 	rec, err := l.store.Load(labels[state.Label])
-	if err == nil && (rec.DevContainer != nil || rec.Container == "" || rec.Container == id) {
+	if err == nil && rec.DevContainer == nil && (rec.Container == "" || rec.Container == id) {
 		rec.Container = id
 		c, ierr := api.ContainerInspect(ctx, id)
 		if err = ierr; err == nil {
