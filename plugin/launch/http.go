@@ -19,7 +19,6 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/http"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
-	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
@@ -74,31 +73,18 @@ func HTTPUsageError(text string) error {
 	return cli.Hint(fmt.Errorf("--http=%s: want :PORT, ADDRESS or ADDRESS:PORT", names.Quoted(text)), "--http alone listens at the container's gateway")
 }
 
-// listenHTTP finds the gateway of the future container, lets the watcher listen there, and stores the variables for the
-// container. A second creation, after a pull, gets the same variables.
-func (l *Launch) listenHTTP(ctx context.Context, api client.APIClient, want Creation) error {
-	wanted := l.Plan.http
-	if !wanted.wanted || l.http.Address != "" {
+// listenHTTP lets the watcher listen at the gateway of the future container, and stores the variables for the container.
+// docker run may call it again after a pull: the address stays the same.
+func (l *Launch) listenHTTP(ctx context.Context, api client.APIClient, want Creation) (err error) {
+	if !l.Plan.http.wanted {
 		return nil
 	}
-	at, err := gatewayOf(ctx, api, want.Host.NetworkMode)
-	if err != nil {
-		return err
+	if l.http.Address == "" {
+		if l.http.Address, err = l.httpAddress(ctx, api, want); err != nil {
+			return err
+		}
 	}
-	if wanted.addr.IsValid() && wanted.addr != at.Addr {
-		return cli.Hint(fmt.Errorf("--http: %s is not the container's gateway, which is %s", wanted.addr, at.Addr), "--http alone listens there")
-	}
-	at.Port = wanted.port
-	<-l.Ready
-	if l.Err != nil {
-		return l.Err
-	}
-	address, err := l.Conn.HTTP(at)
-	if err != nil {
-		return cli.Hint(fmt.Errorf("--http: %w", err), "--http=:PORT names another port")
-	}
-	l.http = inject.HTTP{Address: address}
-	if !wanted.cloister {
+	if !l.Plan.http.cloister {
 		return nil
 	}
 	if l.imageEnv, err = imageEnv(ctx, api, want); err != nil {
@@ -107,6 +93,28 @@ func (l *Launch) listenHTTP(ctx context.Context, api client.APIClient, want Crea
 	token, err := dir.ReadPlain(state.HTTPTokenFile(l.Dir))
 	l.http.Guardian, l.http.Token = http.GuardianHost, strings.TrimSpace(string(token))
 	return err
+}
+
+// httpAddress finds the gateway of the future container, and lets the watcher listen there. It returns the watcher's
+// address.
+func (l *Launch) httpAddress(ctx context.Context, api client.APIClient, want Creation) (address string, err error) {
+	wanted := l.Plan.http
+	at, err := gatewayOf(ctx, api, want.Host.NetworkMode)
+	if err != nil {
+		return "", err
+	}
+	if wanted.addr.IsValid() && wanted.addr != at.Addr {
+		return "", cli.Hint(fmt.Errorf("--http: %s is not the container's gateway, which is %s", wanted.addr, at.Addr), "--http alone listens there")
+	}
+	at.Port = wanted.port
+	<-l.Ready
+	if l.Err != nil {
+		return "", l.Err
+	}
+	if address, err = l.Conn.HTTP(at); err != nil {
+		return "", cli.Hint(fmt.Errorf("--http: %w", err), "--http=:PORT names another port")
+	}
+	return address, nil
 }
 
 // gatewayOf returns the address at which a container in a network reaches this host.

@@ -3,11 +3,19 @@
 package launch
 
 import (
+	"encoding/json"
 	"net/netip"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/api/types/network"
+
+	"github.com/docker-hostexec/hostexec/plugin/inject"
+	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // Attack 176.
@@ -73,5 +81,27 @@ func TestGateway(t *testing.T) {
 	}
 	if addr, err := bridgeAddress("lo", []network.IPAMConfig{{Gateway: "127.0.0.1"}}); err != nil || addr.String() != "127.0.0.1" {
 		t.Errorf("a bridge with the address: %s, %v", addr, err)
+	}
+}
+
+// TestListenAgain lets listenHTTP fail after the watcher listens, because the image is missing. After the pull, the
+// container gets all additions.
+func TestListenAgain(t *testing.T) {
+	l := &Launch{Plan: &Plan{http: httpOptions{wanted: true, cloister: true}}, Dir: t.TempDir(), http: inject.HTTP{Address: "172.17.0.1:9"}}
+	if err := os.WriteFile(state.HTTPTokenFile(l.Dir), []byte("secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := Creation{Config: &container.Config{}, Host: &container.HostConfig{}, Image: &image.InspectResponse{}}
+	if err := json.Unmarshal([]byte(`{"Config": {"Env": ["NO_PROXY=localhost"]}}`), want.Image); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.listenHTTP(t.Context(), nil, want); err != nil {
+		t.Fatal(err)
+	}
+	if l.http.Token != "secret" || !slices.Equal(l.imageEnv, []string{"NO_PROXY=localhost"}) {
+		t.Errorf("the token is %s and the image's environment %v", l.http.Token, l.imageEnv)
+	}
+	if hosts := l.additions(want, "/bin").ExtraHosts; len(hosts) != 1 || !strings.HasSuffix(hosts[0], ":172.17.0.1") {
+		t.Errorf("the hosts are %v", hosts)
 	}
 }

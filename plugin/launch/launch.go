@@ -115,6 +115,7 @@ func Begin(ctx context.Context, dockerCLI command.Cli, p *Plan, stdio ...*os.Fil
 // Create creates docker run's container. It returns the engine's errors unchanged, because docker run may
 // react with a pull and another try.
 func (l *Launch) Create(ctx context.Context, api client.APIClient, want Creation) (container.CreateResponse, error) {
+	l.Failed = nil // of a try before a pull
 	path, err := containerPath(ctx, api, want)
 	if ImageMissing(err) { // docker run has messages for these
 		return createUnchanged(ctx, api, want)

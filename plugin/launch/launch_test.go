@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
 )
 
 // A watcher that cannot start removes the session's directory, and the engine may then miss it.
@@ -17,5 +20,14 @@ func TestExplainWatcher(t *testing.T) {
 	err := l.explainRefusal(fmt.Errorf("invalid mount config: bind source path does not exist: %s", l.Dir))
 	if err == nil || l.Failed != l.Err {
 		t.Errorf("reported is %v, want %v", l.Failed, l.Err)
+	}
+}
+
+// TestCreateAgain checks that Failed belongs to the last try.
+func TestCreateAgain(t *testing.T) {
+	l := &Launch{Failed: errors.New("no such image")}
+	want := Creation{Config: &container.Config{}, Host: &container.HostConfig{}}
+	if _, err := l.Create(t.Context(), &volumeEngine{}, want); !errdefs.IsNotFound(err) || l.Failed != nil {
+		t.Errorf("%v, and Failed is %v", err, l.Failed)
 	}
 }

@@ -41,7 +41,8 @@ func (l *Launch) createContainer(ctx context.Context, api client.APIClient, want
 	return l.additions(want, path).Apply(want).send(ctx, api)
 }
 
-// useVolume lets the additions mount a volume in place of the share.
+// useVolume lets the additions mount a volume in place of the share. If the image of want is missing, docker run pulls
+// it and tries again.
 func (l *Launch) useVolume(ctx context.Context, api client.APIClient, want Creation) error {
 	if l.http.Address != "" {
 		return errRemoteHTTP
@@ -49,28 +50,35 @@ func (l *Launch) useVolume(ctx context.Context, api client.APIClient, want Creat
 	if l.volume != "" { // docker run may create the container again after a pull
 		return nil
 	}
-	return l.fillVolume(ctx, api, want)
+	name, err := l.fillVolume(ctx, api, want)
+	if err != nil && name != "" {
+		removeVolume(api, name)
+	}
+	if err == nil {
+		l.volume = name
+	}
+	return err
 }
 
 var errRemoteHTTP = cli.Hint(errors.New("--http: the engine does not see this host's directories: it is elsewhere"), "omit --http: the commands use a relay")
 
 // fillVolume creates and fills the volume. The copy API needs a container: a temporary container, which never runs,
-// mounts the volume writable. The session's container mounts it read-only.
-func (l *Launch) fillVolume(ctx context.Context, api client.APIClient, want Creation) error {
+// mounts the volume writable. The session's container mounts it read-only. After an error, fillVolume also returns the
+// name of the volume, if there is one.
+func (l *Launch) fillVolume(ctx context.Context, api client.APIClient, want Creation) (name string, err error) {
 	arch, err := l.engineArch(ctx, api)
 	if err != nil {
-		return err
+		return "", err
 	}
 	archive, err := inject.Archive(arch, l.Plan.Record.Shims(), l.Plan.Record.RuleCommands, "")
 	if err != nil {
-		return err
+		return "", err
 	}
 	labels := map[string]string{inject.LabelSession: l.Plan.Record.ID}
 	v, err := api.VolumeCreate(ctx, volume.CreateOptions{Labels: labels})
 	if err != nil {
-		return fmt.Errorf("make a volume for the shims: %w", err)
+		return "", fmt.Errorf("make a volume for the shims: %w", err)
 	}
-	l.volume = v.Name
 	filler := Creation{Platform: want.Platform,
 		Config: &container.Config{Image: want.Config.Image, Cmd: []string{inject.Shim}, Labels: labels},
 		Host:   &container.HostConfig{},
@@ -78,13 +86,13 @@ func (l *Launch) fillVolume(ctx context.Context, api client.APIClient, want Crea
 	filler.Host.Mounts = append(filler.Host.Mounts, inject.VolumeMount(v.Name, false))
 	resp, err := filler.send(ctx, api)
 	if err != nil {
-		return fmt.Errorf("make a container to fill the volume: %w", err)
+		return v.Name, fmt.Errorf("make a container to fill the volume: %w", err)
 	}
 	defer remove(api, resp.ID)
 	if err := api.CopyToContainer(ctx, resp.ID, inject.Target, archive, container.CopyToContainerOptions{}); err != nil {
-		return fmt.Errorf("copy the shims into the volume: %w", err)
+		return v.Name, fmt.Errorf("copy the shims into the volume: %w", err)
 	}
-	return nil
+	return v.Name, nil
 }
 
 func removeVolume(api client.APIClient, name string) {
