@@ -93,6 +93,11 @@ func TestIntegrationDevcontainerExample(t *testing.T) {
 	made("me")
 	want(t, "status", h.Must(t, "hostexec", "status", "--format", "{{.Container}} {{.State}}"), name+" running\n")
 	session := h.Sessions(t)
+	var rec struct {
+		Args []string `json:"global_args"`
+	}
+	check(t, json.Unmarshal(readFile(t, filepath.Join(session[0], "session.json")), &rec))
+	want(t, "the session keeps its engine", len(rec.Args), 2)
 
 	h.Must(t, "rm", "-f", name) // the tool rebuilds it
 	h.Must(t, initialize[1:]...)

@@ -105,16 +105,22 @@ func (r *agentRun) override(flags *pflag.FlagSet) {
 	}
 }
 
-// engine returns a client of the agent's engine. The flags take precedence over the environment, then
-// docker's context, then the configuration.
+// engine returns a client of the agent's engine, and records the engine. The flags take precedence over the environment,
+// then docker's context, then the configuration.
 func (r *agentRun) engine() (client.APIClient, error) {
-	r.plan.Record.GlobalArgs = cli.GlobalArgs(r.cli)
-	if _, set, err := cli.ClientFlags(r.plan.Record.GlobalArgs); err == nil && !set.Changed("host") && !set.Changed("context") && r.spec.Container.DockerHost != "" {
-		r.plan.Record.GlobalArgs = append(r.plan.Record.GlobalArgs, "--host", r.spec.Container.DockerHost)
+	rec := &r.plan.Record
+	rec.GlobalArgs = cli.GlobalArgs(r.cli)
+	if _, set, err := cli.ClientFlags(rec.GlobalArgs); err == nil && !set.Changed("host") && !set.Changed("context") {
+		rec.Engine = r.spec.Container.DockerHost
+		rec.GlobalArgs = cli.PinEngine(rec.GlobalArgs, rec.Engine)
 	}
-	api, err := cli.Connect(r.cli.ConfigFile(), r.plan.Record.GlobalArgs)
+	api, err := cli.Connect(r.cli.ConfigFile(), rec.GlobalArgs)
 	if err != nil {
 		return nil, &agent.Error{Type: agent.DockerUnavailable, Message: "Cannot connect to Docker daemon. Is Docker running? Check: docker ps", Hint: "set agent.container.docker_host, DOCKER_HOST or docker context", Cause: err}
+	}
+	if rec.Engine == "" {
+		rec.Engine = r.cli.DockerEndpoint().Host
+		rec.GlobalArgs = cli.PinEngine(rec.GlobalArgs, rec.Engine)
 	}
 	return api, nil
 }

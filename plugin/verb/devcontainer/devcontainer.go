@@ -155,7 +155,8 @@ func start(ctx context.Context, dockerCLI command.Cli, opts *launch.Options, id 
 		return err
 	}
 	defer s.close()
-	p.Record.GlobalArgs, p.Record.Engine = cli.GlobalArgs(dockerCLI), dockerCLI.DockerEndpoint().Host
+	p.Record.Engine = dockerCLI.DockerEndpoint().Host
+	p.Record.GlobalArgs = cli.PinEngine(cli.GlobalArgs(dockerCLI), p.Record.Engine)
 	p.Record.DevContainer = &state.DevContainer{Project: state.Devcontainers, Name: id}
 	p.Record.ID = s.store.DevContainerID(p.Record.Engine, p.Record.DevContainer.Project, id)
 	p.Record.Relay = true // the printed mounts have a place for one
