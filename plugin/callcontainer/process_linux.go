@@ -22,8 +22,9 @@ import (
 type containerProcess struct {
 	containers *Containers
 	api        Engine
-	id         string // the container's id, once it is created
-	dir        string // the container's directory
+	id         string            // the container's id, once it is created
+	dir        string            // the container's directory
+	ln         *net.UnixListener // in dir, for the first process; nil: there is no directory
 	conn       *net.UnixConn
 	pid        int
 	tty        *os.File
@@ -141,6 +142,9 @@ func (proc *containerProcess) awaitRemoval() {
 func (proc *containerProcess) discard() {
 	if proc.id != "" {
 		proc.containers.remove(proc.api, proc.id)
+	}
+	if proc.ln != nil {
+		proc.ln.Close()
 	}
 	if proc.conn != nil {
 		proc.conn.Close()

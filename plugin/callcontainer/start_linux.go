@@ -18,7 +18,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/initproc"
 )
 
-// Start implements executor.Backend. It creates a container and starts c in it.
+// Start implements executor.Backend. It creates a container and starts c in it. When ctx ends, Start does not wait until
+// the engine has created and started the container: nothing of c runs in it yet.
 func (r *Runner) Start(ctx context.Context, c executor.Command, files [3]int, size *executor.Winsize) (executor.BackendCommand, error) {
 	r.containers.once.Do(func() {
 		r.containers.running, r.containers.creating = make(semaphore, maxRunning), make(semaphore, maxCreating)
@@ -31,7 +32,23 @@ func (r *Runner) Start(ctx context.Context, c executor.Command, files [3]int, si
 		return nil, err
 	}
 	proc := &containerProcess{containers: r.containers, api: api, dir: filepath.Join(r.containers.Dir, c.ID), done: make(chan struct{}), stopped: make(chan struct{}, 1)}
-	if err := proc.launch(ctx, r.spec, c, files, size); err != nil {
+	started := make(chan error, 1)
+	// Ends with the engine's answers, or after engineTimeout; Containers.Close waits for it.
+	r.containers.wg.Go(func() { started <- proc.startContainer(ctx, r.spec, c) })
+	select {
+	case err = <-started:
+	case <-ctx.Done():
+		// Ends when the container is removed or cannot be removed; Containers.Close waits for it.
+		r.containers.wg.Go(func() {
+			<-started
+			proc.discard()
+		})
+		return nil, context.Cause(ctx)
+	}
+	if err == nil {
+		err = proc.launch(ctx, r.spec, c, files, size)
+	}
+	if err != nil {
 		proc.discard()
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -43,16 +60,15 @@ func (r *Runner) Start(ctx context.Context, c executor.Command, files [3]int, si
 	return proc, nil
 }
 
-func (proc *containerProcess) launch(ctx context.Context, p Spec, c executor.Command, files [3]int, size *executor.Winsize) error {
+// startContainer creates and starts the container for c. If the engine hangs, it may take longer than ctx.
+func (proc *containerProcess) startContainer(ctx context.Context, p Spec, c executor.Command) (err error) {
 	if err := proc.containers.creating.acquire(ctx); err != nil {
 		return err
 	}
 	defer proc.containers.creating.release()
-	ln, err := proc.makeDir()
-	if err != nil {
+	if proc.ln, err = proc.makeDir(); err != nil {
 		return err
 	}
-	defer ln.Close()
 	engineCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), engineTimeout)
 	defer cancel()
 	if proc.id, err = proc.containers.create(engineCtx, proc.api, c, p, proc.dir); err != nil {
@@ -65,7 +81,13 @@ func (proc *containerProcess) launch(ctx context.Context, p Spec, c executor.Com
 	if err := proc.api.ContainerStart(engineCtx, proc.id, container.StartOptions{}); err != nil {
 		return fmt.Errorf("start a container of %s: %w", p.Image, explain(err, p, proc.dir))
 	}
-	if proc.conn, err = proc.accept(ctx, ln, p); err != nil {
+	return nil
+}
+
+// launch starts c in the container, which has just started.
+func (proc *containerProcess) launch(ctx context.Context, p Spec, c executor.Command, files [3]int, size *executor.Winsize) (err error) {
+	defer proc.ln.Close()
+	if proc.conn, err = proc.accept(ctx, proc.ln, p); err != nil {
 		return err
 	}
 	stop := context.AfterFunc(ctx, func() { proc.conn.SetDeadline(time.Unix(1, 0)) })
