@@ -8,6 +8,7 @@
 //	    recordings/                  0700, output of commands, by request
 //	    config.yaml                  the configuration: plugin/config
 //	    projects/<name>.yaml         the configuration of one project
+//	    *.yaml.lock                  beside both: held while docker hostexec changes the file
 //	    trust/<digest>               the workspaces' proposals that are trusted
 //	    sandbox/<digest>/            home and tmp of sandboxed commands, for each workspace and list of writable paths
 //	    workspaces/<id>/             an agent's own directory, which is kept: plugin/agent
