@@ -59,7 +59,7 @@ func limitToLabel(rec *state.Session, value string) error {
 	var refused []string
 	for _, name := range named {
 		switch {
-		case name == policy.Shell && rec.Shell != nil, slices.Contains(rec.Linked(), name):
+		case name == policy.Shell && rec.Shell != nil, slices.Contains(append(rec.Names(), rec.RuleCommands...), name):
 		default:
 			refused = append(refused, name)
 		}

@@ -98,6 +98,16 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
+// TestLabelOfGitPush checks that a label names git-push as the flag does, and not by its helper.
+func TestLabelOfGitPush(t *testing.T) {
+	for label, allowed := range map[string]bool{"git-push": true, "git-remote-hostexec": false} {
+		rec := state.Session{Commands: []state.Command{{Name: "git-push", Action: "allow", Shim: "git-remote-hostexec"}}}
+		if err := limitToLabel(&rec, label); (err == nil) != allowed || allowed && len(rec.Commands) != 1 {
+			t.Errorf("%s: %+v, %v", label, rec.Commands, err)
+		}
+	}
+}
+
 // actions returns the session's commands in the form NAME=ACTION, separated by spaces.
 func actions(rec state.Session) string {
 	var words []string

@@ -73,8 +73,8 @@ func HTTPUsageError(text string) error {
 	return cli.Hint(fmt.Errorf("--http=%s: want :PORT, ADDRESS or ADDRESS:PORT", names.Quoted(text)), "--http alone listens at the container's gateway")
 }
 
-// listenHTTP lets the watcher listen at the gateway of the future container, and stores the variables for the container.
-// docker run may call it again after a pull: the address stays the same.
+// listenHTTP lets the watcher listen at the gateway of the future container, and stores the variables for the
+// container. docker run may call it again after a pull: the address stays the same.
 func (l *Launch) listenHTTP(ctx context.Context, api client.APIClient, want Creation) (err error) {
 	if !l.Plan.http.wanted {
 		return nil

@@ -105,8 +105,8 @@ func (r *agentRun) override(flags *pflag.FlagSet) {
 	}
 }
 
-// engine returns a client of the agent's engine, and records the engine. The flags take precedence over the environment,
-// then docker's context, then the configuration.
+// engine returns a client of the agent's engine, and records the engine. The flags take precedence over the
+// environment, then docker's context, then the configuration.
 func (r *agentRun) engine() (client.APIClient, error) {
 	rec := &r.plan.Record
 	rec.GlobalArgs = cli.GlobalArgs(r.cli)
