@@ -17,6 +17,7 @@ func (c *Config) merge(d *document) {
 		c.Warnings = append(c.Warnings, w.String())
 	}
 	c.warnings = append(c.warnings, d.warnings...)
+	before := slices.Clone(c.Proxies)
 	c.problems = append(c.problems, d.problems...)
 	c.auto = appendNew(c.auto, d.approval.auto)
 	c.manual = appendNew(c.manual, d.approval.manual)
@@ -27,7 +28,7 @@ func (c *Config) merge(d *document) {
 		c.proxy(p, d)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.commands)) {
-		c.command(name, d.commands[name], d)
+		c.command(name, d.commands[name], d, slices.ContainsFunc(before, func(p ProxiedCommand) bool { return p.name() == name }))
 	}
 	if d.role == workspace {
 		return
@@ -125,16 +126,16 @@ func (p ProxiedCommand) name() string {
 	return c.Name
 }
 
-// command merges a command of d. A project's rule replaces the rule with the same id. A workspace's
-// proposal can only add rules.
-func (c *Config) command(name string, more policy.Ruleset, d *document) {
+// command merges a command of d. A project's rule replaces the rule with the same id. A workspace's proposal can only add
+// rules to a command that the host has, in commands or, if proxied is set, in proxies.
+func (c *Config) command(name string, more policy.Ruleset, d *document, proxied bool) {
 	base, exists := c.rules[name]
-	if !exists {
-		c.rules[name] = more
+	if d.role == workspace && (exists || proxied) && (more.Exec+more.SHA256+more.GitDir+more.Place.Image != "" || more.Place.Sandboxed || !more.Sandbox.Empty() || more.Prepend != nil || more.Settings != (policy.Settings{})) {
+		c.refuse(more.Position, name, "is configured on the host already: a workspace may only add rules to it")
 		return
 	}
-	if d.role == workspace && (more.Exec+more.SHA256+more.GitDir+more.Place.Image != "" || more.Place.Sandboxed || !more.Sandbox.Empty() || more.Prepend != nil || more.Settings != (policy.Settings{})) {
-		c.refuse(more.Position, name, "is configured on the host already: a workspace may only add rules to it")
+	if !exists {
+		c.rules[name] = more
 		return
 	}
 	base.Approved = c.mergeRules(name, base.Approved, more.Approved, d)

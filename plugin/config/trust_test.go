@@ -105,6 +105,7 @@ func TestProposalLimits(t *testing.T) {
 	for name, text := range map[string]string{
 		"a rule of the host's": "commands: {gh: {rules: [{id: no, do: allow, argv: [api]}]}}",
 		"the program":          "commands: {gh: {exec: /tmp/evil}}",
+		"a proxied program":    "commands: {make: {exec: /tmp/evil}}",
 		"the environment":      "commands: {gh: {env: {set: {A: b}}}}",
 		"the place":            "proxies: ['gh,where=host']",
 		"another place":        "proxies: ['gh,where=container:x']",
