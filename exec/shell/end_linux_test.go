@@ -208,6 +208,31 @@ func testBuiltin(t *testing.T, r *fixture) {
 	}
 }
 
+// TestUnreported checks texts after which bash runs but cannot report the exit code. Each call is answered, and
+// the next text runs.
+func TestUnreported(t *testing.T) { forEachBackend(t, testUnreported) }
+
+func testUnreported(t *testing.T, r *fixture) {
+	s := r.shell(t, "one")
+	for _, text := range []string{
+		`set -r`,
+		`shopt -s extdebug; trap false DEBUG`,
+		`ulimit -n 3`,
+		`readonly __hostexec`,
+		`alias '{'=:`,
+		`alias '{'="echo 'open"`,
+	} {
+		got := r.do(t.Context(), s, Command{Text: text})
+		var dead *TerminatedError
+		if !errors.As(got.failed, &dead) {
+			t.Errorf("%s: %+v, want a TerminatedError", text, got)
+		}
+		if got := r.text(t, s, `echo on`); got != (result{out: "on\n"}) {
+			t.Errorf("after %s: %+v", text, got)
+		}
+	}
+}
+
 // TestFullDisk: a shell that cannot write how its text has ended tells so all the same, and goes
 // on. A limit of what it may write does as a full disk would.
 func TestFullDisk(t *testing.T) { forEachBackend(t, testFullDisk) }

@@ -30,7 +30,7 @@ func (p *hostProcess) exec(ctx context.Context, _ StartConfig, c Command, o Outp
 	if o.Started != nil {
 		o.Started(c.ID, p.bashPID)
 	}
-	if err := p.writeLine(n.source() + c.after(n)); err != nil {
+	if err := p.writeLine(n.source() + c.after(n) + readAhead); err != nil {
 		return 0, p.waitDeath()
 	}
 	ctx, fail := context.WithCancelCause(ctx)
@@ -52,9 +52,12 @@ type run struct {
 	files   *files
 	command Command
 	subtree proctree.Subtree
+
+	interrupted bool // the line that reports the end may be lost
 }
 
-// wait returns the result of the command, as soon as its exit file exists or its shell is dead.
+// wait returns the result of the command, as soon as its exit file exists or its shell is dead. It ends a shell that has
+// executed all its lines and has not reported the end. The text may have forbidden that, for example by set -r.
 func (r *run) wait(ctx context.Context) (int, error) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -65,6 +68,13 @@ func (r *run) wait(ctx context.Context) (int, error) {
 		select {
 		case <-r.files.wakeups():
 		case <-tick.C:
+			if r.interrupted || !drained(r.process.in) {
+				continue
+			}
+			if code, ok := r.files.exited(); ok {
+				return code, nil
+			}
+			r.process.kill()
 		case <-ctx.Done():
 			return 0, context.Cause(ctx)
 		case <-r.process.dead:
@@ -79,6 +89,7 @@ func (r *run) wait(ctx context.Context) (int, error) {
 // interrupt ends the processes that the command started, and makes the shell give up the command. grace is the
 // time between TERM and KILL.
 func (r *run) interrupt(grace time.Duration) {
+	r.interrupted = true
 	code, ok := r.giveUp(grace)
 	r.endProcesses(grace) // background processes of the command
 	if ok && r.process.writeLine(afterInterrupt) == nil {

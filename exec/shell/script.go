@@ -144,6 +144,10 @@ func (c Command) background(n scriptNames, l *hostProcess) string {
 // the part of the line that it has read, and runs the rest.
 const afterInterrupt = "\n"
 
+// readAhead is the last line for a text. Bash reads up to 1024 bytes of its input at once. This line is longer: so bash
+// has executed the lines before when it has read all of this one.
+var readAhead = strings.Repeat(" ", 2048) + "\n"
+
 const noOutput = " </dev/null >/dev/null 2>&1\n"
 
 // source is the line that makes the shell run a file. It removes everything that bash would run or obey before
