@@ -194,6 +194,10 @@ func testOutput(t *testing.T, r *fixture) {
 	if got := r.text(t, s, `head -c 1000000 /dev/urandom >r; base64 -w0 <r | tee c; cmp <(base64 -w0 r) c && echo same >&2`); got.err != "same\n" {
 		t.Errorf("F002-015: %q", got.err)
 	}
+	got = r.text(t, s, `echo 1; echo 2 >/dev/stdout; echo 3 | tee /dev/stderr; echo 4 >/dev/stderr; echo 5`)
+	if got != (result{out: "1\n2\n3\n5\n", err: "3\n4\n"}) {
+		t.Errorf("outputs that are opened again: %+v", got)
+	}
 	// Children do not hold the answer: text has not the patience for these.
 	if got := r.text(t, s, `(sleep 1000; echo late) & yes >/dev/null & echo on`); got.out != "on\n" {
 		t.Errorf("with children it says %q", got.out)
@@ -285,7 +289,8 @@ func testTrace(t *testing.T, r *fixture) {
 	}
 	for _, text := range []string{`set -x; echo hi`, `echo hi`} {
 		got := r.run(t.Context(), s.Start, Command{Text: text})
-		if trace := plus.ReplaceAllString(got.err, "+"); got.out != "hi\n" || !strings.HasSuffix(trace, "+ echo hi\n") || strings.Contains(trace, "builtin") {
+		trace := plus.ReplaceAllString(got.err, "+")
+		if got.out != "hi\n" || !strings.HasSuffix(trace, "+ echo hi\n") || strings.Contains(trace, "builtin") {
 			t.Errorf("a copy, %q: %+v", text, got)
 		}
 		r.text(t, s, `set -x`)
@@ -293,7 +298,8 @@ func testTrace(t *testing.T, r *fixture) {
 	if got := r.run(t.Context(), s.Start, Command{Text: `set +x; trap 'echo bye' EXIT`}); got.out != "bye\n" {
 		t.Errorf("a trap on the end of a copy: %+v", got)
 	}
-	if got := r.do(t.Context(), s, Command{Text: ":", Env: []string{"UID=3"}}); !strings.HasSuffix(got.err, "UID: readonly variable\n") {
+	got := r.do(t.Context(), s, Command{Text: ":", Env: []string{"UID=3"}})
+	if !strings.HasSuffix(got.err, "UID: readonly variable\n") {
 		t.Errorf("a variable that cannot be set: %+v", got)
 	}
 }

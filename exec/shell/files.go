@@ -43,7 +43,7 @@ func (p *hostProcess) open(id string) (*files, error) {
 }
 
 func (f *files) names() scriptNames {
-	return scriptNames{script: f.script.Name(), text: f.text, out: f.out.Name(), err: f.err.Name(), exit: f.done + ".exit", pid: f.done + ".pid", bash: f.bash, mv: mv()}
+	return scriptNames{script: f.script.Name(), text: f.text, out: f.out.name, err: f.err.name, exit: f.done + ".exit", pid: f.done + ".pid", bash: f.bash, mv: mv()}
 }
 
 // write writes script for the shell, and text for the parser.
@@ -77,10 +77,10 @@ func (f *files) reuse() {
 // remove closes and removes the files. Output that is written to them later is dropped.
 func (f *files) remove() {
 	f.watcher.forget(f.id)
-	for _, file := range []**os.File{&f.out, &f.err} { // background processes may write for ever
-		os.Remove((*file).Name())
-		f.table.spool.drop(*file)
-		*file = nil
+	for _, p := range []*outputPipe{f.out, f.err} {
+		f.table.spool.drop(p.file)
+		f.table.spool.discard(p.r)
+		p.r, p.file = nil, nil
 	}
 	f.fileSet.remove()
 	for _, name := range append(f.named, f.text, f.done+".pid", f.done+".exit") {

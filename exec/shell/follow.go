@@ -18,7 +18,7 @@ type Output struct {
 	Full     func(error)                   // called once, before the end, if the host's disk was full: output may be missing; nil is nothing
 }
 
-// fileTail copies the output that a command writes to its files, until finish.
+// fileTail copies the output of a command from its files, until finish.
 type fileTail struct {
 	files *files
 	out   Output
@@ -36,8 +36,9 @@ func (f *files) follow(o Output, fail func(error)) *fileTail {
 			fail(t.err)
 		}
 	})
-	for _, file := range []*os.File{f.out, f.err} {
-		f.table.spool.add(file, f.table.limits(), fail)
+	for _, p := range []*outputPipe{f.out, f.err} {
+		p.start()
+		f.table.spool.add(p.file, f.table.limits(), fail)
 	}
 	f.table.spare.refill(f.table.Dir)
 	return t
@@ -58,9 +59,9 @@ func (t *fileTail) run() error {
 	}
 }
 
-// copy copies the output that exists now. Background processes may write for ever.
+// copy copies the output that exists now.
 func (t *fileTail) copy() error {
-	return errors.Join(rest(t.out.Out, t.files.out), rest(t.out.Err, t.files.err))
+	return errors.Join(rest(t.out.Out, t.files.out.file), rest(t.out.Err, t.files.err.file))
 }
 
 func rest(w io.Writer, f *os.File) error {
@@ -73,7 +74,7 @@ func rest(w io.Writer, f *os.File) error {
 		return err
 	}
 	_, err = io.CopyN(w, f, max(0, fi.Size()-at))
-	if err == io.EOF { // the text has truncated it
+	if err == io.EOF { // look has truncated it
 		err = nil
 	}
 	return err
@@ -81,10 +82,13 @@ func rest(w io.Writer, f *os.File) error {
 
 // finish copies the remaining output, and returns when all of it has been passed on.
 func (t *fileTail) finish() error {
+	lost := errors.Join(t.files.out.finish(), t.files.err.finish())
 	close(t.stop)
 	t.done.Wait()
-	if err := errors.Join(t.files.table.spool.full(t.files.out), t.files.table.spool.full(t.files.err)); err != nil && t.out.Full != nil {
-		t.out.Full(err)
+	spool := &t.files.table.spool
+	lost = errors.Join(lost, spool.full(t.files.out.file), spool.full(t.files.err.file))
+	if lost != nil && t.out.Full != nil {
+		t.out.Full(lost)
 	}
 	return t.err
 }

@@ -56,8 +56,8 @@ type run struct {
 	interrupted bool // the line that reports the end may be lost
 }
 
-// wait returns the result of the command, as soon as its exit file exists or its shell is dead. It ends a shell that has
-// executed all its lines and has not reported the end. The text may have forbidden that, for example by set -r.
+// wait returns the result of the command, as soon as its exit file exists or its shell is dead. It ends a shell that
+// has executed all its lines and has not reported the end. The text may have forbidden that, for example by set -r.
 func (r *run) wait(ctx context.Context) (int, error) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -68,7 +68,7 @@ func (r *run) wait(ctx context.Context) (int, error) {
 		select {
 		case <-r.files.wakeups():
 		case <-tick.C:
-			if r.interrupted || !drained(r.process.in) {
+			if n, err := queued(r.process.in); r.interrupted || n > 0 || err != nil {
 				continue
 			}
 			if code, ok := r.files.exited(); ok {

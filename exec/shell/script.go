@@ -91,7 +91,8 @@ func (c Command) enter(n scriptNames, leave string) string {
 	if !strings.HasPrefix(dir, "/") {
 		dir = "./" + dir
 	}
-	failed := "\\builtin printf 'Failed to change directory to %s\\n' " + quote(c.Dir) + " >>" + quote(n.err) + "; " + leave + "; }\n"
+	failed := "\\builtin printf 'Failed to change directory to %s\\n' " + quote(c.Dir) +
+		" >>" + quote(n.err) + "; " + leave + "; }\n"
 	if c.Exact {
 		// Bash's idea of its directory may be outdated; the kernel's is not.
 		return "__hostexec_old=${OLDPWD-} __hostexec_pwd=${PWD-}\n" +
@@ -159,7 +160,8 @@ const noOutput = " </dev/null >/dev/null 2>&1\n"
 // source is the line that makes the shell run a file. It removes everything that bash would run or obey before
 // it reads the next line. What it prints itself, for example by set -x, is output of bash, which nobody reads.
 func (n scriptNames) source() string {
-	return afterInterrupt + "{ \\builtin . " + quote(n.script) + "; __hostexec=$?; " + repair + "\\builtin unset -v PROMPT_COMMAND TMOUT; } </dev/null\n"
+	return afterInterrupt + "{ \\builtin . " + quote(n.script) + "; __hostexec=$?; " + repair +
+		"\\builtin unset -v PROMPT_COMMAND TMOUT; } </dev/null\n"
 }
 
 // fork is the line that makes the shell run a file whose commands do not change the shell. The file is not

@@ -14,9 +14,9 @@
 // Its invariant: a shell is ready for the next command, whatever the last one was. A Command is also called a text,
 // because its script is a text. A text is a quoted argument of eval, so that an open quote in it cannot swallow what
 // follows. It gets no descriptor of this process. Its syntax errors do not end the shell. exit, exec, or a failure
-// under set -e does: then the next text runs in a new bash, without the earlier state. A text writes to files. So its
-// output is complete when it has ended, and no child that it leaves can delay the answer. The package does not decide
-// which commands may run.
+// under set -e does: then the next text runs in a new bash, without the earlier state. A text writes to FIFOs. What
+// these contain at its end is the rest of its output, so no child that it leaves can delay the answer. The package does
+// not decide which commands may run.
 package shell
 
 import (

@@ -14,7 +14,7 @@ import (
 // command, so the files of the next command are created while one runs.
 type fileSet struct {
 	script   *os.File // the script that the shell reads
-	out, err *os.File
+	out, err *outputPipe
 }
 
 // spareFiles holds the files of the next command.
@@ -43,23 +43,24 @@ func (d *spareFiles) refill(dir string) {
 	}
 }
 
-// newFileSet creates files. Output files are never reused, because background processes may still write to
+// newFileSet creates files. Those for output are never reused, because background processes may still write to
 // them.
 func (d *spareFiles) newFileSet(dir string) (*fileSet, error) {
 	s := &fileSet{script: d.script.Swap(nil)}
-	for _, to := range []struct {
-		file **os.File
-		ext  string
-	}{{&s.script, ".cmd"}, {&s.out, ".out"}, {&s.err, ".err"}} {
-		if *to.file != nil {
-			continue
-		}
-		name := filepath.Join(dir, strconv.FormatUint(d.made.Add(1), 10)+to.ext)
-		var err error
-		if *to.file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
-			s.remove()
-			return nil, fmt.Errorf("make the files of a command: %w", err)
-		}
+	name := filepath.Join(dir, strconv.FormatUint(d.made.Add(1), 10))
+	var err error
+	if s.script == nil {
+		s.script, err = os.OpenFile(name+".cmd", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	}
+	if err == nil {
+		s.out, err = newOutputPipe(name + ".out")
+	}
+	if err == nil {
+		s.err, err = newOutputPipe(name + ".err")
+	}
+	if err != nil {
+		s.remove()
+		return nil, fmt.Errorf("make the files of a command: %w", err)
 	}
 	return s, nil
 }
@@ -82,10 +83,13 @@ func (d *spareFiles) empty() {
 
 // remove closes and removes them.
 func (s *fileSet) remove() {
-	for _, file := range []*os.File{s.script, s.out, s.err} {
-		if file != nil {
-			file.Close()
-			os.Remove(file.Name())
+	if s.script != nil {
+		s.script.Close()
+		os.Remove(s.script.Name())
+	}
+	for _, p := range []*outputPipe{s.out, s.err} {
+		if p != nil {
+			p.remove()
 		}
 	}
 }

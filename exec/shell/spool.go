@@ -14,16 +14,17 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/limit"
 )
 
-// Output goes to files, and only the size of the disk bounds them. So the files of all commands are checked as long as
-// a process has them open. The space of passed-on parts is freed. A command is ended if its unread output exceeds the
-// limit of its session. Output after a command's end is dropped.
+// Output goes to files, and only the size of the disk bounds them. So the files of all commands are checked while the
+// commands run. The space of passed-on parts is freed. A command is ended if its unread output exceeds the limit of its
+// session. Output after a command's end is dropped.
 
 // spool has the files that commands of a table write to.
 type spool struct {
-	watching sync.WaitGroup
+	running sync.WaitGroup
 
 	mu     sync.Mutex // guards the fields below
 	files  []*spoolFile
+	left   map[*os.File]bool // FIFOs of ended commands, to which other processes may write
 	going  bool
 	closed bool
 }
@@ -31,7 +32,7 @@ type spool struct {
 // spoolFile is one of them.
 type spoolFile struct {
 	f    *os.File
-	fail func(error) // ends the command; nil when it has ended
+	fail func(error) // ends the command
 
 	held    limit.Reservation
 	backlog dir.Backlog
@@ -47,22 +48,20 @@ func (s *spool) add(f *os.File, limits *limit.Session, fail func(error)) {
 	if !s.going && !s.closed {
 		s.going = true
 		// ends when no file is left, or with close, which waits.
-		s.watching.Go(s.watch)
+		s.running.Go(s.watch)
 	}
 }
 
-// close closes the files of commands that have ended, even if other processes have them open. Those of the others are
-// closed by drop.
+// close closes the FIFOs of commands that have ended, even if other processes have them open. The files of the others
+// are closed by drop.
 func (s *spool) close() {
 	s.mu.Lock()
 	s.closed = true
-	s.lookLocked()
+	for r := range s.left {
+		r.Close()
+	}
 	s.mu.Unlock()
-	s.watching.Wait()
-}
-
-func (s *spool) lookLocked() {
-	s.files = slices.DeleteFunc(s.files, func(e *spoolFile) bool { return e.look(s.closed) })
+	s.running.Wait()
 }
 
 // full returns the error of a writer to f if the disk is full, or was full at a check.
@@ -77,21 +76,40 @@ func (s *spool) full(f *os.File) error {
 	return nil
 }
 
-// drop means that f's command has ended. The file is closed when no other process has it open. Until then its
-// output is dropped.
+// drop closes f, whose command has ended.
 func (s *spool) drop(f *os.File) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.files, func(e *spoolFile) bool { return e.f == f })
-	if i < 0 {
-		f.Close()
+	s.files = slices.DeleteFunc(s.files, func(e *spoolFile) bool {
+		if e.f == f {
+			e.held.Set(0)
+		}
+		return e.f == f
+	})
+	f.Close()
+}
+
+// discard reads the FIFO of an ended command, and closes it when no process can write to it any more. Otherwise,
+// background processes would wait or get PIPE.
+func (s *spool) discard(r *os.File) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		r.Close()
 		return
 	}
-	e := s.files[i]
-	e.fail = nil
-	if e.look(s.closed) {
-		s.files = slices.Delete(s.files, i, i+1)
+	if s.left == nil {
+		s.left = map[*os.File]bool{}
 	}
+	s.left[r] = true
+	// ends when no process has the FIFO open, or with close, which waits.
+	s.running.Go(func() {
+		io.Copy(io.Discard, r)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.left, r)
+		r.Close()
+	})
 }
 
 func (s *spool) watch() {
@@ -99,7 +117,9 @@ func (s *spool) watch() {
 	defer tick.Stop()
 	for range tick.C {
 		s.mu.Lock()
-		s.lookLocked()
+		for _, e := range s.files {
+			e.look()
+		}
 		if s.going = len(s.files) > 0 && !s.closed; !s.going {
 			s.mu.Unlock()
 			return
@@ -108,35 +128,26 @@ func (s *spool) watch() {
 	}
 }
 
-// look counts the unread bytes of the file. It reports true when it has closed the file. It closes the file of an ended
-// command when no other process has it open, or the session has ended.
-func (e *spoolFile) look(over bool) (closed bool) {
-	if e.fail == nil {
-		e.held.Set(0)
-		if over || unused(e.f) {
-			e.f.Close()
-			return true
-		}
-	}
-	if e.fail == nil || e.over {
+// look counts the unread bytes of the file.
+func (e *spoolFile) look() {
+	if e.over {
 		e.f.Truncate(0)
-		return false
+		return
 	}
 	at, err := e.f.Seek(0, io.SeekCurrent)
 	if err != nil {
-		return false
+		return
 	}
 	e.full = cmp.Or(e.full, full(e.f)) // before parts of the file are given back
 	n, err := e.backlog.DiskBytes(e.f, at)
 	if err != nil {
-		return false
+		return
 	}
 	if err := e.held.Set(n); err != nil {
 		e.over = true
 		e.fail(err)
 		e.f.Truncate(0)
 	}
-	return false
 }
 
 // CheckSpace writes a small file, and returns the error if that fails, for example for lack of space.
