@@ -80,7 +80,7 @@ func TestIntegrationGroupByKey(t *testing.T) {
 	m := approver(t, h)
 	m.Resize(t, 24, 400) // no line is broken
 	calls, ids := sameCalls(t, all[:2], "pwd")
-	m.Expect(t, "Request "+ids[0]+" and 1 that differ only in container and directory")
+	m.Expect(t, "Request "+ids[0]+" and 1 of the same command elsewhere")
 	m.Expect(t, "in "+h.Work+"/d0 (/w in the container)")
 	m.Expect(t, "in "+h.Work+"/d1 (/w in the container)")
 	m.Expect(t, "a for this session, ")

@@ -94,7 +94,7 @@ func (x *exchange) runText(ctx context.Context, o ShellRequest) error {
 		r.how = sh.Start
 	}
 	answered := func() bool { return false }
-	if !o.JSON { // of JSON, the shim has the end: see KindFallback
+	if !o.JSON { // otherwise the shim completes the answer when the time is over: see KindFallback
 		answered = x.answerInTime(within, dc.v.Rule)
 	}
 	e := r.run(within)

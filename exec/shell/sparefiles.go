@@ -19,7 +19,7 @@ type fileSet struct {
 
 // spareFiles holds the files of the next command.
 type spareFiles struct {
-	made   atomic.Uint64 // how many files
+	made   atomic.Uint64 // how many sets of files
 	next   atomic.Pointer[fileSet]
 	script atomic.Pointer[os.File] // a script that was read and can be written again
 }

@@ -18,7 +18,7 @@ import (
 // commands run. The space of passed-on parts is freed. A command is ended if its unread output exceeds the limit of its
 // session. Output after a command's end is dropped.
 
-// spool has the files that commands of a table write to.
+// spool has the files to which the output of a table's commands is copied, and the FIFOs of ended commands.
 type spool struct {
 	running sync.WaitGroup
 

@@ -102,7 +102,7 @@ func TestSpoolPassesOn(t *testing.T) {
 	}
 }
 
-// acknowledger writes a line for each bytes that it gets.
+// acknowledger writes a newline for every a.each bytes that it gets.
 type acknowledger struct {
 	n, each int
 	to      io.Writer

@@ -88,8 +88,8 @@ func (c *Config) proxy(more ProxiedCommand, d *document) {
 }
 
 // mayProxy reports whether d may proxy a command as more says, and refuses it otherwise. An entry takes precedence over
-// the section of the command, so a workspace may only name a command that the host has configured. A project cannot
-// move a confined command to the host.
+// the section of the command, so a workspace's entry for a command that the host has configured may be only its name. A
+// project cannot move a confined command to the host.
 func (c *Config) mayProxy(more ProxiedCommand, d *document) bool {
 	name := more.name()
 	before := c.place(ProxiedCommand{Value: name})

@@ -25,7 +25,7 @@ var templates = sync.OnceValue(func() *template.Template {
 	}).ParseFS(sources, "templates/*.html"))
 })
 
-// card is the form in which a question is shown, or several that differ only in container and directory.
+// card is the form in which a question is shown, or a group of questions (control.Groups).
 type card struct {
 	APIQuestion                    // of the first question, with the callers and digests of all
 	Members     []control.Question // the questions, if there are several

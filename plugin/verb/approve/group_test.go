@@ -35,7 +35,7 @@ func TestGroupIsShownWhole(t *testing.T) {
 	var out strings.Builder
 	showQuestion(&out, 200, threeAsk(), 2)
 	const want = `
-Request aaaaaaaaaaaaaaaa (1 of 2) and 2 that differ only in container and directory, asked less than a second ago, 59 minutes left, asked 3 times
+Request aaaaaaaaaaaaaaaa (1 of 2) and 2 of the same command elsewhere, asked less than a second ago, 59 minutes left, asked 3 times
   runs     /usr/bin/make
   for      web, in /home/u/a (/w in the container), project web, request aaaaaaaaaaaaaaaa
   for      db, in /home/u/b (/w in the container), before asked 2 times: 2 approved, project db, request bbbbbbbbbbbbbbbb

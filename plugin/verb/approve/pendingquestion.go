@@ -134,7 +134,7 @@ func heading(group []control.Question, q control.Question, n int) string {
 	if len(group) == 1 {
 		fmt.Fprintf(&b, " of container %s", q.Container)
 	} else {
-		fmt.Fprintf(&b, " and %d that differ only in container and directory", len(group)-1)
+		fmt.Fprintf(&b, " and %d of the same command elsewhere", len(group)-1)
 	}
 	left := time.Until(q.Deadline)
 	fmt.Fprintf(&b, ", asked %s ago, ", strings.ToLower(units.HumanDuration(time.Since(q.Asked))))
