@@ -7,7 +7,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 )
@@ -256,50 +255,5 @@ func TestWithoutInotify(t *testing.T) {
 	}
 	if got := r.run(t.Context(), s.Start, Command{Text: `echo $x`}); got.out != "5\n" || got.failed != nil {
 		t.Errorf("a copy: %+v", got)
-	}
-}
-
-// traced are texts that are run one after the other in one shell, with what set -x, set -v and traps show of them.
-var traced = []struct{ text, out, err string }{
-	{`set -x; echo hi`, "hi\n", "+ echo hi\n"},
-	{`echo hi`, "hi\n", "+ echo hi\n"},
-	{`echo $(echo hi)`, "hi\n", "+ echo hi\n+ echo hi\n"},
-	{`set +x; set -v; echo hi`, "hi\n", "+ set +x\n"},
-	{`echo hi`, "hi\n", "echo hi\n"},
-	{`set +v; trap 'echo debug' DEBUG`, "", "set +v; trap 'echo debug' DEBUG\n"},
-	{`echo hi`, "hi\n", ""},
-	{`set -T; echo hi`, "hi\n", ""},
-	{`echo hi`, "debug\nhi\n", ""},
-	{`trap - DEBUG; trap 'echo returned' RETURN; echo hi`, "debug\nhi\n", ""},
-	{`:`, "", ""},
-}
-
-// TestTrace checks that set -x, set -v and traps show only the lines of a text, in this text and in later ones.
-func TestTrace(t *testing.T) { forEachBackend(t, testTrace) }
-
-func testTrace(t *testing.T, r *fixture) {
-	s := r.shell(t, "one")
-	plus := regexp.MustCompile(`(?m)^\++`)
-	for _, tt := range traced {
-		got := r.do(t.Context(), s, Command{Text: tt.text, Env: []string{"x=1"}, Dir: "/"})
-		got.err = plus.ReplaceAllString(got.err, "+")
-		if got != (result{out: tt.out, err: tt.err}) {
-			t.Errorf("%q: %+v, want stdout %q, stderr %q", tt.text, got, tt.out, tt.err)
-		}
-	}
-	for _, text := range []string{`set -x; echo hi`, `echo hi`} {
-		got := r.run(t.Context(), s.Start, Command{Text: text})
-		trace := plus.ReplaceAllString(got.err, "+")
-		if got.out != "hi\n" || !strings.HasSuffix(trace, "+ echo hi\n") || strings.Contains(trace, "builtin") {
-			t.Errorf("a copy, %q: %+v", text, got)
-		}
-		r.text(t, s, `set -x`)
-	}
-	if got := r.run(t.Context(), s.Start, Command{Text: `set +x; trap 'echo bye' EXIT`}); got.out != "bye\n" {
-		t.Errorf("a trap on the end of a copy: %+v", got)
-	}
-	got := r.do(t.Context(), s, Command{Text: ":", Env: []string{"UID=3"}})
-	if !strings.HasSuffix(got.err, "UID: readonly variable\n") {
-		t.Errorf("a variable that cannot be set: %+v", got)
 	}
 }

@@ -61,21 +61,21 @@ func (n scriptNames) store(value, file, spare string) string {
 func (n scriptNames) reportPID() string { return n.store(`"$BASHPID"`, n.pid, n.script) }
 
 // before prepares a text: the marker of its request, its variables, its directory, and the status of the text
-// before it. Only its errors are output of the text: set -x, set -v and traps would show its lines there, too.
-func (c Command) before(n scriptNames, leave, processID string, last int) string {
+// before it.
+func (c Command) before(leave, processID string, last int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\\builtin export %s=%s\n", proctree.Marker, quote(c.ID+"."+processID))
 	if len(c.Env) > 0 {
 		fmt.Fprintf(&b, "__hostexec_env=$(\\builtin declare -p %s 2>/dev/null)\n", strings.Join(c.names(), " "))
-		export := `\builtin export`
+		b.WriteString(`\builtin export`)
 		for _, kv := range c.Env {
 			name, value, _ := strings.Cut(kv, "=")
-			export += " " + name + "=" + quote(value)
+			b.WriteString(" " + name + "=" + quote(value))
 		}
-		b.WriteString(export + " || { ( \\builtin set +x; " + export + " 2>>" + quote(n.err) + " ); " + leave + "; }\n")
+		b.WriteString(" || " + leave + "\n")
 	}
 	if c.Dir != "" {
-		b.WriteString(c.enter(n, leave))
+		b.WriteString(c.enter(leave))
 	}
 	if last == 0 {
 		b.WriteString("\\builtin :\n")
@@ -86,13 +86,12 @@ func (c Command) before(n scriptNames, leave, processID string, last int) string
 }
 
 // enter changes to the command's directory. A path that begins with ./ is not searched elsewhere (CDPATH).
-func (c Command) enter(n scriptNames, leave string) string {
+func (c Command) enter(leave string) string {
 	dir := c.Dir
 	if !strings.HasPrefix(dir, "/") {
 		dir = "./" + dir
 	}
-	failed := "\\builtin printf 'Failed to change directory to %s\\n' " + quote(c.Dir) +
-		" >>" + quote(n.err) + "; " + leave + "; }\n"
+	failed := "\\builtin printf 'Failed to change directory to %s\\n' " + quote(c.Dir) + " >&2; " + leave + "; }\n"
 	if c.Exact {
 		// Bash's idea of its directory may be outdated; the kernel's is not.
 		return "__hostexec_old=${OLDPWD-} __hostexec_pwd=${PWD-}\n" +
@@ -111,17 +110,12 @@ func (c Command) names() []string {
 	return names
 }
 
-// eval has the shell parse a text when everything around it has been parsed. The output of the text goes to its files.
-func (n scriptNames) eval(text string) string {
-	return "\\builtin eval -- " + quote(text) + n.output() + "\n"
-}
-
-// output redirects output to the files of a command.
-func (n scriptNames) output() string { return " >>" + quote(n.out) + " 2>>" + quote(n.err) }
+// eval has the shell parse a text when everything around it has been parsed.
+func eval(text string) string { return "\\builtin eval -- " + quote(text) + "\n" }
 
 // foreground is the file that runs c in the shell itself.
 func (c Command) foreground(n scriptNames, l *hostProcess) string {
-	return c.parse(n) + c.before(n, `\builtin return 1`, l.id, l.last) + n.eval(c.Text)
+	return c.parse(n) + c.before(`\builtin return 1`, l.id, l.last) + eval(c.Text)
 }
 
 // parse has another bash check a text with substitutions. After an error in one of them, bash 5.2 cannot leave its
@@ -131,19 +125,18 @@ func (c Command) parse(n scriptNames) string {
 		return ""
 	}
 	return "__hostexec_said=$(LC_ALL=C " + quote(n.bash) + " --norc -O extglob -n -s <" + quote(n.text) + " 2>&1) || { " +
-		"\\builtin printf '%s\\n' \"$__hostexec_said\" >>" + quote(n.err) + "; \\builtin return 2; }\n"
+		"\\builtin printf '%s\\n' \"$__hostexec_said\" >&2; \\builtin return 2; }\n"
 }
 
 func (c Command) substitutes() bool {
 	return strings.Contains(c.Text, "$(") || strings.Contains(c.Text, "<(") || strings.Contains(c.Text, ">(")
 }
 
-// background is the file that runs c in a copy of the shell. The copy reports its end only by its exit file. The copy
-// redirects its output, too, for a trap on EXIT.
+// background is the file that runs c in a copy of the shell. The copy reports its end only by its exit file.
 func (c Command) background(n scriptNames, l *hostProcess) string {
-	return "{ ( {\n\\builtin shopt -s expand_aliases\n" + n.reportPID() + "\n" +
-		c.before(n, `\builtin exit 1`, l.id, l.last) + n.eval(c.Text) +
-		"} >/dev/null 2>&1\n)" + n.output() + "\n" +
+	return "{ (\n\\builtin shopt -s expand_aliases\n" + n.reportPID() + "\n" +
+		c.before(`\builtin exit 1`, l.id, l.last) + eval(c.Text) +
+		") >>" + quote(n.out) + " 2>>" + quote(n.err) + "\n" +
 		"__hostexec=$?; " + n.store(`"$__hostexec"`, n.exit, n.err) + "\n} &\n\\builtin disown\n"
 }
 
@@ -158,10 +151,9 @@ var readAhead = strings.Repeat(" ", 2048) + "\n"
 const noOutput = " </dev/null >/dev/null 2>&1\n"
 
 // source is the line that makes the shell run a file. It removes everything that bash would run or obey before
-// it reads the next line. What it prints itself, for example by set -x, is output of bash, which nobody reads.
+// it reads the next line.
 func (n scriptNames) source() string {
-	return afterInterrupt + "{ \\builtin . " + quote(n.script) + "; __hostexec=$?; " + repair +
-		"\\builtin unset -v PROMPT_COMMAND TMOUT; } </dev/null\n"
+	return afterInterrupt + "{ \\builtin . " + quote(n.script) + "; __hostexec=$?; " + repair + "\\builtin unset -v PROMPT_COMMAND TMOUT; } </dev/null >>" + quote(n.out) + " 2>>" + quote(n.err) + "\n"
 }
 
 // fork is the line that makes the shell run a file whose commands do not change the shell. The file is not
