@@ -2,7 +2,11 @@
 
 package proctree
 
-import "golang.org/x/sys/unix"
+import (
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
 
 func sizes() (all []Size) {
 	k := newChildLister()
@@ -43,8 +47,13 @@ func endNow(id string) error {
 			}
 			value, _ := markerOf(pid)
 			group, err := unix.Getpgid(pid)
-			return len(value) == 0 && err == nil && group != unix.Getpgrp() // that of os/exec's processes
+			return len(value) == 0 && err == nil && group != unix.Getpgrp() && !isSSH(pid) // not those of os/exec
 		})
 	}}
 	return e.run(0, nil)
+}
+
+// isSSH reports whether a process is called ssh. The client of a remote engine starts ssh, in a session of its own.
+func isSSH(pid int) bool {
+	return string(readProcFile("/proc/"+strconv.Itoa(pid)+"/comm")) == "ssh\n"
 }
