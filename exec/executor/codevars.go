@@ -32,7 +32,7 @@ func kindOf(name string) kind {
 			return f.kind
 		}
 	}
-	if strings.HasPrefix(name, "CARGO_REGISTR") && strings.HasSuffix(name, "_CREDENTIAL_PROVIDER") { // of one registry, or of all
+	if strings.HasPrefix(name, "CARGO_REGISTR") && strings.Contains(name, "_CREDENTIAL_PROVIDER") { // of one registry, or of all
 		return value
 	}
 	return noCode

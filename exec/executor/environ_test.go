@@ -109,6 +109,7 @@ func TestEnviron(t *testing.T) {
 		{"GOCACHEPROG=/w/prog", ""},
 		{"KUBECTL_EXTERNAL_DIFF=/w/diff -u", ""},
 		{"CARGO_REGISTRY_CREDENTIAL_PROVIDER=/w/x", ""},
+		{"CARGO_REGISTRY_GLOBAL_CREDENTIAL_PROVIDERS=cargo:token /w/x", ""},
 		{"CARGO_REGISTRY_TOKEN=a/b", "CARGO_REGISTRY_TOKEN=a/b"},
 		{"HOME=/w/home", "HOME=/w/home"}, // kept and reported
 		{"PWD=/w", "PWD=/w"}, {"PROJECT_BIN=/w/bin", "PROJECT_BIN=/w/bin"},
