@@ -243,6 +243,21 @@ func (l lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// TestExitTrap checks that the output of a trap on EXIT is not lost, whether exit or set -e ends the text.
+func TestExitTrap(t *testing.T) { forEachBackend(t, testExitTrap) }
+
+func testExitTrap(t *testing.T, r *fixture) {
+	s := r.shell(t, "one")
+	for _, text := range []string{`trap 'echo bye' EXIT; echo x; exit 3`, `set -e; trap 'echo bye' EXIT; echo x; false; echo no`} {
+		if got := r.do(t.Context(), s, Command{Text: text}); got.out != "x\nbye\n" {
+			t.Errorf("%s: %+v", text, got)
+		}
+		if got := r.run(t.Context(), s.Start, Command{Text: text}); got.out != "x\nbye\n" || got.failed != nil {
+			t.Errorf("a copy, %s: %+v", text, got)
+		}
+	}
+}
+
 // TestWithoutInotify checks a system without notifications of files: polling finds them.
 func TestWithoutInotify(t *testing.T) {
 	r := newFixture(t)

@@ -5,6 +5,7 @@ package shell
 import (
 	"context"
 	"errors"
+	"os"
 	"syscall"
 	"time"
 
@@ -73,6 +74,9 @@ func (r *run) wait(ctx context.Context) (int, error) {
 			}
 			if code, ok := r.files.exited(); ok {
 				return code, nil
+			}
+			if fi, err := os.Stat(r.files.done + ".exit"); err == nil && fi.Size() > 0 {
+				continue // it cannot be read now
 			}
 			r.process.kill()
 		case <-ctx.Done():

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"syscall"
 	"time"
 )
 
@@ -40,7 +41,7 @@ func newOutputPipe(name string) (*outputPipe, error) {
 		{&p.to, spool, os.O_WRONLY | os.O_APPEND},
 	} {
 		var err error
-		if *to.file, err = os.OpenFile(to.name, to.flag, 0o600); err != nil {
+		if *to.file, err = os.OpenFile(to.name, to.flag|syscall.O_NOCTTY, 0o600); err != nil {
 			p.remove()
 			return nil, err
 		}

@@ -153,11 +153,16 @@ func outputDir(id string) string { return "hostexec-output-" + id }
 func makeOutputDir(id string) (string, error) {
 	for _, parent := range outputDirs() {
 		dir := filepath.Join(parent, outputDir(id))
-		if filepath.IsAbs(parent) && os.Mkdir(dir, 0o700) == nil {
-			return dir, nil
+		if !filepath.IsAbs(parent) || os.Mkdir(dir, 0o700) != nil {
+			continue
 		}
+		fifo := filepath.Join(dir, "fifo")
+		if mkfifo(fifo) == nil { // not every file system has them
+			return dir, os.Remove(fifo)
+		}
+		os.Remove(dir)
 	}
-	return "", errors.New("none of $TMPDIR, /tmp, /var/tmp and /dev/shm can be written to")
+	return "", errors.New("none of $TMPDIR, /tmp, /var/tmp and /dev/shm can be written to, and has FIFOs")
 }
 
 // serve handles the host's frames until the host ends the shell, disconnects or sends an invalid frame. It reports
