@@ -6,10 +6,10 @@
 //	                                             -> monitor (a call with a terminal) -> Child -> ...
 //	                                             -> supervisor (a shell) -> Child -> ... and its orphans
 //
-// Its invariant: a child is signalled only before it is reaped. Any other process is signalled by a pidfd, after a
-// comparison of its start time. Where a pidfd cannot send signals, only the start time identifies the process. So a
-// whole tree ends, and nothing else. A tree may grow by threads that fork, by new sessions (setsid(2)) and by double
-// forks. The package does not decide when a tree ends, and copies no data.
+// Its invariant: a child, or its process group, is signalled only before the child is reaped. Any other process is
+// signalled by a pidfd, after a comparison of its start time. Where a pidfd cannot send signals, only the start time
+// identifies the process. So a whole tree ends, and nothing else. A tree may grow by threads that fork, by new sessions
+// (setsid(2)) and by double forks. The package does not decide when a tree ends, and copies no data.
 package proctree
 
 import (

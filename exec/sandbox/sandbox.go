@@ -6,9 +6,9 @@
 //	                              '--> MetadataServer.Serve: decides chmod, chown, utimes, inotify (Landlock does not)
 //
 // Landlock limits files, TCP ports, signals and abstract sockets (landlock(7)). A seccomp filter refuses what Landlock
-// does not see: unix sockets other than socket pairs, terminals' input queues, namespaces, and kernel interfaces that a
-// build does not need (seccomp(2)). Both hold for all descendants and need no privilege. There is no partial
-// confinement: an old kernel gets an error.
+// does not see: unix sockets other than pairs of stream or seqpacket sockets, terminals' input queues, namespaces, and
+// kernel interfaces that a build does not need (seccomp(2)). Both hold for all descendants and need no privilege. There
+// is no partial confinement: an old kernel gets an error.
 package sandbox
 
 import "errors"

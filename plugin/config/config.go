@@ -12,9 +12,9 @@
 //
 // A file that cannot be parsed completely allows nothing. An unknown key, a duplicate key or a rule that fails its own
 // tests breaks the configuration. A broken configuration denies every request. In the agent section an unknown key is
-// only a warning. Any other error there breaks only that section, which cannot allow requests. An invalid pattern of
-// auto_approve or manual_approve is ignored with a warning, and so is a proposal that cannot be read. This package
-// makes no decisions about requests.
+// only a warning. If the file can be parsed, any other error there breaks only that section, which cannot allow
+// requests. An invalid pattern of auto_approve or manual_approve is ignored with a warning, and so is a proposal that
+// cannot be read. This package makes no decisions about requests.
 package config
 
 import (
