@@ -22,6 +22,7 @@ func approver(t *testing.T, h *Host) *Term {
 	t.Helper()
 	m := h.term(t, "docker", "hostexec", "pending", "--watch")
 	m.Expect(t, "q leaves.\r\n")
+	m.Resize(t, 24, 400) // no line of a question is broken
 	return m
 }
 

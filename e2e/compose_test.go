@@ -99,10 +99,10 @@ func TestIntegrationComposeExample(t *testing.T) {
 	first := p.id(t, "builder-1")
 	compose("up", "-d")
 	want(t, "the container after up again", p.id(t, "builder-1"), first)
-	want(t, "status", p.Must(t, "hostexec", "status", "--format", "{{.Container}} {{.Commands}} {{.State}}"), p.Name+"-builder-1 make running\n")
+	want(t, "status", p.Must(t, "hostexec", "status", "--format", "{{.Container}} {{.Commands}} {{.State}}"), p.Name+"-builder-1 make,git=deny running\n")
 	want(t, "the share's mode", p.Must(t, "inspect", "--format", `{{range .Mounts}}{{if eq .Destination "/run/hostexec"}}{{.RW}}{{end}}{{end}}`, p.Name+"-builder-1"), "false\n")
 	session := p.sessionOf(t, "builder-1")
-	want(t, "hostexec ls", p.Must(t, "exec", p.Name+"-builder-1", "hostexec", "ls"), "COMMAND   ACTION\nmake      allow\n")
+	want(t, "hostexec ls", p.Must(t, "exec", p.Name+"-builder-1", "hostexec", "ls"), "COMMAND   ACTION\nmake      allow\ngit       deny\n")
 
 	compose("restart", "-t0")
 	p.says(t, "builder-1", "restarted")

@@ -78,7 +78,6 @@ func TestIntegrationGroupByKey(t *testing.T) {
 	h := newHost(t, false)
 	all := askers(t, h, 3)
 	m := approver(t, h)
-	m.Resize(t, 24, 400) // no line is broken
 	calls, ids := sameCalls(t, all[:2], "pwd")
 	m.Expect(t, "Request "+ids[0]+" and 1 of the same command elsewhere")
 	m.Expect(t, "in "+h.Work+"/d0 (/w in the container)")
@@ -86,7 +85,7 @@ func TestIntegrationGroupByKey(t *testing.T) {
 	m.Expect(t, "a for this session, ")
 	late := all[2].Start(t, "hsh", "-c", "pwd")
 	m.Expect(t, "The same request came once more.")
-	m.Expect(t, "Request "+ids[0]+" and 2 that differ")
+	m.Expect(t, "Request "+ids[0]+" and 2 of the same command")
 	m.Expect(t, "a for this session, ")
 	m.Type(t, "a")
 	m.Expect(t, "3 of 3: Runs, each time in this session.")
