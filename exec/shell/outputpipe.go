@@ -22,31 +22,33 @@ type outputPipe struct {
 	err    error         // of a write to file; valid when copied is closed
 }
 
-// newOutputPipe creates a FIFO called name.
+// newOutputPipe creates a FIFO called name. It has no descriptors before open.
 func newOutputPipe(name string) (*outputPipe, error) {
 	if err := mkfifo(name); err != nil {
 		return nil, &os.PathError{Op: "mkfifo", Path: name, Err: err}
 	}
-	p := &outputPipe{name: name}
-	spool := name + ".spool"
+	return &outputPipe{name: name}, nil
+}
+
+// open opens the FIFO, and creates the file.
+func (p *outputPipe) open() (err error) {
+	spool := p.name + ".spool"
 	defer os.Remove(spool)
 	for _, to := range []struct {
 		file **os.File
 		name string
 		flag int
 	}{
-		{&p.r, name, os.O_RDONLY | nonblocking}, // does not wait for a writer
-		{&p.w, name, os.O_WRONLY},
+		{&p.r, p.name, os.O_RDONLY | nonblocking}, // does not wait for a writer
+		{&p.w, p.name, os.O_WRONLY},
 		{&p.file, spool, os.O_RDWR | os.O_CREATE | os.O_EXCL},
 		{&p.to, spool, os.O_WRONLY | os.O_APPEND},
 	} {
-		var err error
 		if *to.file, err = os.OpenFile(to.name, to.flag|syscall.O_NOCTTY, 0o600); err != nil {
-			p.remove()
-			return nil, err
+			return err // the caller removes p
 		}
 	}
-	return p, nil
+	return nil
 }
 
 // start copies to the file until finish.

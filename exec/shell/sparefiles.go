@@ -3,6 +3,7 @@
 package shell
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,12 +25,18 @@ type spareFiles struct {
 	script atomic.Pointer[os.File] // a script that was read and can be written again
 }
 
-// take returns the files of a command.
-func (d *spareFiles) take(dir string) (*fileSet, error) {
-	if s := d.next.Swap(nil); s != nil {
-		return s, nil
+// take returns the files of a command, with the output open.
+func (d *spareFiles) take(dir string) (s *fileSet, err error) {
+	if s = d.next.Swap(nil); s == nil {
+		if s, err = d.newFileSet(dir); err != nil {
+			return nil, err
+		}
 	}
-	return d.newFileSet(dir)
+	if err = errors.Join(s.out.open(), s.err.open()); err != nil {
+		s.remove()
+		return nil, fmt.Errorf("make the files of a command: %w", err)
+	}
+	return s, nil
 }
 
 // refill creates the files of the next command, if there are none. If it fails, the next command reports the

@@ -148,6 +148,7 @@ func TestSpoolLeft(t *testing.T) {
 func TestSpoolClose(t *testing.T) {
 	p, err := newOutputPipe(filepath.Join(t.TempDir(), "out"))
 	check(t, err)
+	check(t, p.open())
 	var s spool
 	s.discard(p.r)
 	if _, err := p.w.WriteString("dropped"); err != nil {
