@@ -39,12 +39,13 @@ func (p *outputPipe) open() (err error) {
 		name string
 		flag int
 	}{
-		{&p.r, p.name, os.O_RDONLY | nonblocking}, // does not wait for a writer
+		{&p.r, p.name, os.O_RDONLY},
 		{&p.w, p.name, os.O_WRONLY},
 		{&p.file, spool, os.O_RDWR | os.O_CREATE | os.O_EXCL},
 		{&p.to, spool, os.O_WRONLY | os.O_APPEND},
 	} {
-		if *to.file, err = os.OpenFile(to.name, to.flag|syscall.O_NOCTTY, 0o600); err != nil {
+		// Does not wait for the other end, also if an earlier text has exchanged the files.
+		if *to.file, err = os.OpenFile(to.name, to.flag|nonblocking|syscall.O_NOCTTY, 0o600); err != nil {
 			return err // the caller removes p
 		}
 	}
