@@ -48,10 +48,8 @@ func ParseCredit(p []byte) (uint32, error) {
 // A Signal frame with one of these names sets the target of the next signal. An old shim does not send
 // them; an old host ignores them.
 const (
-	// ToCommand means the command only.
-	ToCommand = "COMMAND"
-	// ToGroup means the command's process group, or the foreground group of its terminal.
-	ToGroup = "GROUP"
+	ToCommand = "COMMAND" // the command only
+	ToGroup   = "GROUP"   // the command's process group, or the foreground group of its terminal
 )
 
 // Signal is a signal that has the same number on all our architectures.

@@ -6,18 +6,12 @@ package wire
 type FD byte
 
 const (
-	// FDNull is /dev/null or a closed descriptor.
-	FDNull FD = iota
-	// FDPipe is an anonymous pipe.
-	FDPipe
-	// FDSocket is a stream socket.
-	FDSocket
-	// FDTTY is a terminal.
-	FDTTY
-	// FDFile is a regular file.
-	FDFile
-	// FDOther is any other file, and a pipe, socket or terminal that cannot be passed.
-	FDOther
+	FDNull   FD = iota // /dev/null or a closed descriptor
+	FDPipe             // an anonymous pipe
+	FDSocket           // a stream socket
+	FDTTY              // a terminal
+	FDFile             // a regular file
+	FDOther            // any other file, and a pipe, socket or terminal that cannot be passed
 )
 
 // Winsize is the size of a terminal in characters and in pixels.

@@ -23,16 +23,11 @@ const (
 type Outcome byte
 
 const (
-	// Failed means that the command could not be run, or that hostexec failed.
-	Failed Outcome = iota
-	// Exited means that the command, or a verb of hostexec, returned Code.
-	Exited
-	// Signaled means that the command ran and died of Signal.
-	Signaled
-	// Refused means that the command was not allowed to run.
-	Refused
-	// TimedOut means that a time limit ended.
-	TimedOut
+	Failed   Outcome = iota // the command could not be run, or hostexec failed
+	Exited                  // the command, or a verb of hostexec, returned Code
+	Signaled                // the command ran and died of Signal
+	Refused                 // the command was not allowed to run
+	TimedOut                // a time limit ended
 )
 
 // Exit is the last frame of a call. In a call container, it has other values: see package initproc.

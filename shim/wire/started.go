@@ -6,14 +6,10 @@ package wire
 type Disposition byte
 
 const (
-	// Null means that the command has /dev/null there.
-	Null Disposition = iota
-	// Taken means that the command has the passed descriptor.
-	Taken
-	// Copied means that the bytes travel as frames.
-	Copied
-	// PTY means a terminal on the host, whose bytes travel as frames.
-	PTY
+	Null   Disposition = iota // the command has /dev/null there
+	Taken                     // the command has the passed descriptor
+	Copied                    // the bytes travel as frames
+	PTY                       // a terminal on the host, whose bytes travel as frames
 )
 
 // Copies reports whether the bytes of the descriptor travel as frames.

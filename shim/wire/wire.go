@@ -20,47 +20,29 @@ package wire
 const Version = 1
 
 const (
-	// MaxExec limits the payload of an Exec frame. The kernel's own limit for arguments and environment is
-	// of this order.
-	MaxExec = 2 << 20
-	// MaxFrame limits the payload of every other frame.
-	MaxFrame = 64 << 10
-	// Window is the initial credit in bytes in each direction.
-	Window = 256 << 10
+	MaxExec  = 2 << 20   // bytes of an Exec's payload; the kernel's limit for arguments and environment is of this order
+	MaxFrame = 64 << 10  // bytes of the payload of every other frame
+	Window   = 256 << 10 // the initial credit in bytes in each direction
 )
 
 // Kind is the kind of a frame. The zero Kind is invalid.
 type Kind byte
 
 const (
-	// KindExec is the request. It is the first frame of a call, and is sent once.
-	KindExec Kind = 1 + iota
-	// KindStdin carries bytes for a copied stdin, within the host's credit.
-	KindStdin
-	// KindStdinEOF means that stdin has ended.
-	KindStdinEOF
-	// KindWinsize carries the terminal's new size.
-	KindWinsize
-	// KindSignal carries the name of a signal that the shim got, or the target of the next signal.
-	KindSignal
-	// KindCredit allows the other side to send that many more bytes.
-	KindCredit
-	// KindNotice carries text for the shim's stderr.
-	KindNotice
-	// KindStarted carries a Started.
-	KindStarted
-	// KindStdout carries bytes of a copied stdout, within the shim's credit.
-	KindStdout
-	// KindStderr carries bytes of a copied stderr, within the same credit.
-	KindStderr
-	// KindStdinClosed means that the command has closed its stdin.
-	KindStdinClosed
-	// KindStopped means that the command was stopped, for example by ^Z.
-	KindStopped
-	// KindCapture requests all of stdin before the command runs, so that it can be shown.
-	KindCapture
-	// KindExit carries the result of the call. It is the last frame.
-	KindExit
+	KindExec        Kind = 1 + iota // the request: the first frame of a call, sent once
+	KindStdin                       // bytes for a copied stdin, within the host's credit
+	KindStdinEOF                    // stdin has ended
+	KindWinsize                     // the terminal's new size
+	KindSignal                      // the name of a signal that the shim got, or the target of the next signal
+	KindCredit                      // the other side may send that many more bytes
+	KindNotice                      // text for the shim's stderr
+	KindStarted                     // a Started
+	KindStdout                      // bytes of a copied stdout, within the shim's credit
+	KindStderr                      // bytes of a copied stderr, within the same credit
+	KindStdinClosed                 // the command has closed its stdin
+	KindStopped                     // the command was stopped, for example by ^Z
+	KindCapture                     // requests all of stdin before the command runs, so that it can be shown
+	KindExit                        // the result of the call: the last frame
 	// KindFallback carries the beginning of a JSON object. If the shim ends the call without an Exit, it
 	// completes the object with the exit code and the reason, and writes it to stdout. An old shim knows only
 	// the kinds before this one.
@@ -88,12 +70,8 @@ type Error string
 func (e Error) Error() string { return string(e) }
 
 const (
-	// ErrKind means a frame of an unknown kind, or of a kind that this side does not accept.
-	ErrKind Error = "unknown kind of frame"
-	// ErrTooLong means a frame longer than the limit of its kind.
-	ErrTooLong Error = "frame too long"
-	// ErrVersion means a request of another version of the protocol.
-	ErrVersion Error = "another version of the protocol"
-	// ErrMalformed means an invalid payload.
-	ErrMalformed Error = "malformed frame"
+	ErrKind      Error = "unknown kind of frame" // or of a kind that this side does not accept
+	ErrTooLong   Error = "frame too long"        // for its kind
+	ErrVersion   Error = "another version of the protocol"
+	ErrMalformed Error = "malformed frame" // an invalid payload
 )
