@@ -25,11 +25,15 @@ type Report struct {
 // JSONEvents writes a line of JSON for each event: start, stdout, stderr and complete.
 type JSONEvents struct {
 	Report
-	to *json.Encoder
+	to       *json.Encoder
+	out, err eventWriter
 }
 
 // Events returns r in the form of one line for each event.
-func (r Report) Events() *JSONEvents { return &JSONEvents{r, encoder(r.To)} }
+func (r Report) Events() *JSONEvents {
+	to := encoder(r.To)
+	return &JSONEvents{r, to, eventWriter{to: to, typ: "stdout"}, eventWriter{to: to, typ: "stderr"}}
+}
 
 // encoder does not escape < and &, because the reader is no browser.
 func encoder(w io.Writer) *json.Encoder {
@@ -51,8 +55,8 @@ type event struct {
 }
 
 // Out and Err are the writers for the command's output.
-func (e *JSONEvents) Out() io.Writer { return &eventWriter{e: e, typ: "stdout"} }
-func (e *JSONEvents) Err() io.Writer { return &eventWriter{e: e, typ: "stderr"} }
+func (e *JSONEvents) Out() io.Writer { return &e.out }
+func (e *JSONEvents) Err() io.Writer { return &e.err }
 
 // Started reports that the command runs.
 func (e *JSONEvents) Started(request string, pid int) {
@@ -62,6 +66,8 @@ func (e *JSONEvents) Started(request string, pid int) {
 
 // Ended reports the end of the command, and the reason if it did not end by itself.
 func (e *JSONEvents) Ended(code int, why string) {
+	e.out.flush()
+	e.err.flush()
 	at, took := time.Now().UTC(), time.Since(e.Since).Seconds()
 	e.to.Encode(event{Type: "complete", ExitCode: &code, Error: why, Duration: &took, Timestamp: &at})
 }
@@ -75,7 +81,7 @@ func (e *JSONEvents) Close() error { return nil }
 
 // eventWriter makes an event of each write, with complete UTF-8 sequences.
 type eventWriter struct {
-	e    *JSONEvents
+	to   *json.Encoder
 	typ  string
 	held []byte // the beginning of a rune
 }
@@ -87,7 +93,15 @@ func (w *eventWriter) Write(b []byte) (int, error) {
 	if n == 0 {
 		return len(b), nil
 	}
-	return len(b), w.e.to.Encode(event{Type: w.typ, Data: string(all[:n])})
+	return len(b), w.to.Encode(event{Type: w.typ, Data: string(all[:n])})
+}
+
+// flush makes an event of a rune that the command did not complete.
+func (w *eventWriter) flush() {
+	if len(w.held) > 0 {
+		w.to.Encode(event{Type: w.typ, Data: string(w.held)})
+		w.held = nil
+	}
 }
 
 // wholeRunes returns the length of b without an incomplete rune at its end.
