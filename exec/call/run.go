@@ -77,7 +77,7 @@ func (x *exchange) noteStarted(dc *decidedCall, pid int, kill context.CancelCaus
 // limitStreams removes from s what the Streams of the verdict do not allow, and adds the recording. The counter reports
 // whether the output was cut; it is nil if output is not limited.
 func (dc *decidedCall) limitStreams(s *executor.Streams, req *request, rec *recording.Recording) (m *outputCounter) {
-	s.Out, s.Err = rec.TeeStdout(s.Out), rec.TeeStderr(s.Err)
+	s.Out, s.Err = rec.Tee(recording.Stdout, s.Out), rec.Tee(recording.Stderr, s.Err)
 	if !dc.v.Streams.Whole {
 		m = capOutput(s, dc.v.Streams.Output)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/recording"
 	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -146,7 +147,7 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 		return notRun(r.x.req, &r.dc.v, err).frame(r.x.peer.json)
 	}
 	defer v.Close()
-	streams := executor.Streams{Out: rec.TeeStdout(v.Out()), Err: rec.TeeStderr(v.Err())}
+	streams := executor.Streams{Out: rec.Tee(recording.Stdout, v.Out()), Err: rec.Tee(recording.Stderr, v.Err())}
 	if !r.dc.v.Streams.Whole {
 		capOutput(&streams, r.dc.v.Streams.Output)
 	}

@@ -36,3 +36,16 @@ func runeEnd(s string, n int) int {
 	}
 	return n // not UTF-8
 }
+
+// WholeRunes returns the length of b without an incomplete character at its end.
+func WholeRunes(b []byte) int {
+	for n := len(b) - 1; n >= max(0, len(b)-utf8.UTFMax+1); n-- {
+		if utf8.RuneStart(b[n]) {
+			if utf8.FullRune(b[n:]) {
+				break
+			}
+			return n
+		}
+	}
+	return len(b)
+}

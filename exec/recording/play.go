@@ -46,7 +46,8 @@ func Open(dir, request string) (*Player, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open recording: %w", err)
 	}
-	p := &Player{f: f, buf: bufio.NewReader(f)}
+	// The limit is of memory: no recording is that long.
+	p := &Player{f: f, buf: bufio.NewReader(io.LimitReader(f, 2*maxSize))}
 	b, err := p.read()
 	if err == nil {
 		err = json.Unmarshal(b, &p.Header)
@@ -87,27 +88,15 @@ func find(dir, request string) (string, error) {
 	return "", fmt.Errorf("%s begins %d recordings: give more of it", names.Quoted(request), len(hits))
 }
 
-// maxLine is greater than the length of any event that a Recording writes: output is recorded in
-// small pieces.
-const maxLine = 16 << 20
-
 // read returns a line without its end. An incomplete line at the end counts as the end of the file:
 // the writer was killed.
 func (p *Player) read() ([]byte, error) {
-	var line []byte
-	for {
-		b, err := p.buf.ReadSlice('\n')
-		line = append(line, b...)
-		switch {
-		case err == nil:
-			p.line++
-			return line[:len(line)-1], nil
-		case !errors.Is(err, bufio.ErrBufferFull):
-			return nil, err
-		case len(line) > maxLine:
-			return nil, errors.New("a line is too long")
-		}
+	line, err := p.buf.ReadBytes('\n')
+	if err != nil {
+		return nil, err
 	}
+	p.line++
+	return line[:len(line)-1], nil
 }
 
 // Next returns the next event, or io.EOF.

@@ -2,7 +2,7 @@
 
 // Package recording stores the output of a command with its times, for replay.
 //
-//	command --Recording.Stdout--> DIR/REQUEST --Open--> Player.Next --> Event
+//	command --Recording.Tee--> DIR/REQUEST --Open--> Player.Next --> Event
 //
 // A recording is an asciicast file of version 2, which other players support too. It has one JSON line with a header,
 // and one line for each event. It contains output only, never input, and at most 64 MiB; a remark at the end reports a
@@ -18,7 +18,6 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
@@ -86,37 +85,17 @@ func create(dir, request string, h Header) (*Recording, error) {
 	return r, nil
 }
 
-// Stdout records the output p on stdout. It does not retain p. Close returns its error, because a
-// command does not fail if its recording fails.
-func (r *Recording) Stdout(p []byte) { r.output(0, p) }
-
-// Stderr records the output p on stderr. Players show both streams as one.
-func (r *Recording) Stderr(p []byte) { r.output(1, p) }
-
-func (r *Recording) output(stream int, p []byte) {
+// output records p, and does not retain it.
+func (r *Recording) output(s Stream, p []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(p) == 0 {
 		return
 	}
-	whole := append(r.incompleteChar[stream], p...)
-	n := len(whole) - partial(whole)
-	r.incompleteChar[stream] = append([]byte(nil), whole[n:]...)
-	r.event("o", string(whole[:n]))
-}
-
-// partial returns the number of bytes at the end of p that may be the start of a character.
-func partial(p []byte) int {
-	for n := 1; n < utf8.UTFMax && n <= len(p); n++ {
-		tail := p[len(p)-n:]
-		if utf8.RuneStart(tail[0]) {
-			if utf8.FullRune(tail) {
-				return 0
-			}
-			return n
-		}
-	}
-	return 0
+	all := append(r.incompleteChar[s], p...)
+	n := names.WholeRunes(all)
+	r.incompleteChar[s] = append([]byte(nil), all[n:]...)
+	r.event("o", string(all[:n]))
 }
 
 // event writes one event. If the recording is full, it writes a last event that says so.

@@ -52,18 +52,19 @@ func TestRecording(t *testing.T) {
 	}
 	begin := r.begin
 	r.now = func() time.Time { return begin.Add(1500 * time.Millisecond) }
-	r.Stdout([]byte("one\n"))
-	r.Stderr(nil)
-	r.Stderr([]byte("\x1b[31mt\xc3"))
-	r.Stdout([]byte("2"))
-	r.Stderr([]byte("\xa9\xff\n\xe2\x82"))
+	stdout, stderr := r.Tee(Stdout, io.Discard), r.Tee(Stderr, io.Discard)
+	stdout.Write([]byte("one\n"))
+	stderr.Write(nil)
+	stderr.Write([]byte("\x1b[31mt\xc3"))
+	stdout.Write([]byte("2"))
+	stderr.Write([]byte("\xa9\xff\n\xe2\x82"))
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.Close(); err != nil {
 		t.Errorf("Close again: %v", err)
 	}
-	r.Stdout([]byte("late"))
+	stdout.Write([]byte("late"))
 	if got, _, last := play(t, dir, request[:5]); got != "one\n\x1b[31mt2é\ufffd\n\ufffd\ufffd" || last != 1500*time.Millisecond {
 		t.Errorf("played is %q, until %s", got, last)
 	}
@@ -103,7 +104,7 @@ func TestBounded(t *testing.T) {
 	}
 	r.max = 1000
 	for range 100 {
-		r.Stdout(bytes.Repeat([]byte("x"), 50))
+		r.Tee(Stdout, io.Discard).Write(bytes.Repeat([]byte("x"), 50))
 	}
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
@@ -125,7 +126,7 @@ func TestTee(t *testing.T) {
 	var got bytes.Buffer
 	broken, w := io.Pipe()
 	broken.Close()
-	for _, to := range []io.Writer{r.TeeStdout(&got), r.TeeStderr(w)} {
+	for _, to := range []io.Writer{r.Tee(Stdout, &got), r.Tee(Stderr, w)} {
 		// ends when it has written.
 		wg.Go(func() {
 			for range 100 {
@@ -141,7 +142,7 @@ func TestTee(t *testing.T) {
 		t.Errorf("recorded %d bytes, passed on %d", len(out), got.Len())
 	}
 	var none *Recording
-	if none.TeeStdout(nil) != nil || none.TeeStderr(&got) != io.Writer(&got) {
+	if none.Tee(Stdout, nil) != nil || none.Tee(Stderr, &got) != io.Writer(&got) {
 		t.Error("no recording changes the writers")
 	}
 }

@@ -4,29 +4,31 @@ package recording
 
 import "io"
 
-// TeeStdout returns a writer that records stdout and then writes to w. A nil Recording records nothing.
-func (r *Recording) TeeStdout(w io.Writer) io.Writer {
-	if r == nil || w == nil {
-		return w
-	}
-	return tee{r.Stdout, w}
-}
+// Stream is a stream of a command. Players show both as one.
+type Stream int
 
-// TeeStderr returns a writer that records stderr and then writes to w. A nil Recording records nothing.
-func (r *Recording) TeeStderr(w io.Writer) io.Writer {
+const (
+	Stdout Stream = iota
+	Stderr
+)
+
+// Tee returns a writer that records what it passes on to w. A nil Recording records nothing.
+func (r *Recording) Tee(s Stream, w io.Writer) io.Writer {
 	if r == nil || w == nil {
 		return w
 	}
-	return tee{r.Stderr, w}
+	return tee{r, s, w}
 }
 
 type tee struct {
-	note func([]byte)
-	w    io.Writer
+	r      *Recording
+	stream Stream
+	w      io.Writer
 }
 
-// Write records p even if w fails, because the command has written it.
+// Write records p even if w fails, because the command has written it. Close of the Recording returns its own errors,
+// because a command does not fail if its recording fails.
 func (t tee) Write(p []byte) (int, error) {
-	t.note(p)
+	t.r.output(t.stream, p)
 	return t.w.Write(p)
 }

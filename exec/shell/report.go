@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"time"
-	"unicode/utf8"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
@@ -88,7 +87,7 @@ type eventWriter struct {
 
 func (w *eventWriter) Write(b []byte) (int, error) {
 	all := append(w.held, b...)
-	n := wholeRunes(all)
+	n := names.WholeRunes(all)
 	w.held = append([]byte(nil), all[n:]...)
 	if n == 0 {
 		return len(b), nil
@@ -102,19 +101,6 @@ func (w *eventWriter) flush() {
 		w.to.Encode(event{Type: w.typ, Data: string(w.held)})
 		w.held = nil
 	}
-}
-
-// wholeRunes returns the length of b without an incomplete rune at its end.
-func wholeRunes(b []byte) int {
-	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
-		if c := b[len(b)-i]; utf8.RuneStart(c) {
-			if !utf8.FullRune(b[len(b)-i:]) {
-				return len(b) - i
-			}
-			break
-		}
-	}
-	return len(b)
 }
 
 // JSONObject writes one JSON object at the end of the command. Output is stored in files until then, which Close
@@ -217,7 +203,7 @@ func copyJSON(w io.Writer, r io.Reader) {
 	held := 0
 	for {
 		n, err := r.Read(buf[held:])
-		whole := wholeRunes(buf[:held+n])
+		whole := names.WholeRunes(buf[:held+n])
 		if err != nil {
 			whole = held + n
 		}

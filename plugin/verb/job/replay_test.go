@@ -3,6 +3,7 @@
 package job
 
 import (
+	"io"
 	"strings"
 	"testing"
 
@@ -19,7 +20,7 @@ func recorded(t *testing.T) (dir string) {
 		t.Fatal(err)
 	}
 	for i := range len(hostile) { // a character's bytes, and \r\n, come apart
-		r.Stdout([]byte{hostile[i]})
+		r.Tee(recording.Stdout, io.Discard).Write([]byte{hostile[i]})
 	}
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
