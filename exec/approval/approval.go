@@ -17,7 +17,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"hash"
 	"io"
 	"slices"
 	"time"
@@ -122,10 +121,11 @@ func (q *Question) ShownDigest() string {
 // digestOf returns the SHA-256 digest of lists, in hex. Different lists have different digests.
 func digestOf(lists ...[]string) string {
 	h := sha256.New()
+	writeLen := func(n int) { h.Write(binary.BigEndian.AppendUint64(nil, uint64(n))) }
 	for _, list := range lists {
-		writeLen(h, len(list))
+		writeLen(len(list))
 		for _, s := range list {
-			writeLen(h, len(s))
+			writeLen(len(s))
 			io.WriteString(h, s)
 		}
 	}
@@ -136,12 +136,6 @@ func digestOf(lists ...[]string) string {
 func (q Question) identity() Question {
 	q.Inputs, q.NoInputs, q.Diff, q.Preview = nil, "", "", nil
 	return q
-}
-
-func writeLen(h hash.Hash, n int) {
-	var b [8]byte
-	binary.BigEndian.PutUint64(b[:], uint64(n))
-	h.Write(b[:])
 }
 
 // Outcome is the result of a question. The zero value is not an approval.

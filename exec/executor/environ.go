@@ -109,15 +109,14 @@ func (k kind) clean(name, value string, access ContainerAccess) (kept string, ke
 // entries returns the entries of a list that the container does not control.
 func (k kind) entries(name, value string, access ContainerAccess) (kept string, found []Finding) {
 	sep := string(os.PathListSeparator)
-	separates := sep
 	switch k {
 	case patterns:
-		sep, separates = ";", ";"
+		sep = ";"
 	case libraries:
-		separates += " "
+		value = strings.ReplaceAll(value, " ", sep)
 	}
 	var rest []string
-	for _, entry := range splitAny(value, separates) {
+	for entry := range strings.SplitSeq(value, sep) {
 		why := ""
 		switch {
 		case ofProcess(entry), !filepath.IsAbs(entry) && k.relative(entry):
@@ -162,14 +161,4 @@ func ofProcess(path string) bool {
 		}
 	}
 	return false
-}
-
-func splitAny(s, separators string) (parts []string) {
-	for {
-		i := strings.IndexAny(s, separators)
-		if i < 0 {
-			return append(parts, s)
-		}
-		parts, s = append(parts, s[:i]), s[i+1:]
-	}
 }

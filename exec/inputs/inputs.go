@@ -82,9 +82,7 @@ func (s *Set) ContentDigest() string {
 }
 
 func write(h hash.Hash, s string) {
-	var n [8]byte
-	binary.BigEndian.PutUint64(n[:], uint64(len(s)))
-	h.Write(n[:])
+	h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(s))))
 	io.WriteString(h, s)
 }
 

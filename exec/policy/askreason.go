@@ -28,7 +28,7 @@ func (d *decision) effective(r *Rule) (action Action, grade Grade, askReason str
 	kind := d.names().kind(args, r.Fixed != nil, d.gitDir())
 	grade = kind.grade()
 	switch {
-	case r.hasEffect("code"):
+	case slices.Contains(r.Effects, "code"):
 		grade = GradeCertain
 	case kind == unknown && len(r.Effects) > 0: // the rule states effects, and code is not one of them
 		grade = GradeNone

@@ -129,15 +129,6 @@ func (d *decision) strictest(denials bool) (h matchedRule) {
 	return h
 }
 
-func (r *Rule) hasEffect(effect string) bool {
-	for _, e := range r.Effects {
-		if e == effect {
-			return true
-		}
-	}
-	return false
-}
-
 // command returns the command that a rule or a list runs. The program path of the configuration
 // takes precedence over the path of --proxy.
 func (d *decision) command() Command {

@@ -4,6 +4,7 @@ package policy
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,7 +15,7 @@ import (
 // than they seem to.
 func (p *Policy) Lint() []Problem {
 	l := linter{policy: p}
-	for _, name := range p.names() {
+	for _, name := range slices.Sorted(maps.Keys(p.Rules)) {
 		l.command(name, p.Rules[name])
 	}
 	l.lists()
@@ -116,7 +117,7 @@ func (l *linter) checkDangerous(s subject) {
 	switch {
 	case kind.code():
 		l.add(s.Position, s.title, true, "%s runs code that the container may have written, so allow asks: write accept: %s to allow it, or where: sandbox to confine it", s.names, CodeAccepted)
-	case s.hasEffect("code"):
+	case slices.Contains(s.Effects, "code"):
 		l.add(s.Position, s.title, true, "effects has code, so allow asks: write accept: %s to allow it, or where: sandbox to confine it", CodeAccepted)
 	case kind == unknown && len(s.Effects) == 0:
 		l.add(s.Position, s.title, true, "effects is missing, and %s is not known to be harmless, so allow asks: write effects: with those of read, write, network and code that it has", s.names)

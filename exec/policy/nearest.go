@@ -83,7 +83,7 @@ func (d *decision) usual(r *Rule) Action {
 	}
 	for _, args := range lists {
 		kind := d.names().kind(args, r.Fixed != nil, d.gitDir())
-		if kind.code() || r.hasEffect("code") || kind == unknown && len(r.Effects) == 0 {
+		if kind.code() || slices.Contains(r.Effects, "code") || kind == unknown && len(r.Effects) == 0 {
 			return Ask
 		}
 	}

@@ -5,6 +5,7 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,7 +42,7 @@ type Tested struct {
 // RunTests runs the tests of all rules: arguments that a rule must match, and arguments that it
 // must not.
 func (p *Policy) RunTests() (all []Tested) {
-	for _, name := range p.names() {
+	for _, name := range slices.Sorted(maps.Keys(p.Rules)) {
 		set := p.Rules[name]
 		for _, r := range set.all() {
 			all = append(all, r.runTests(name)...)
@@ -74,16 +75,6 @@ func (r *Rule) runTests(command string) (all []Tested) {
 		}
 	}
 	return all
-}
-
-// names returns the commands of the configuration, sorted.
-func (p *Policy) names() []string {
-	names := make([]string, 0, len(p.Rules))
-	for name := range p.Rules {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // failures returns the failed tests as problems.

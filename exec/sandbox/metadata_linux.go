@@ -114,13 +114,6 @@ type response struct {
 	flags uint32
 }
 
-// The commands of ioctl(2) in seccomp_unotify(2).
-const (
-	ioctlReceive = 0xC0502100
-	ioctlSend    = 0xC0182101
-	ioctlIDValid = 0x40082102
-)
-
 var errAllEnded = errors.New("no process is left")
 
 // receive returns the next call, or EAGAIN if there is none yet.
@@ -131,7 +124,7 @@ func receive(fd int) (n notification, err error) {
 	}
 	switch {
 	case poll[0].Revents&unix.POLLIN != 0:
-		return n, ioctl(fd, ioctlReceive, unsafe.Pointer(&n))
+		return n, ioctl(fd, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n))
 	case poll[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0:
 		return n, errAllEnded
 	}
@@ -154,7 +147,7 @@ func (m *MetadataServer) answer(n *notification) {
 		errors.As(err, &errno)
 		r.val, r.error = 0, -int32(errno)
 	}
-	m.control(ioctlSend, unsafe.Pointer(&r))
+	m.control(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r))
 }
 
 func (m *MetadataServer) control(command uintptr, arg unsafe.Pointer) error {
@@ -180,7 +173,7 @@ func (m *MetadataServer) perform(n *notification) (int64, error) {
 		return 0, err
 	}
 	// Until here the thread id may have become that of another process.
-	if m.control(ioctlIDValid, unsafe.Pointer(&n.id)) != nil {
+	if m.control(unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.id)) != nil {
 		return 0, unix.ESRCH
 	}
 	file, err := t.open(c)

@@ -87,11 +87,9 @@ func rulesFor(n Net) (list []rule) {
 
 // Commands of ioctl(2), and types of commands (the second byte).
 const (
-	tioclinux = 0x541C
 	// setDelegation is F_SETDELEG of fcntl(2), a lease that directories can have, too (Linux 6.19).
 	setDelegation = 1024 + 16
 
-	fsGetFlags  = 0x80086601
 	fsGetFlags4 = 0x80046601
 	fsGetXattr  = 0x801C581F
 	fsFiemap    = 0xC020660B
@@ -111,10 +109,10 @@ const (
 // these need only a file that is open for reading: they change its flags, seal it, or create and remove subvolumes. It
 // permits those that read flags and copy files.
 func ioctlRules() (list []rule) {
-	for _, command := range []uint32{unix.TIOCSTI, tioclinux, unix.TIOCCONS, unix.TIOCSETD} {
+	for _, command := range []uint32{unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCCONS, unix.TIOCSETD} {
 		list = append(list, rule{unix.SYS_IOCTL, []condition{is(1, command)}, refuse})
 	}
-	for _, command := range []uint32{fsGetFlags, fsGetFlags4, fsGetXattr, fsFiemap, unix.FICLONE, unix.FICLONERANGE} {
+	for _, command := range []uint32{unix.FS_IOC_GETFLAGS, fsGetFlags4, fsGetXattr, fsFiemap, unix.FICLONE, unix.FICLONERANGE} {
 		list = append(list, rule{unix.SYS_IOCTL, []condition{is(1, command)}, allow})
 	}
 	for _, commands := range []uint32{typeFS, typeXFS, typeVersion, typeFAT, typeBtrfs, typeCeph, typeBcachefs, typeF2FS} {
@@ -148,12 +146,6 @@ var otherProcesses = []rule{
 // ioprioWhoProcess is the kind of ioprio_set(2) that names a thread.
 const ioprioWhoProcess = 1
 
-// Arguments of socket calls: the size of struct sockaddr_nl (netlink(7)), and TCP_ULP of tcp(7).
-const (
-	netlinkAddress = unix.SizeofSockaddrNetlink
-	tcpULP         = 31
-)
-
 // socketRules permits the sockets of n and those with which a program asks for the addresses of this host, and pairs
 // of unix sockets.
 func socketRules(n Net) []rule {
@@ -182,8 +174,8 @@ func socketRules(n Net) []rule {
 	// needed only by netlink. TCP Fast Open connects without connect(2), so Landlock does not check it.
 	return append(list,
 		rule{unix.SYS_LISTEN, nil, refuseNet},
-		rule{unix.SYS_BIND, []condition{isNot(2, netlinkAddress)}, refuseNet},
-		rule{unix.SYS_SETSOCKOPT, []condition{is(1, unix.SOL_TCP), is(2, tcpULP)}, refuseNet},
+		rule{unix.SYS_BIND, []condition{isNot(2, unix.SizeofSockaddrNetlink)}, refuseNet},
+		rule{unix.SYS_SETSOCKOPT, []condition{is(1, unix.SOL_TCP), is(2, unix.TCP_ULP)}, refuseNet},
 		rule{unix.SYS_SENDTO, []condition{has(3, unix.MSG_FASTOPEN)}, refuseNet},
 		rule{unix.SYS_SENDMSG, []condition{has(2, unix.MSG_FASTOPEN)}, refuseNet},
 		rule{unix.SYS_SENDMMSG, []condition{has(3, unix.MSG_FASTOPEN)}, refuseNet})
