@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/exec/osenv"
 )
 
 var envForm = names.Form{First: "A-Za-z_", Chars: "A-Za-z0-9_", Min: 1, Max: names.Unbounded}
@@ -35,17 +36,14 @@ func CheckEnv(env []string) error {
 var unsafeVariables = []string{"BASHOPTS", "BASH_ENV", "BASH_XTRACEFD", "ENV", "HISTFILE", "IGNOREEOF", "MAIL", "MAILCHECK", "MAILPATH",
 	"OLDPWD", "POSIXLY_CORRECT", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "SHELLOPTS", "TMOUT"}
 
-// environ returns the environment of a shell: base without unsafe variables, and set.
+// environ returns the environment of a shell: base without unsafe variables, and set. It never returns nil, for which
+// os/exec uses the environment of this process.
 func environ(base, set []string) []string {
-	env := make([]string, 0, len(base)+len(set))
-	for _, kv := range base {
+	safe := slices.DeleteFunc(append([]string{}, base...), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		over := slices.ContainsFunc(set, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
-		if !over && !slices.Contains(unsafeVariables, name) {
-			env = append(env, kv)
-		}
-	}
-	return append(env, set...)
+		return slices.Contains(unsafeVariables, name)
+	})
+	return osenv.Set(safe, set...)
 }
 
 // containerEnviron is the environment that a shell in this container is started with: this process's own, with
