@@ -46,30 +46,40 @@ func (s *Shell) startHost(b StartConfig) (*hostProcess, error) {
 		return nil, fmt.Errorf("start shell: %w", err)
 	}
 	defer r.Close()
-	ctx, cancel := context.WithCancelCause(context.Background())
-	p := &hostProcess{table: s.table, id: newProcessID(), bash: b.Path, in: w, cancel: cancel, dead: make(chan struct{})}
-	up, failed := make(chan struct{}), make(chan error, 1)
+	p := &hostProcess{table: s.table, id: newProcessID(), bash: b.Path, in: w, dead: make(chan struct{})}
 	c := executor.Command{ID: p.id, Path: b.Path, Args: args, Env: environ(b.Env, s.options.Env), Dir: int(dir.Fd()), NewPrivs: b.NewPrivs, Supervise: true}
-	streams := executor.Streams{FD: [3]int{int(r.Fd()), -1, -1}, Started: func(pid int) {
-		p.bashPID = pid
-		close(up)
-	}}
-	// Ends when bash does. Shell.end and Table.Close end bash and wait.
-	s.table.wg.Go(func() {
-		defer w.Close()
-		defer cancel(nil)
-		st, err := s.table.Runner.Run(ctx, c, streams)
+	p.bashPID, p.cancel, err = s.table.launch(c, [3]int{int(r.Fd()), -1, -1}, func(st executor.Status) {
 		p.code = st.Code
 		close(p.dead)
-		failed <- err
+		w.Close()
 	})
-	select {
-	case <-up:
-		p.subtree = proctree.NewSubtree(p.bashPID, p.id)
-	case err := <-failed:
-		return nil, fmt.Errorf("start shell: %w", err)
+	if err != nil {
+		return nil, err
 	}
-	return p, p.writeLine(initLine)
+	p.subtree = proctree.NewSubtree(p.bashPID, p.id)
+	p.writeLine(initLine) // if this fails, bash has ended, and the first command reports how
+	return p, nil
+}
+
+// launch starts c with the descriptors fd, and returns its pid once it runs. A process that has ended since counts as
+// started. cancel ends it. Then ended gets its status, before Table.Close returns; it gets one of a failed start, too.
+func (t *Table) launch(c executor.Command, fd [3]int, ended func(executor.Status)) (pid int, cancel context.CancelCauseFunc, err error) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	up := make(chan int, 1)
+	var failed error // valid once up is closed
+	streams := executor.Streams{FD: fd, Started: func(pid int) { up <- pid }}
+	// Ends with the process, which the shell's end and Table.Close end.
+	t.wg.Go(func() {
+		defer cancel(nil)
+		st, err := t.Runner.Run(ctx, c, streams)
+		ended(st)
+		failed = err
+		close(up)
+	})
+	if pid, started := <-up; started {
+		return pid, cancel, nil
+	}
+	return 0, cancel, fmt.Errorf("start shell: %w", failed)
 }
 
 // newProcessID returns the marker of a new shell process.

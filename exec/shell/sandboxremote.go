@@ -65,37 +65,14 @@ func (s *sandboxRemote) connect(_ context.Context, id string) (io.ReadWriteClose
 		ID: id, Path: path, Args: []string{ProgramName, serveArg}, Env: environ(s.config.Env, nil), Dir: int(dir.Fd()),
 		Sandbox: s.config.Sandbox,
 	}
-	if err := s.run(c, theirs); err != nil {
+	s.ended = make(chan struct{})
+	s.program, s.cancel, err = s.shell.table.launch(c, [3]int{int(theirs.in.Fd()), int(theirs.out.Fd()), -1}, func(executor.Status) { close(s.ended) })
+	if err != nil {
 		ours.Close()
-		return nil, nil, fmt.Errorf("start shell: %w", err)
+		return nil, nil, err
 	}
 	s.config.Sandbox = nil // the caller closes it
 	return ours, func() {}, nil
-}
-
-// run starts the program, and returns when it runs.
-func (s *sandboxRemote) run(c executor.Command, theirs pipePair) error {
-	var ctx context.Context
-	ctx, s.cancel = context.WithCancelCause(context.Background())
-	s.ended = make(chan struct{})
-	up, failed := make(chan struct{}), make(chan error, 1)
-	streams := executor.Streams{FD: [3]int{int(theirs.in.Fd()), int(theirs.out.Fd()), -1}, Started: func(pid int) {
-		s.program = pid
-		close(up)
-	}}
-	// Ends with the program, which end and Table.Close end.
-	s.shell.table.wg.Go(func() {
-		defer s.cancel(nil)
-		_, err := s.shell.table.Runner.Run(ctx, c, streams)
-		close(s.ended)
-		failed <- err
-	})
-	select {
-	case <-up:
-		return nil
-	case err := <-failed:
-		return err
-	}
 }
 
 // end does not rely on any report: a text can have written it.
