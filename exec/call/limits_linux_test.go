@@ -79,6 +79,24 @@ func TestLimitArgv(t *testing.T) {
 	exectest.Eventually(t, "all is given back", func() bool { return s.Limits.Held(limit.Argv) == 0 && s.Limits.Held(limit.Calls) == 0 })
 }
 
+// A request of which nothing could be read is refused without a name. Its caller was told that "." is refused.
+func TestLimitArgvNoName(t *testing.T) {
+	s, log := calltest.NewServer(t)
+	s.Limits.Adjust(limit.Limits{limit.Argv: 1})
+	c := calltest.Dial(t, s)
+	c.Exec(t, wire.FDNull, "sh", "-c", "exit 3")
+	if e := c.End(t); e.Code != 126 || !strings.HasPrefix(e.Text, "hostexec: refused: limit of ") {
+		t.Errorf("without memory: %+v", e)
+	}
+	lines := calltest.Audited(t, log, "HOSTEXEC DENY")
+	if len(lines) != 1 || !strings.Contains(lines[0], ` cmd="" `) {
+		t.Fatalf("the audit log has %q", lines)
+	}
+	if _, err := audit.Parse(strings.TrimSuffix(lines[0], "\n")); err != nil {
+		t.Error(err)
+	}
+}
+
 // Processes of a call that was ended for their number do not have the next call refused.
 func TestLimitProcesses(t *testing.T) {
 	s, _ := calltest.NewServer(t)

@@ -69,8 +69,8 @@ func (s *Server) readRequest(p *peer) (*request, error) {
 	if errors.As(err, &over) {
 		closeAll(fds)
 		held.release()
-		beginning := &request{Request: policy.Request{ID: newID(), Args: msg.Args}}
-		return nil, fmt.Errorf("%w: %w", ErrNoRequest, errors.Join(over, (&exchange{server: s, peer: p, req: beginning}).overArgv(over)))
+		known := &request{Request: policy.Request{ID: newID(), Args: msg.Args}}
+		return nil, fmt.Errorf("%w: %w", ErrNoRequest, errors.Join(over, (&exchange{server: s, peer: p, req: known}).overArgv(over)))
 	}
 	if err != nil {
 		held.release()
@@ -125,7 +125,7 @@ func readExec(r io.Reader, held *reservation) (wire.Exec, error) {
 	}
 	b, err := readCounted(r, n, held)
 	if err != nil {
-		return wire.Exec{Args: []string{path.Base(wire.Arg0(b))}}, err
+		return wire.Exec{Args: beginning(b)}, err
 	}
 	msg, err := wire.ParseExec(b)
 	if err == nil {
@@ -133,6 +133,15 @@ func readExec(r io.Reader, held *reservation) (wire.Exec, error) {
 		err = held.wait(context.Background(), limit.Argv, stringOverhead*int64(len(msg.Args)+len(msg.Env)))
 	}
 	return msg, err
+}
+
+// beginning returns the name of the command in b, the beginning of a request, as its only argument. It returns nothing
+// if b is too short to contain the name.
+func beginning(b []byte) []string {
+	if arg0 := wire.Arg0(b); arg0 != "" {
+		return []string{path.Base(arg0)}
+	}
+	return nil
 }
 
 // stringOverhead is the size of a string besides its bytes.
