@@ -10,7 +10,6 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/job"
-	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -99,7 +98,7 @@ func (x *exchange) background(ctx context.Context, dc *decidedCall, j *job.Job, 
 
 // jobResult returns the final status of a job, and sets in st the code that wait exits with.
 func jobResult(ctx context.Context, req *request, dc *decidedCall, st *executor.Status, err error) (how job.Status, reason string) {
-	var limited *limit.Error
+	e, ended := endFailure(req, &dc.v, err)
 	switch {
 	case err == nil && st.Code == 0:
 		return job.Completed, ""
@@ -107,24 +106,17 @@ func jobResult(ctx context.Context, req *request, dc *decidedCall, st *executor.
 		return job.Failed, ""
 	case errors.Is(err, errKilled):
 		return job.Killed, ""
-	case errors.As(err, &limited):
-		st.Code = wire.CodeFailed
-		return job.Error, endedByLimit(req, &dc.v, limited).Reason
-	case errors.Is(err, errCallerDeadline):
-		st.Code = wire.CodeTimeout
-		return job.Failed, callerDeadlineExceeded(req, dc.v.Rule).Reason
-	case errors.Is(err, errTooLong):
-		st.Code = wire.CodeTimeout
-		return job.Failed, tooLong(req, &dc.v).Reason
+	case ended && !errors.Is(err, errOutputLimit): // the output may have been cut when the session ended
 	case errors.Is(err, errHungUp):
 		return job.Killed, "its caller left before it was ready"
 	case ctx.Err() != nil:
 		return job.Killed, "the session ended"
-	case errors.Is(err, errOutputLimit):
-		st.Code = wire.CodeFailed
-		return job.Error, outputLimitExceeded(req, &dc.v).Reason
+	case !ended:
+		e = notRun(req, &dc.v, err)
 	}
-	e := notRun(req, &dc.v, err)
-	st.Code = int(exitKinds[e.Status].code)
+	st.Code = int(e.exit())
+	if e.Status == StatusTimeout {
+		return job.Failed, e.Reason
+	}
 	return job.Error, e.Reason
 }

@@ -222,29 +222,31 @@ func overLimit(req *request, v *policy.Verdict, over *limit.Error) Failure {
 	return e
 }
 
-// endedByLimit answers a request whose command was ended because of a limit.
-func endedByLimit(req *request, v *policy.Verdict, over *limit.Error) Failure {
-	e := overLimit(req, v, over)
-	e.Status, e.Reason = StatusFailed, "ended: "+over.Error()
-	return e
-}
-
-// tooLong answers a request whose command was ended by the policy's timeout.
-func tooLong(req *request, v *policy.Verdict) Failure {
-	return Failure{Status: StatusTimeout, Name: quoteWord(req.Args[0]), Rule: v.Rule, Request: req.ID,
-		Reason: fmt.Sprintf("ended after %s, the timeout of %s", v.Timeout, v.Rule)}
+// endFailure answers a request whose command was ended by a limit or a timeout. It reports false for other errors.
+func endFailure(req *request, v *policy.Verdict, err error) (e Failure, ended bool) {
+	var over *limit.Error
+	switch {
+	case errors.As(err, &over):
+		e = overLimit(req, v, over)
+		e.Status, e.Reason = StatusFailed, "ended: "+over.Error()
+	case errors.Is(err, errTooLong):
+		e = Failure{Status: StatusTimeout, Name: quoteWord(req.Args[0]), Rule: v.Rule, Request: req.ID,
+			Reason: fmt.Sprintf("ended after %s, the timeout of %s", v.Timeout, v.Rule)}
+	case errors.Is(err, errCallerDeadline):
+		e = callerDeadlineExceeded(req, v.Rule)
+	case errors.Is(err, errOutputLimit):
+		e = Failure{Status: StatusFailed, Name: quoteWord(req.Args[0]), Rule: v.Rule, Request: req.ID,
+			Reason: fmt.Sprintf("the output was cut after %d bytes, the limit of %s", v.Streams.Output, v.Rule)}
+	default:
+		return Failure{}, false
+	}
+	return e, true
 }
 
 // callerDeadlineExceeded answers a request whose caller set a deadline that has passed.
 func callerDeadlineExceeded(req *request, rule string) Failure {
 	return Failure{Status: StatusTimeout, Name: quoteWord(req.Args[0]), Rule: rule, Request: req.ID,
 		Reason: fmt.Sprintf("timeout: ended after %s, the limit of its caller", req.limit)}
-}
-
-// outputLimitExceeded ends a call whose command wrote more than the policy lets through.
-func outputLimitExceeded(req *request, v *policy.Verdict) Failure {
-	return Failure{Status: StatusFailed, Name: quoteWord(req.Args[0]), Rule: v.Rule, Request: req.ID,
-		Reason: fmt.Sprintf("the output was cut after %d bytes, the limit of %s", v.Streams.Output, v.Rule)}
 }
 
 // notRun answers a request whose command could not be started.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/git"
-	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/recording"
@@ -113,17 +112,9 @@ func (dc *decidedCall) command(req *request) executor.Command {
 
 // ending returns the last frame of a call from its command's status and error.
 func ending(asJSON bool, req *request, v *policy.Verdict, st executor.Status, err error) wire.Exit {
-	var e Failure
-	var limited *limit.Error
+	e, ended := endFailure(req, v, err)
 	switch {
-	case errors.As(err, &limited):
-		e = endedByLimit(req, v, limited)
-	case errors.Is(err, errTooLong):
-		e = tooLong(req, v)
-	case errors.Is(err, errCallerDeadline):
-		e = callerDeadlineExceeded(req, v.Rule)
-	case errors.Is(err, errOutputLimit):
-		e = outputLimitExceeded(req, v)
+	case ended:
 	case err != nil:
 		e = notRun(req, v, err)
 	case st.Signal != "":

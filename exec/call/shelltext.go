@@ -229,20 +229,14 @@ func (r *shellRun) exit(code int, err error) (e wire.Exit, why string) {
 
 // endReason returns the reason why a command was ended before its end.
 func (r *shellRun) endReason(err error) Failure {
+	if e, ended := endFailure(r.x.req, &r.dc.v, err); ended {
+		return e
+	}
 	var dead *shell.TerminatedError
 	var over *shell.TimeoutError
 	var none *shell.ContainerError
-	var limited *limit.Error
 	e := Failure{Status: StatusFailed, Name: r.o.shown(), Rule: r.dc.v.Rule, Request: r.x.req.ID}
 	switch {
-	case errors.As(err, &limited):
-		e = endedByLimit(r.x.req, &r.dc.v, limited)
-	case errors.Is(err, errTooLong):
-		e = tooLong(r.x.req, &r.dc.v)
-	case errors.Is(err, errCallerDeadline):
-		e = callerDeadlineExceeded(r.x.req, r.dc.v.Rule)
-	case errors.Is(err, errOutputLimit):
-		e = outputLimitExceeded(r.x.req, &r.dc.v)
 	case errors.As(err, &over):
 		e.Status, e.Reason = StatusTimeout, err.Error()
 	case errors.As(err, &dead):
