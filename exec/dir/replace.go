@@ -4,6 +4,7 @@ package dir
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -25,4 +26,12 @@ func Replace(path string, text []byte, mode os.FileMode) error {
 		os.Remove(f.Name())
 	}
 	return err
+}
+
+// RemoveFile removes a file. It returns nil if there is none, because another process may have removed it.
+func RemoveFile(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/http"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
 	"github.com/docker-hostexec/hostexec/plugin/control"
@@ -82,7 +82,9 @@ type removedOnClose struct {
 	path string
 }
 
-func (r *removedOnClose) Close() error { return errors.Join(os.Remove(r.path), r.Listener.Close()) }
+func (r *removedOnClose) Close() error {
+	return errors.Join(dir.RemoveFile(r.path), r.Listener.Close())
+}
 
 // errDown is the answer to a host's tool while the container does not run.
 var errDown = errors.New("the container does not run at the moment")

@@ -17,6 +17,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/socket"
@@ -96,7 +97,7 @@ func (w *Watcher) serve(ctx context.Context, s *Session, log *audit.Log, conn *L
 	s.Log.Info("ending", "reason", err)
 	err = s.end(ctx, listeners, host)
 	// This comes last: when a client finds no watcher, all parts of the watcher must have ended.
-	err = errors.Join(err, ctl.Close(), os.Remove(state.ControlSock(s.Record.Dir)))
+	err = errors.Join(err, ctl.Close(), dir.RemoveFile(state.ControlSock(s.Record.Dir)))
 	controlServer.Wait()
 	return s.finish(ctx, err)
 }
@@ -122,7 +123,7 @@ func (s *Session) finish(ctx context.Context, err error) error {
 	}
 	// After kept jobs the record stays, although the container may have gone: users look for the results of jobs.
 	if errors.Is(context.Cause(ctx), ErrGone) && !s.Life.hasKeptJobs() {
-		err = s.Record.Store.Remove(s.Record.ID)
+		err = errors.Join(err, s.Record.Store.Remove(s.Record.ID))
 	}
 	return err
 }

@@ -72,7 +72,7 @@ func (s *listener) Accept() (net.Conn, error) {
 func (s *listener) Addr() net.Addr { return s.ln.Addr() }
 
 func (s *listener) Close() error {
-	return errors.Join(s.ln.Close(), os.Remove(s.path))
+	return errors.Join(s.ln.Close(), dir.RemoveFile(s.path))
 }
 
 // maxFDs is one more than a call may pass, so that an excess is noticed.

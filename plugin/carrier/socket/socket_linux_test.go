@@ -52,6 +52,17 @@ func TestListen(t *testing.T) {
 	}
 }
 
+// TestCloseRemoved closes a listener whose directory another process, for example the launcher, has removed.
+func TestCloseRemoved(t *testing.T) {
+	dir, ln := listen(t)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := ln.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // A socket left by a watcher that was killed does not keep the next one from its place.
 func TestListenAgain(t *testing.T) {
 	dir, ln := listen(t)
