@@ -57,7 +57,7 @@ func callerVars(caller, pass []string) map[string]string {
 		if _, twice := set[name]; !ok || twice {
 			continue
 		}
-		if name == "PATH" { // it decides which programs run; an earlier version may have recorded --pass-env PATH
+		if name == "PATH" { // it decides which programs run, also if a record has --pass-env PATH
 			continue
 		}
 		form, terminal := terminalVars[name]

@@ -59,7 +59,7 @@ func Find(ctx context.Context, s *state.Store) (Address, error) {
 			return Address{}, errNone
 		}
 		if p, err := load(s); err == nil {
-			if _, err := p.request(ctx, http.MethodGet, "/token"); err == nil || errors.Is(err, errOlder) {
+			if _, err := p.request(ctx, http.MethodGet, "/token"); err == nil {
 				return p, nil
 			}
 		}
@@ -87,9 +87,6 @@ func load(s *state.Store) (p Address, err error) {
 	return p, err
 }
 
-// errOlder means that the running page is of a version of hostexec without POST /code.
-var errOlder = errors.New("the page is of an older version of hostexec, and opens no browser until it is started anew")
-
 // File asks the page for a file that opens it once, within half a minute, and returns the file's URL. The
 // URL is safe in command lines, which every user of this host can read.
 func (a Address) File(ctx context.Context) (string, error) {
@@ -99,7 +96,7 @@ func (a Address) File(ctx context.Context) (string, error) {
 		err = json.Unmarshal(b, &got)
 	}
 	if err == nil && !strings.HasPrefix(got.File, "file:///") {
-		err = errOlder
+		err = errors.New("ask the page: its answer names no file")
 	}
 	return got.File, err
 }
@@ -120,9 +117,6 @@ func (a Address) request(ctx context.Context, method, path string) ([]byte, erro
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
-	if resp.StatusCode == http.StatusMethodNotAllowed { // the page checks the token before the method
-		return nil, errOlder
-	}
 	if err != nil || resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("ask the page: it answered %s", resp.Status)
 	}

@@ -9,25 +9,17 @@ import (
 	"strings"
 )
 
-// DevContainer is the dev container of a session, or the compose service of a session from an earlier version. The
-// session serves several containers, one after another.
+// DevContainer is the dev container of a session. The session serves several containers, one after another.
 type DevContainer struct {
-	Project  string `json:"project"` // of compose, or Devcontainers
-	Name     string `json:"name"`
-	Oneoff   bool   `json:"oneoff,omitempty"`   // of an earlier version: the container of compose run only
-	Provided bool   `json:"provided,omitempty"` // of an earlier version: compose started it as a provider
+	Project string `json:"project"` // Devcontainers
+	Name    string `json:"name"`
 }
 
-// Devcontainers is the project of all dev containers; their service names are the dev container tool's ids. No compose
-// project can have this name.
+// Devcontainers is the project of all dev containers. Their names are the dev container tool's ids.
 const Devcontainers = "-devcontainers"
 
-// The labels that compose sets on its containers.
-const (
-	LabelProject = "com.docker.compose.project"
-	LabelService = "com.docker.compose.service"
-	LabelOneoff  = "com.docker.compose.oneoff"
-)
+// LabelService is the label that compose sets on the containers of a service. Its value is the service's name.
+const LabelService = "com.docker.compose.service"
 
 // LabelDevcontainer is the label of a dev container. Its value is the dev container tool's id.
 const LabelDevcontainer = "io.hostexec.devcontainer"

@@ -104,9 +104,6 @@ func (c *carrierChooser) noteEngine(ctx context.Context, api watch.Engine, e sta
 }
 
 func (c *carrierChooser) store(e state.EngineFacts) {
-	if c.record.Engine == "" {
-		return // an earlier version has created the session
-	}
 	if err := c.record.Store.NoteEngine(c.record.Engine, e); err != nil {
 		c.log.Warn("remember the engine", "error", err)
 	}

@@ -24,7 +24,7 @@ import (
 
 // The session of a dev container exists before its container, which the tool may create and replace at any time. The
 // watcher searches for a container with the session's label and share. Calls wait until the container's mounts are
-// checked. In earlier versions, services of docker compose had such sessions, too.
+// checked.
 
 // containerTimeout is the time limit for the creation of a container, whose image may have to be built.
 const containerTimeout = time.Hour
@@ -94,9 +94,7 @@ func (m *Mode) findRunning(ctx context.Context, api watch.Engine) (found contain
 	if err != nil {
 		return found, false, err
 	}
-	slices.SortFunc(list, func(a, b container.Summary) int {
-		return cmp.Or(cmp.Compare(a.Labels[state.LabelOneoff], b.Labels[state.LabelOneoff]), cmp.Compare(a.ID, b.ID))
-	})
+	slices.SortFunc(list, func(a, b container.Summary) int { return cmp.Compare(a.ID, b.ID) })
 	for _, s := range list {
 		c, ierr := inspect(ctx, api, s.ID)
 		if errdefs.IsNotFound(ierr) {
@@ -119,20 +117,9 @@ func (m *Mode) findRunning(ctx context.Context, api watch.Engine) (found contain
 	return found, stopped, err
 }
 
-// serviceFilter returns the filters for the containers of the session.
+// serviceFilter returns the filter for the containers of the session.
 func serviceFilter(record *watch.Record) filters.Args {
-	s := record.DevContainer
-	switch {
-	case s.Oneoff:
-		return filters.NewArgs(filters.Arg("label", state.Label+"="+record.ID))
-	case s.Project == state.Devcontainers:
-		return filters.NewArgs(filters.Arg("label", state.LabelDevcontainer+"="+s.Name))
-	}
-	own := filters.NewArgs(filters.Arg("label", state.LabelProject+"="+s.Project), filters.Arg("label", state.LabelService+"="+s.Name))
-	if !s.Provided { // a provider's share is mounted into the containers of compose run, too
-		own.Add("label", state.LabelOneoff+"=False")
-	}
-	return own
+	return filters.NewArgs(filters.Arg("label", state.LabelDevcontainer+"="+record.DevContainer.Name))
 }
 
 // mountsShare reports whether a container mounts the session's share. Labels prove nothing: an image may have them.

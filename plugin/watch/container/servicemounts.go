@@ -15,8 +15,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// Several containers, with different mounts, may mount the share of one dev container or service. Each can call as soon
-// as it runs.
+// Several containers, with different mounts, may mount the share of one dev container. Each can call as soon as it runs.
 
 // followOthers checks each container that mounts the share, which the engine reports before its start. It returns an
 // error if a mount is refused, and nil when ctx is done.

@@ -26,7 +26,7 @@ import (
 // Attack 195.
 func TestUnknownMounts(t *testing.T) {
 	home := t.TempDir()
-	rec := state.Session{ID: "0123456789ab", DevContainer: &state.DevContainer{Project: "p", Name: "s"}}
+	rec := state.Session{ID: "0123456789ab", DevContainer: &state.DevContainer{Project: state.Devcontainers, Name: "s"}}
 	log := slog.New(slog.DiscardHandler)
 	mc := testCheck(home, rec)
 	s := watch.NewSession(mc.record, log)
