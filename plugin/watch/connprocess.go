@@ -36,39 +36,28 @@ func (c *Conn) Run(ctx context.Context, p Process) (code int, err error) {
 	return strconv.Atoi(text)
 }
 
-// encodedProcess is a Process whose strings may contain any bytes.
+// encodedProcess is a Process in JSON: unlike strings, byte slices keep all bytes.
 type encodedProcess struct {
 	Path, Dir []byte
 	Args, Env [][]byte
 }
 
 func encodeProcess(p Process) encodedProcess {
-	e := encodedProcess{Path: []byte(p.Path), Dir: []byte(p.Dir)}
-	for _, arg := range p.Args {
-		e.Args = append(e.Args, []byte(arg))
-	}
-	for _, kv := range p.Env {
-		e.Env = append(e.Env, []byte(kv))
-	}
-	return e
+	return encodedProcess{[]byte(p.Path), []byte(p.Dir), convertAll[[]byte](p.Args), convertAll[[]byte](p.Env)}
 }
 
 // DecodeProcess is the inverse of the encoding in Conn.Run.
 func DecodeProcess(text string) (Process, error) {
 	var e encodedProcess
 	err := json.Unmarshal([]byte(text), &e)
-	return e.decode(), err
+	return Process{string(e.Path), convertAll[string](e.Args), convertAll[string](e.Env), string(e.Dir)}, err
 }
 
-func (e encodedProcess) decode() Process {
-	p := Process{Path: string(e.Path), Dir: string(e.Dir)}
-	for _, arg := range e.Args {
-		p.Args = append(p.Args, string(arg))
+func convertAll[To, From string | []byte](all []From) (converted []To) {
+	for _, v := range all {
+		converted = append(converted, To(v))
 	}
-	for _, kv := range e.Env {
-		p.Env = append(p.Env, string(kv))
-	}
-	return p
+	return converted
 }
 
 // ReportExit reports that the process of Conn.Run has ended with code.
