@@ -30,7 +30,6 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/carrier/files"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/inject"
-	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
@@ -108,7 +107,7 @@ func Begin(ctx context.Context, dockerCLI command.Cli, p *Plan, stdio ...*os.Fil
 	// ends when the page has started or is not needed; Finish waits for it.
 	l.Background.Go(func() { StartPage(store, rec, p.Config) })
 	// ends when the commands that killed watchers left have ended; Finish waits for it.
-	l.Background.Go(func() { sessions.EndWithoutKeeper(store) })
+	l.Background.Go(func() { watch.EndWithoutKeeper(store) })
 	return l, nil
 }
 

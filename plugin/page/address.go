@@ -55,7 +55,7 @@ func Find(ctx context.Context, s *state.Store) (Address, error) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if unlocked(s) {
+		if state.LockFree(lockFile(s)) {
 			return Address{}, errNone
 		}
 		if p, err := load(s); err == nil {
@@ -69,14 +69,6 @@ func Find(ctx context.Context, s *state.Store) (Address, error) {
 			return Address{}, errors.New("a process serves the page, but it does not answer")
 		}
 	}
-}
-
-// unlocked reports whether no process holds the page's lock.
-func unlocked(s *state.Store) bool {
-	lock := state.NewLock(lockFile(s))
-	defer lock.Close()
-	ok, err := lock.TryLock()
-	return ok && err == nil
 }
 
 func load(s *state.Store) (p Address, err error) {

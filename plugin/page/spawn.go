@@ -18,7 +18,7 @@ import (
 // The caller must not be below a keeper, so run and resume may call it, but a watcher may not. A keeper
 // ends all its descendants, and its descendants may not answer questions.
 func Start(s *state.Store) error {
-	if !unlocked(s) {
+	if !state.LockFree(lockFile(s)) {
 		return nil
 	}
 	if err := spawn(s); err != nil {

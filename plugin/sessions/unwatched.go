@@ -14,7 +14,6 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
-	"github.com/gofrs/flock"
 
 	"github.com/docker-hostexec/hostexec/plugin/callcontainer"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
@@ -58,40 +57,19 @@ func PruneAgents(ctx context.Context, dockerCLI command.Cli, store *state.Store,
 
 // Locked reports whether a process holds the session's lock. It is a watcher, also one that does not answer,
 // or for a moment the process that answers the callers of a killed watcher.
-func Locked(store *state.Store, id string) bool { return lockHeld(store, id, (*flock.Flock).TryLock) }
+func Locked(store *state.Store, id string) bool {
+	return !state.LockFree(state.LockFile(store.Dir(id)))
+}
 
 // Served reports whether a session has a watcher. It waits for a process that answers the callers of a killed
 // watcher.
 func Served(store *state.Store, id string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), LockTimeout)
 	defer cancel()
-	return lockHeld(store, id, func(l *flock.Flock) (bool, error) { return l.TryLockContext(ctx, 10*time.Millisecond) })
-}
-
-func lockHeld(store *state.Store, id string, try func(*flock.Flock) (bool, error)) bool {
 	lock := state.ExistingLock(state.LockFile(store.Dir(id)))
-	ok, err := try(lock)
-	if err != nil || !ok {
-		return !errors.Is(err, fs.ErrNotExist)
-	}
-	return lock.Close() != nil
-}
-
-// EndAllUnwatched ends the commands of sessions whose watcher and keeper were killed together, because no other
-// process does.
-func EndAllUnwatched(store *state.Store) error {
-	dirs, err := dirsOf(store)
-	return errors.Join(err, watch.EndAllUnwatched(dirs))
-}
-
-// dirsOf returns the directories of all sessions.
-func dirsOf(store *state.Store) ([]string, error) {
-	ids, err := store.IDs()
-	dirs := make([]string, len(ids))
-	for i, id := range ids {
-		dirs[i] = store.Dir(id)
-	}
-	return dirs, err
+	defer lock.Close()
+	ok, err := lock.TryLockContext(ctx, 10*time.Millisecond)
+	return !ok && !errors.Is(err, fs.ErrNotExist)
 }
 
 // OpenStore opens the state directory, and ends the commands of sessions whose watcher and keeper were killed together.
@@ -101,14 +79,8 @@ func OpenStore() (*state.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	EndWithoutKeeper(store)
+	watch.EndWithoutKeeper(store)
 	return store, nil
-}
-
-// EndWithoutKeeper is EndAllUnwatched without the sessions whose keeper may still run, and without errors.
-func EndWithoutKeeper(store *state.Store) {
-	dirs, _ := dirsOf(store)         // callers that list the sessions report the error
-	_ = watch.EndWithoutKeeper(dirs) // prune reports what cannot be ended
 }
 
 func pruneAgent(ctx context.Context, dockerCLI command.Cli, s Session) error {

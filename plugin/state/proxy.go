@@ -120,6 +120,14 @@ func NewLock(path string) *flock.Flock {
 	return flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDONLY|openFlags))
 }
 
+// LockFree reports whether no process holds the lock of a file, which may be missing.
+func LockFree(path string) bool {
+	l := ExistingLock(path)
+	defer l.Close()
+	ok, err := l.TryLock()
+	return ok || errors.Is(err, fs.ErrNotExist)
+}
+
 const lockSuffix = ".lock"
 
 func (l *ProxyLock) readPID() int {

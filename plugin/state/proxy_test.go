@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -131,5 +132,33 @@ func TestProxyLockLeaves(t *testing.T) {
 	}
 	if err := next.Close(); err != nil || len(left()) != 0 {
 		t.Errorf("left %q, %v", left(), err)
+	}
+}
+
+func TestLockFree(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	if !LockFree(path) {
+		t.Error("a missing lock is held")
+	}
+	if _, err := os.Lstat(path); !os.IsNotExist(err) {
+		t.Errorf("LockFree has created the file: %v", err)
+	}
+	holder := NewLock(path)
+	for name, try := range map[string]func() (bool, error){"exclusive": holder.TryLock, "shared": holder.TryRLock} {
+		if ok, err := try(); !ok {
+			t.Fatal(err)
+		}
+		if LockFree(path) {
+			t.Errorf("a %s lock is free", name)
+		}
+		if err := holder.Unlock(); err != nil {
+			t.Fatal(err)
+		}
+		if !LockFree(path) {
+			t.Errorf("after an %s lock, it is still held", name)
+		}
+	}
+	if runtime.GOOS != "windows" && LockFree(filepath.Join(path, "below")) { // Windows says that it is missing
+		t.Error("a lock that cannot be opened is free")
 	}
 }

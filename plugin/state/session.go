@@ -286,17 +286,7 @@ func (s *Store) Recordless(age time.Duration) (ids []string) {
 
 // unlocked reports whether the locks of a session's directory are free. Holders are its watcher, and processes
 // that are about to create containers for it.
-func unlocked(dir string) bool {
-	for _, path := range []string{LockFile(dir), LeaseFile(dir)} {
-		l := ExistingLock(path)
-		ok, err := l.TryLock()
-		l.Close()
-		if !ok && !errors.Is(err, fs.ErrNotExist) {
-			return false
-		}
-	}
-	return true
-}
+func unlocked(dir string) bool { return LockFree(LockFile(dir)) && LockFree(LeaseFile(dir)) }
 
 // Stopped reports whether a user has ended session id. Then only a user may resume it.
 func (s *Store) Stopped(id string) bool {

@@ -31,34 +31,33 @@ func (l *Lifetime) watchKeeper(ctx context.Context, keeper io.ReadCloser) {
 // files. dir is the session's directory. A session with a watcher is not changed.
 func EndUnwatched(dir string) error { return endIfUnwatched(dir, nil) }
 
-// EndAllUnwatched is EndUnwatched for the sessions in dirs.
-func EndAllUnwatched(dirs []string) error {
-	return endEach(dirs, func(string, *proctree.ProcessScan) bool { return true })
+// EndAllUnwatched is EndUnwatched for all sessions.
+func EndAllUnwatched(store *state.Store) error {
+	return endEach(store, func(string, *proctree.ProcessScan) bool { return true })
 }
 
-// EndWithoutKeeper is EndUnwatched for those sessions in dirs whose keeper does not run. A running keeper ends the
-// commands itself.
-func EndWithoutKeeper(dirs []string) error {
-	return endEach(dirs, func(dir string, found *proctree.ProcessScan) bool {
-		_, id := state.StoreOf(dir)
-		return !found.MayHaveKeeper(dir, id)
+// EndWithoutKeeper is EndAllUnwatched without the sessions whose keeper may still run: it ends the commands itself.
+// EndWithoutKeeper returns no error, because prune reports what cannot be ended.
+func EndWithoutKeeper(store *state.Store) {
+	_ = endEach(store, func(id string, found *proctree.ProcessScan) bool { return !found.MayHaveKeeper(store.Dir(id), id) })
+}
+
+// endEach is EndUnwatched for the sessions for whose ids selected returns true.
+func endEach(store *state.Store, selected func(id string, found *proctree.ProcessScan) bool) error {
+	ids, err := store.IDs()
+	ids = slices.DeleteFunc(ids, func(id string) bool {
+		return !hasControlSocket(store.Dir(id)) || !state.LockFree(state.LockFile(store.Dir(id)))
 	})
-}
-
-// endEach is EndUnwatched for the sessions in dirs for which selected returns true.
-func endEach(dirs []string, selected func(string, *proctree.ProcessScan) bool) error {
-	dirs = slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool { return !hasControlSocket(dir) || !lockIsFree(dir) })
-	if len(dirs) == 0 {
-		return nil // saves a scan of all processes
+	if len(ids) == 0 {
+		return err // saves a scan of all processes
 	}
 	found := proctree.ScanProcesses()
-	var errs []error
-	for _, dir := range dirs {
-		if selected(dir, found) {
-			errs = append(errs, endIfUnwatched(dir, found))
+	for _, id := range ids {
+		if selected(id, found) {
+			err = errors.Join(err, endIfUnwatched(store.Dir(id), found))
 		}
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // endIfUnwatched is EndUnwatched. If found has no process of the session, it does not search again.
@@ -87,14 +86,6 @@ func endIfUnwatched(dir string, found *proctree.ProcessScan) error {
 		return err
 	}
 	return nil
-}
-
-// lockIsFree reports whether the session's lock is free.
-func lockIsFree(dir string) bool {
-	lock := state.ExistingLock(state.LockFile(dir))
-	defer lock.Close()
-	ok, err := lock.TryLock()
-	return ok && err == nil
 }
 
 // hasControlSocket reports whether the session's control socket exists. Then its watcher serves, or was killed.

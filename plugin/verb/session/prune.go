@@ -25,6 +25,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
 const pruneLong = `Remove what ended sessions have left behind
@@ -82,7 +83,7 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, leftovers 
 	rebuilt, answered := sessions.Rebuilt(ctx, dockerCLI, store, recs)
 	recs = append(recs, rebuilt...)
 	all := sessions.States(ctx, dockerCLI, store, recs)
-	errs := []error{sessions.EndAllUnwatched(store), inject.Prune(store.Home), sessions.PruneAgents(ctx, dockerCLI, store, all), pruneEngines(ctx, dockerCLI, store, all), store.ProxyLocks().Prune()}
+	errs := []error{watch.EndAllUnwatched(store), inject.Prune(store.Home), sessions.PruneAgents(ctx, dockerCLI, store, all), pruneEngines(ctx, dockerCLI, store, all), store.ProxyLocks().Prune()}
 	if answered { // otherwise an unknown container may mount such a directory
 		errs = append(errs, pruneRecordless(store, recs, removalsOf(dockerCLI)))
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
 	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
 // lostSessions returns the sessions without a watcher that no person has ended. Sessions of agents and proxies end
@@ -70,7 +71,7 @@ func keepResuming(ctx context.Context, dockerCLI command.Cli, store *state.Store
 	var retryAt time.Time
 	var delay time.Duration
 	for {
-		_ = sessions.EndAllUnwatched(store) // prune reports what cannot be ended
+		_ = watch.EndAllUnwatched(store) // prune reports what cannot be ended
 		lost, err := lostIDs(ctx, dockerCLI, store)
 		if err != nil {
 			return err
