@@ -27,25 +27,37 @@ type nameFollower struct {
 // receives the engine's events about the container's starts.
 func (n nameFollower) follow(ctx context.Context, api watch.Engine, id string) {
 	filter := filters.NewArgs(filters.Arg("container", id), filters.Arg("event", string(events.ActionRename)), filters.Arg("event", string(events.ActionStart)))
+	_ = followEvents(ctx, api, filter, n.log, func(event events.Action) error {
+		switch event {
+		case events.ActionStart:
+			n.started()
+		case events.ActionRename:
+			n.update(ctx, api, id)
+		}
+		return nil
+	})
+}
+
+// followEvents calls f for each of the engine's events that match filter, until ctx is done. It also calls f after each
+// subscription, with an empty action, because events before it may be lost. It returns the first error of f.
+func followEvents(
+	ctx context.Context, api watch.Engine, filter filters.Args, log *slog.Logger, f func(events.Action) error,
+) error {
 	opts := events.ListOptions{Since: "0", Filters: filter} // events during the subscription are delivered, too
 	for wait := watch.EnginePoll; ; wait = min(2*wait, engineSilence) {
-		renames, failed := api.Events(ctx, opts)
-		for ended := false; !ended; {
+		received, failed := api.Events(ctx, opts)
+		err := f("")
+		for ended := false; err == nil && !ended; {
 			select {
-			case event := <-renames:
-				if event.Action == events.ActionStart {
-					n.started()
-				} else {
-					n.update(ctx, api, id)
-				}
-				wait = watch.EnginePoll
-			case err := <-failed:
-				n.log.Debug("receive events of renames", "error", err)
+			case event := <-received:
+				err, wait = f(event.Action), watch.EnginePoll
+			case failure := <-failed:
+				log.Debug("receive events", "error", failure)
 				ended = true
 			}
 		}
-		if !watch.Pause(ctx, wait) {
-			return
+		if err != nil || !watch.Pause(ctx, wait) {
+			return err
 		}
 	}
 }

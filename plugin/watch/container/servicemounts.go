@@ -23,27 +23,7 @@ func (m *Mode) followOthers(ctx context.Context, api watch.Engine) error {
 	wanted := serviceFilter(m.s.Record)
 	wanted.Add("event", string(events.ActionCreate))
 	wanted.Add("event", string(events.ActionStart))
-	for wait := watch.EnginePoll; ; wait = min(2*wait, engineSilence) {
-		changes, failed := api.Events(ctx, events.ListOptions{Since: "0", Filters: wanted}) // as in nameFollower.follow
-		if err := m.checkOthers(ctx, api); err != nil {
-			return err
-		}
-		for ended := false; !ended; {
-			select {
-			case <-changes:
-				if err := m.checkOthers(ctx, api); err != nil {
-					return err
-				}
-				wait = watch.EnginePoll
-			case err := <-failed:
-				m.s.Log.Debug("receive events of other containers", "error", err)
-				ended = true
-			}
-		}
-		if !watch.Pause(ctx, wait) {
-			return nil
-		}
-	}
+	return followEvents(ctx, api, wanted, m.s.Log, func(events.Action) error { return m.checkOthers(ctx, api) })
 }
 
 // checkOthers checks the mounts of all these containers. Calls wait only while the mounts of a container are unknown.
