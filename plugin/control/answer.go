@@ -20,16 +20,10 @@ func (c *Client) Pending(ctx context.Context) ([]Question, error) {
 	return all, err
 }
 
-// Approve runs the calls that q shows. The error is approval.ErrUnknown or approval.ErrChanged if q does
-// not wait any more or has changed.
-func (c *Client) Approve(ctx context.Context, q Question) error {
-	return c.decide(ctx, "/approve/", q, Decision{Digest: q.Digest, Waiting: q.Waiting})
-}
-
-// Grant approves the calls that q shows and, on the terms t, later calls with the same question. The errors are those
-// of Approve, approval.ErrTerms, approval.ErrNoInputs, *approval.VaryError, and the reason why the grant cannot be
-// stored.
-func (c *Client) Grant(ctx context.Context, q Question, t approval.Terms) error {
+// Approve approves the calls that q shows and, on the terms t, later calls with the same question. The zero Terms mean
+// once. The error is approval.ErrUnknown or approval.ErrChanged if q does not wait any more or has changed. With terms,
+// it can also be approval.ErrTerms, approval.ErrNoInputs, *approval.VaryError, or why the grant cannot be stored.
+func (c *Client) Approve(ctx context.Context, q Question, t approval.Terms) error {
 	d := Decision{Digest: q.Digest, Waiting: q.Waiting, Times: t.Times, Always: t.Always, Unchanged: t.Unchanged, Vary: t.Vary}
 	if t.For != 0 {
 		d.For = t.For.String()
@@ -37,15 +31,10 @@ func (c *Client) Grant(ctx context.Context, q Question, t approval.Terms) error 
 	return c.decide(ctx, "/approve/", q, d)
 }
 
-// Deny refuses q. The errors are those of Approve.
-func (c *Client) Deny(ctx context.Context, q Question, reason string) error {
-	return c.decide(ctx, "/deny/", q, Decision{Digest: q.Digest, Waiting: q.Waiting, Reason: reason})
-}
-
-// DenyAlways refuses q, and the same question for this session. The errors are those of Approve, and the
-// reason why the denial cannot be stored.
-func (c *Client) DenyAlways(ctx context.Context, q Question, reason string) error {
-	return c.decide(ctx, "/deny/", q, Decision{Digest: q.Digest, Waiting: q.Waiting, Reason: reason, Always: true})
+// Deny refuses q and, with always, the same question for this session. The error is approval.ErrUnknown or
+// approval.ErrChanged, or why the denial cannot be stored.
+func (c *Client) Deny(ctx context.Context, q Question, reason string, always bool) error {
+	return c.decide(ctx, "/deny/", q, Decision{Digest: q.Digest, Waiting: q.Waiting, Reason: reason, Always: always})
 }
 
 func (c *Client) decide(ctx context.Context, path string, q Question, d Decision) error {

@@ -32,10 +32,10 @@ func TestDenials(t *testing.T) {
 	}
 	changed := all[0]
 	changed.Digest = "0"
-	if err := c.DenyAlways(ctx, changed, ""); !errors.Is(err, approval.ErrChanged) {
-		t.Errorf("DenyAlways with another's digest: %v", err)
+	if err := c.Deny(ctx, changed, "", true); !errors.Is(err, approval.ErrChanged) {
+		t.Errorf("Deny with another's digest: %v", err)
 	}
-	if err := c.DenyAlways(ctx, all[0], "no \x1b"); err != nil {
+	if err := c.Deny(ctx, all[0], "no \x1b", true); err != nil {
 		t.Fatal(err)
 	}
 	if a := <-answer; a.Outcome != approval.Denied || a.Reason != "no \x1b" || a.By == "" {

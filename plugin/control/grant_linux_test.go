@@ -31,16 +31,16 @@ func TestGrants(t *testing.T) {
 			t.Fatalf("Pending = %v, %v", all, err)
 		}
 		for _, bad := range []approval.Terms{{For: -1}, {Times: -1}, {Times: 1, Always: true}} {
-			if err := c.Grant(ctx, all[0], bad); !errors.Is(err, approval.ErrTerms) {
-				t.Errorf("Grant on %+v: %v, want %v", bad, err, approval.ErrTerms)
+			if err := c.Approve(ctx, all[0], bad); !errors.Is(err, approval.ErrTerms) {
+				t.Errorf("Approve on %+v: %v, want %v", bad, err, approval.ErrTerms)
 			}
 		}
 		changed := all[0]
 		changed.Digest = "0"
-		if err := c.Grant(ctx, changed, terms); !errors.Is(err, approval.ErrChanged) {
-			t.Errorf("Grant with another's digest: %v, want %v", err, approval.ErrChanged)
+		if err := c.Approve(ctx, changed, terms); !errors.Is(err, approval.ErrChanged) {
+			t.Errorf("Approve with another's digest: %v, want %v", err, approval.ErrChanged)
 		}
-		if err := c.Grant(ctx, all[0], terms); err != nil {
+		if err := c.Approve(ctx, all[0], terms); err != nil {
 			t.Fatal(err)
 		}
 		if a := <-answer; a.Outcome != approval.Approved {
@@ -83,8 +83,8 @@ func TestStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, settle := range []func(q Question) error{
-		func(q Question) error { return c.Grant(t.Context(), q, approval.Terms{Always: true}) },
-		func(q Question) error { return c.DenyAlways(t.Context(), q, "no") },
+		func(q Question) error { return c.Approve(t.Context(), q, approval.Terms{Always: true}) },
+		func(q Question) error { return c.Deny(t.Context(), q, "no", true) },
 	} {
 		changed, answer := s.queue.Changed(), make(chan approval.Answer, 1)
 		// ends with the answer, or with the test's context.
@@ -156,7 +156,7 @@ func TestBadTerms(t *testing.T) {
 			t.Errorf("%s was taken", terms)
 		}
 	}
-	if err := c.Deny(t.Context(), all[0], ""); err != nil {
+	if err := c.Deny(t.Context(), all[0], "", false); err != nil {
 		t.Error(err) // the question must still wait
 	}
 	<-answer

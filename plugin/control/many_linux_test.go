@@ -246,7 +246,7 @@ func TestCutQuestion(t *testing.T) {
 	if q.Digest != "" || q.Cut == nil || q.Cut.Args != 3 || q.Cut.Bytes != len(long)+5 || !strings.HasSuffix(q.Args[2], "...") {
 		t.Errorf("the list has %+v", q)
 	}
-	if err := c.Approve(t.Context(), q); !errors.Is(err, approval.ErrChanged) {
+	if err := c.Approve(t.Context(), q, approval.Terms{}); !errors.Is(err, approval.ErrChanged) {
 		t.Errorf("Approve of a part: %v, want %v", err, approval.ErrChanged)
 	}
 	whole, err := c.Complete(t.Context(), q)
@@ -256,7 +256,7 @@ func TestCutQuestion(t *testing.T) {
 	if same, err := c.Complete(t.Context(), whole); err != nil || same.Digest != whole.Digest {
 		t.Errorf("Whole of what is whole: %v", err)
 	}
-	if err := c.Approve(t.Context(), whole); err != nil {
+	if err := c.Approve(t.Context(), whole, approval.Terms{}); err != nil {
 		t.Error(err)
 	}
 	if a := <-answer; a.Outcome != approval.Approved {

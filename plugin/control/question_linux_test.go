@@ -62,10 +62,10 @@ func TestQuestions(t *testing.T) {
 	}
 	changed := all[0]
 	changed.Digest = all[1].Digest
-	if err := c.Approve(ctx, changed); !errors.Is(err, approval.ErrChanged) {
+	if err := c.Approve(ctx, changed, approval.Terms{}); !errors.Is(err, approval.ErrChanged) {
 		t.Errorf("Approve with another's digest: %v, want %v", err, approval.ErrChanged)
 	}
-	if err := c.Approve(ctx, all[0]); err != nil {
+	if err := c.Approve(ctx, all[0], approval.Terms{}); err != nil {
 		t.Error(err)
 	}
 	me, err := user.Current()
@@ -75,18 +75,24 @@ func TestQuestions(t *testing.T) {
 	if a := <-first; a.Outcome != approval.Approved || a.By != me.Username {
 		t.Errorf("the answer is %+v, want approval by %s", a, me.Username)
 	}
+	if all := s.queue.Grants(); len(all) != 0 {
+		t.Errorf("an approval without terms made %+v", all)
+	}
 	for _, answer := range []func() error{
-		func() error { return c.Approve(ctx, all[0]) }, func() error { return c.Deny(ctx, all[0], "") },
+		func() error { return c.Approve(ctx, all[0], approval.Terms{}) }, func() error { return c.Deny(ctx, all[0], "", false) },
 	} {
 		if err := answer(); !errors.Is(err, approval.ErrUnknown) {
 			t.Errorf("answered again: %v, want %v", err, approval.ErrUnknown)
 		}
 	}
-	if err := c.Deny(ctx, all[1], "no"); err != nil {
+	if err := c.Deny(ctx, all[1], "no", false); err != nil {
 		t.Error(err)
 	}
 	if a := <-second; a.Outcome != approval.Denied || a.Reason != "no" {
 		t.Errorf("the answer is %+v", a)
+	}
+	if all := s.queue.Denials(); len(all) != 0 {
+		t.Errorf("a denial without always made %+v", all)
 	}
 }
 
@@ -150,7 +156,7 @@ func TestWatch(t *testing.T) {
 	if err != nil || len(all) != 1 {
 		t.Fatalf("Pending = %v, %v", all, err)
 	}
-	if err := c.Deny(ctx, all[0], ""); err != nil {
+	if err := c.Deny(ctx, all[0], "", false); err != nil {
 		t.Error(err)
 	}
 	<-answer

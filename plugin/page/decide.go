@@ -46,16 +46,10 @@ func (p *Page) approve(w http.ResponseWriter, r *http.Request) {
 			replyError(w, http.StatusBadRequest, err.Error())
 			return
 		}
-		p.decide(w, r, shown, Approved, terms, approving(terms))
+		p.decide(w, r, shown, Approved, terms, func(c *control.Client, ctx context.Context, q control.Question) error {
+			return c.Approve(ctx, q, terms)
+		})
 	}
-}
-
-// approving returns the client method that approves a question once or on terms.
-func approving(t approval.Terms) answerFunc {
-	if t == (approval.Terms{}) {
-		return (*control.Client).Approve
-	}
-	return func(c *control.Client, ctx context.Context, q control.Question) error { return c.Grant(ctx, q, t) }
 }
 
 // deny answers POST /deny/{id}. The body with a reason may be missing or invalid: the denial still counts.
@@ -78,10 +72,7 @@ func (p *Page) deny(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.decide(w, r, shown, Denied, approval.Terms{Always: d.Always}, func(c *control.Client, ctx context.Context, q control.Question) error {
-		if d.Always {
-			return c.DenyAlways(ctx, q, d.Reason)
-		}
-		return c.Deny(ctx, q, d.Reason)
+		return c.Deny(ctx, q, d.Reason, d.Always)
 	})
 }
 

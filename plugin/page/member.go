@@ -43,7 +43,7 @@ func (d *cardDecision) questions(id string) ([]*member, bool) {
 	return d.Members, known[id] && len(known) == n && n <= control.MaxGroup && d.Digest == "" && d.Waiting == nil
 }
 
-// answerFunc is a method of control.Client that answers a question.
+// answerFunc answers a question by a method of control.Client.
 type answerFunc func(*control.Client, context.Context, control.Question) error
 
 // answer answers m, which is one of all or does not wait.

@@ -76,10 +76,7 @@ func NewApproveCommand(dockerCLI command.Cli) *cobra.Command {
 					}
 					return err
 				}
-				if terms != (approval.Terms{}) {
-					return c.Grant(ctx, q, terms)
-				}
-				return c.Approve(ctx, q)
+				return c.Approve(ctx, q, terms)
 			}}.settle(ctx, store, args)
 		}),
 	}

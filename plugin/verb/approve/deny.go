@@ -41,10 +41,7 @@ func NewDenyCommand(dockerCLI command.Cli) *cobra.Command {
 			}
 			ctx := cmd.Context()
 			return answering{cmd, dockerCLI, "refused", func(c *control.Client, q control.Question) error {
-				if always {
-					return c.DenyAlways(ctx, q, reason)
-				}
-				return c.Deny(ctx, q, reason)
+				return c.Deny(ctx, q, reason, always)
 			}}.settle(ctx, store, args)
 		}),
 	}

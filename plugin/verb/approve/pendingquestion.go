@@ -262,17 +262,23 @@ func optionalKeys(q control.Question) (text string) {
 func (d *questionList) answer(ctx context.Context, group []control.Question, key byte, reason string) string {
 	switch key {
 	case keyYes:
-		return d.each(ctx, group, "Runs.", func(c *control.Client, q control.Question) error { return c.Approve(ctx, q) })
-	case keyNever:
-		return d.each(ctx, group, "Refused, each time in this session.", func(c *control.Client, q control.Question) error { return c.DenyAlways(ctx, q, reason) })
+		return d.approve(ctx, group, "Runs.", approval.Terms{})
 	case keyAlways:
-		always := approval.Terms{Always: true}
-		return d.each(ctx, group, "Runs, each time in this session.", func(c *control.Client, q control.Question) error { return c.Grant(ctx, q, always) })
+		return d.approve(ctx, group, "Runs, each time in this session.", approval.Terms{Always: true})
 	case keyFiles:
-		unchanged := approval.Terms{Unchanged: true}
-		return d.each(ctx, group, "Runs, each time while its files are unchanged, in this session.", func(c *control.Client, q control.Question) error { return c.Grant(ctx, q, unchanged) })
+		return d.approve(ctx, group, "Runs, each time while its files are unchanged, in this session.", approval.Terms{Unchanged: true})
+	case keyNever:
+		return d.deny(ctx, group, "Refused, each time in this session.", reason, true)
 	}
-	return d.each(ctx, group, "Refused.", func(c *control.Client, q control.Question) error { return c.Deny(ctx, q, reason) })
+	return d.deny(ctx, group, "Refused.", reason, false)
+}
+
+func (d *questionList) approve(ctx context.Context, group []control.Question, done string, t approval.Terms) string {
+	return d.each(ctx, group, done, func(c *control.Client, q control.Question) error { return c.Approve(ctx, q, t) })
+}
+
+func (d *questionList) deny(ctx context.Context, group []control.Question, done, reason string, always bool) string {
+	return d.each(ctx, group, done, func(c *control.Client, q control.Question) error { return c.Deny(ctx, q, reason, always) })
 }
 
 // each settles each of group, and returns done, or which of them failed.

@@ -20,7 +20,7 @@ import (
 func grantVarying(ctx context.Context, c *control.Client, q control.Question, t approval.Terms) (string, error) {
 	line, err := q.VaryCommandLine(t.Vary)
 	if err == nil {
-		err = c.Grant(ctx, q, t)
+		err = c.Approve(ctx, q, t)
 	}
 	if err != nil {
 		return "", fmt.Errorf("request %s: %w", q.ID, err)
@@ -96,7 +96,7 @@ func (d *questionList) vary(ctx context.Context, out *streams.Out, keys <-chan b
 			return "", false
 		}
 		terms.Vary = spec
-		return d.each(ctx, group, "Runs, and so does "+line+" "+describeTerms(terms)+".", func(c *control.Client, q control.Question) error { return c.Grant(ctx, q, terms) }), true
+		return d.approve(ctx, group, "Runs, and so does "+line+" "+describeTerms(terms)+".", terms), true
 	case <-ctx.Done():
 		return "", false
 	}
