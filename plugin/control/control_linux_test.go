@@ -84,6 +84,36 @@ func checkJobs(t *testing.T, c *Client) {
 	if err := c.SignalJob(t.Context(), id, ""); !errors.Is(err, job.ErrEnded) {
 		t.Errorf("SignalJob of what has ended = %v, want %v", err, job.ErrEnded)
 	}
+	for _, tt := range []struct {
+		path string
+		code int
+		want string
+	}{
+		{"/jobs/00ab000000000000/signal", http.StatusNotFound, `{"error":"no such job"}`},
+		{"/jobs/" + id + "/signal", http.StatusConflict, `{"error":"it has ended"}`},
+		{"/kill/00fe", http.StatusNotFound, `{"error":"no command runs for that request"}`},
+	} {
+		if got, err := c.do(t.Context(), http.MethodPost, tt.path, nil, tt.code); err != nil || string(got) != tt.want+"\n" {
+			t.Errorf("POST %s = %s, %v, want %s", tt.path, got, err, tt.want)
+		}
+	}
+}
+
+func TestErrorStatus(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want int
+	}{
+		{approval.ErrUnknown, 404}, {approval.ErrNoGrant, 404}, {approval.ErrNoDenial, 404}, {ErrNotRunning, 404}, {job.ErrUnknown, 404},
+		{approval.ErrChanged, 409}, {job.ErrEnded, 409},
+		{approval.ErrTerms, 400}, {approval.ErrNoInputs, 400}, {&approval.VaryError{Reason: "x"}, 400},
+		{ErrStartedByCall, 403},
+		{ErrNoWatcher, 0}, {errors.New("disk full"), 0},
+	} {
+		if got := ErrorStatus(fmt.Errorf("session s: %w", tt.err)); got != tt.want {
+			t.Errorf("ErrorStatus(%v) = %d, want %d", tt.err, got, tt.want)
+		}
+	}
 }
 
 // TestControl uses a directory whose path is too long for a socket address.

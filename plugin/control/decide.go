@@ -3,6 +3,7 @@
 package control
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
+	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
@@ -88,19 +90,28 @@ func decodeBody(w http.ResponseWriter, r *http.Request, max int64, prefix string
 
 // replyResult sends the reply for a finished operation with the result err.
 func replyResult(w http.ResponseWriter, r *http.Request, done string, err error) {
+	if err != nil {
+		Reply(w, cmp.Or(ErrorStatus(err), http.StatusInternalServerError), problem{err.Error()})
+		return
+	}
+	Reply(w, http.StatusOK, result{Status: done, ID: r.PathValue("id")})
+}
+
+// ErrorStatus returns the HTTP status for an error that the request causes, or 0 for other errors.
+func ErrorStatus(err error) int {
 	var vary *approval.VaryError
 	switch {
-	case err == nil:
-		Reply(w, http.StatusOK, result{Status: done, ID: r.PathValue("id")})
-	case errors.Is(err, approval.ErrUnknown), errors.Is(err, approval.ErrNoGrant), errors.Is(err, approval.ErrNoDenial):
-		Reply(w, http.StatusNotFound, problem{err.Error()})
-	case errors.Is(err, approval.ErrChanged):
-		Reply(w, http.StatusConflict, problem{err.Error()})
+	case errors.Is(err, approval.ErrUnknown), errors.Is(err, approval.ErrNoGrant), errors.Is(err, approval.ErrNoDenial),
+		errors.Is(err, ErrNotRunning), errors.Is(err, job.ErrUnknown):
+		return http.StatusNotFound
+	case errors.Is(err, approval.ErrChanged), errors.Is(err, job.ErrEnded):
+		return http.StatusConflict
 	case errors.Is(err, approval.ErrTerms), errors.Is(err, approval.ErrNoInputs), errors.As(err, &vary):
-		Reply(w, http.StatusBadRequest, problem{err.Error()})
-	default:
-		Reply(w, http.StatusInternalServerError, problem{err.Error()})
+		return http.StatusBadRequest
+	case errors.Is(err, ErrStartedByCall):
+		return http.StatusForbidden
 	}
+	return 0
 }
 
 type result struct {

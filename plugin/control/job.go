@@ -65,18 +65,16 @@ func signalJob(w http.ResponseWriter, r *http.Request, s Session) {
 	ctx, cancel := context.WithTimeout(r.Context(), endJobTimeout)
 	defer cancel()
 	err := s.EndJob(ctx, r.PathValue("id"), body.Signal)
-	switch {
-	case err == nil && body.Signal == "":
-		Reply(w, http.StatusOK, result{Status: "killed", ID: r.PathValue("id")})
-	case err == nil:
-		Reply(w, http.StatusOK, result{Status: "signalled", ID: r.PathValue("id")})
-	case errors.Is(err, job.ErrUnknown):
-		Reply(w, http.StatusNotFound, problem{job.ErrUnknown.Error()})
-	case errors.Is(err, job.ErrEnded):
-		Reply(w, http.StatusConflict, problem{job.ErrEnded.Error()})
-	default:
-		Reply(w, http.StatusInternalServerError, problem{err.Error()})
+	for _, short := range []error{job.ErrUnknown, job.ErrEnded} {
+		if errors.Is(err, short) {
+			err = short // without the reference, which the client has sent
+		}
 	}
+	done := "signalled"
+	if body.Signal == "" {
+		done = "killed"
+	}
+	replyResult(w, r, done, err)
 }
 
 // extendDeadlines extends the connection's deadlines to the time that ending a process tree may take.

@@ -43,7 +43,7 @@ func Serve(ln *net.UnixListener, s Session) error {
 		s.Stop(grace)
 		w.WriteHeader(http.StatusAccepted)
 	})
-	mux.HandleFunc("POST /kill/{id}", rejectCalledProcess(func(w http.ResponseWriter, r *http.Request) { kill(w, r.PathValue("id"), s) }))
+	mux.HandleFunc("POST /kill/{id}", rejectCalledProcess(func(w http.ResponseWriter, r *http.Request) { kill(w, r, s) }))
 	serveJobs(mux, s)
 	serveComplete(mux, s)
 	serveLeft(mux, s)
@@ -68,6 +68,18 @@ func Serve(ln *net.UnixListener, s Session) error {
 		srv.Close() // closes connections that are not idle
 	}
 	return err
+}
+
+// kill ends the command of request id or its leftover processes.
+func kill(w http.ResponseWriter, r *http.Request, s Session) {
+	if !extendDeadlines(w) {
+		return
+	}
+	var err error
+	if id := r.PathValue("id"); !s.Kill(id) && !s.EndLeftovers(id) {
+		err = ErrNotRunning
+	}
+	replyResult(w, r, "killed", err)
 }
 
 // OwnUserListener returns a listener that accepts from ln only connections of this user's and root's processes on this

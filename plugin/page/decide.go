@@ -43,7 +43,7 @@ func (p *Page) approve(w http.ResponseWriter, r *http.Request) {
 	default:
 		terms, err := d.Terms()
 		if err != nil {
-			replyError(w, http.StatusBadRequest, err.Error())
+			replyFailure(w, err)
 			return
 		}
 		p.decide(w, r, shown, Approved, terms, func(c *control.Client, ctx context.Context, q control.Question) error {
@@ -63,7 +63,7 @@ func (p *Page) deny(w http.ResponseWriter, r *http.Request) {
 		d = cardDecision{}
 	}
 	if d.For != "" || d.Times != 0 || d.Vary != "" { // a denial holds once or for this session
-		replyError(w, http.StatusBadRequest, approval.ErrTerms.Error())
+		replyFailure(w, approval.ErrTerms)
 		return
 	}
 	shown, ok := d.questions(r.PathValue("id"))
@@ -132,9 +132,7 @@ func results(shown []*member, outcome Outcome) (all []memberResult) {
 // refuse sends the reason why none of the questions shown was settled, with the current state of those that wait.
 func (p *Page) refuse(w http.ResponseWriter, r *http.Request, shown []*member) {
 	first := shown[max(0, slices.IndexFunc(shown, (*member).waits))]
-	err := first.err
-	var vary *approval.VaryError
-	switch {
+	switch err := first.err; {
 	case !first.waits():
 		if wantsHTML(r) {
 			render(w, http.StatusNotFound, "settled", p.state.endedCard(shown[0].now))
@@ -148,12 +146,8 @@ func (p *Page) refuse(w http.ResponseWriter, r *http.Request, shown []*member) {
 		}
 		q := newAPIQuestion(first.now)
 		control.Reply(w, http.StatusConflict, problem{Error: err.Error(), Question: &q})
-	case errors.Is(err, approval.ErrTerms), errors.Is(err, approval.ErrNoInputs), errors.As(err, &vary):
-		replyError(w, http.StatusBadRequest, err.Error())
-	case errors.Is(err, control.ErrStartedByCall):
-		replyError(w, http.StatusForbidden, err.Error())
 	default:
-		replyError(w, http.StatusBadGateway, err.Error())
+		replyFailure(w, err)
 	}
 }
 
@@ -162,16 +156,14 @@ func (p *Page) kill(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	dir, ok := p.running(r.Context(), id)
 	if !ok {
-		replyError(w, http.StatusNotFound, control.ErrNotRunning.Error())
+		replyFailure(w, control.ErrNotRunning)
 		return
 	}
 	switch err := control.WithClient(r.Context(), dir, func(c *control.Client, ctx context.Context) error { return c.Kill(ctx, id) }); {
-	case errors.Is(err, control.ErrNotRunning), errors.Is(err, control.ErrNoWatcher):
-		replyError(w, http.StatusNotFound, control.ErrNotRunning.Error())
-	case errors.Is(err, control.ErrStartedByCall):
-		replyError(w, http.StatusForbidden, err.Error())
+	case errors.Is(err, control.ErrNoWatcher): // its commands have ended, too
+		replyFailure(w, control.ErrNotRunning)
 	case err != nil:
-		replyError(w, http.StatusBadGateway, err.Error())
+		replyFailure(w, err)
 	default:
 		control.Reply(w, http.StatusOK, decisionReply{Status: "killed", ID: id})
 	}

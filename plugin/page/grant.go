@@ -4,7 +4,6 @@ package page
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -42,21 +41,16 @@ func (p *Page) revoke(e control.AnswerKind) http.HandlerFunc {
 		all := answers(r.Context(), p.Store, e)
 		i := slices.IndexFunc(all, func(g control.StandingAnswer) bool { return g.ID == id })
 		if i < 0 {
-			replyError(w, http.StatusNotFound, e.NotFound().Error())
+			replyFailure(w, e.NotFound())
 			return
 		}
 		err := control.WithClient(r.Context(), p.Store.Dir(all[i].Session), func(c *control.Client, ctx context.Context) error { return c.Revoke(ctx, e, id) })
 		p.state.wakeUp()
-		switch {
-		case errors.Is(err, e.NotFound()):
-			replyError(w, http.StatusNotFound, e.NotFound().Error())
-		case errors.Is(err, control.ErrStartedByCall):
-			replyError(w, http.StatusForbidden, err.Error())
-		case err != nil:
-			replyError(w, http.StatusBadGateway, err.Error())
-		default:
-			control.Reply(w, http.StatusOK, decisionReply{Status: "revoked", ID: id})
+		if err != nil {
+			replyFailure(w, err)
+			return
 		}
+		control.Reply(w, http.StatusOK, decisionReply{Status: "revoked", ID: id})
 	}
 }
 

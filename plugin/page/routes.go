@@ -3,6 +3,7 @@
 package page
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"io"
@@ -137,6 +138,11 @@ type problem struct {
 
 func replyError(w http.ResponseWriter, code int, why string) {
 	control.Reply(w, code, problem{Error: why})
+}
+
+// replyFailure sends an error of a client of a watcher.
+func replyFailure(w http.ResponseWriter, err error) {
+	replyError(w, cmp.Or(control.ErrorStatus(err), http.StatusBadGateway), err.Error())
 }
 
 // wantsHTML reports whether htmx or a browser navigation sent r.
