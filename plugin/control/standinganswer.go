@@ -55,29 +55,49 @@ type StandingAnswer struct {
 	Unchanged *Inputs          `json:"unchanged,omitempty"` // it holds only while these files are unchanged
 }
 
-func shownGrant(g approval.Grant) StandingAnswer {
-	q := shown(g.Question)
+// standing returns the answers of the kind e. Grants have the form of denials without a reason, because both are shown
+// in the same way.
+func (e AnswerKind) standing(q *approval.Queue) (all []approval.StandingDenial) {
+	if e == KindDenial {
+		return q.Denials()
+	}
+	for _, g := range q.Grants() {
+		all = append(all, approval.StandingDenial{Grant: g})
+	}
+	return all
+}
+
+// revoke ends the answer of the kind e with that ID.
+func (e AnswerKind) revoke(q *approval.Queue, id string) error {
+	if e == KindDenial {
+		return q.RevokeDenial(id)
+	}
+	return q.Revoke(id)
+}
+
+func shownAnswer(d approval.StandingDenial) StandingAnswer {
+	q := shown(d.Question)
 	return StandingAnswer{
-		ID: g.ID, Args: q.Args, Named: q.Named, Cwd: q.Cwd, Dir: q.Dir, Path: q.Path, Rule: q.Rule, Session: q.Session, Container: q.Container,
-		Project: q.Project, User: names.Printable(g.User), Made: g.Made, Until: g.Until, Left: max(g.Left, 0),
-		Unchanged: shownInputs(g.Unchanged),
-		Vary:      shownVarying(&g),
+		ID: d.ID, Args: q.Args, Named: q.Named, Cwd: q.Cwd, Dir: q.Dir, Path: q.Path, Rule: q.Rule, Session: q.Session, Container: q.Container,
+		Project: q.Project, User: names.Printable(d.User), Made: d.Made, Reason: names.Printable(d.Reason), Until: d.Until, Left: max(d.Left, 0),
+		Unchanged: shownInputs(d.Unchanged),
+		Vary:      shownVarying(&d.Grant),
 	}
 }
 
-func listedGrant(g approval.Grant) StandingAnswer {
+func listedAnswer(d approval.StandingDenial) StandingAnswer {
 	var s shortener
-	q := &g.Question
-	whole, vary := q.Args, shownVarying(&g)
-	if g.Varying = nil; vary != nil { // its number may be beyond the arguments that are left
+	q := &d.Question
+	whole, vary := q.Args, shownVarying(&d.Grant)
+	if d.Varying = nil; vary != nil { // its number may be beyond the arguments that are left
 		vary.Rule = s.text(vary.Rule)
 	}
 	named := s.names(q)
 	q.Args = s.args(q.Args)
-	for _, text := range []*string{&q.Cwd, &q.Dir, &q.Path, &q.Rule, &q.Container, &q.Project} {
+	for _, text := range []*string{&q.Cwd, &q.Dir, &q.Path, &q.Rule, &q.Container, &q.Project, &d.Reason} {
 		*text = s.text(*text)
 	}
-	short := shownGrant(g)
+	short := shownAnswer(d)
 	if u := short.Unchanged; u != nil && len(u.Files) > maxListedFiles {
 		u.Files, s.cut = u.Files[:maxListedFiles], true
 	}
@@ -85,38 +105,27 @@ func listedGrant(g approval.Grant) StandingAnswer {
 	return short
 }
 
-func shownDenial(d approval.StandingDenial) StandingAnswer {
-	shown := shownGrant(d.Grant)
-	shown.Reason = names.Printable(d.Reason)
-	return shown
-}
-
-func listedDenial(d approval.StandingDenial) StandingAnswer {
-	var s shortener
-	short := listedGrant(d.Grant)
-	short.Reason = names.Printable(s.text(d.Reason))
-	if s.cut {
-		short.Cut = s.mark(d.Question.Args)
+// listedAnswers returns the answers of the kind e as a list shows them.
+func listedAnswers(q *approval.Queue, e AnswerKind) []StandingAnswer {
+	list := []StandingAnswer{} // [] in JSON, not null
+	for _, d := range e.standing(q) {
+		list = append(list, listedAnswer(d))
 	}
-	return short
+	return list
 }
 
 // serveStandingAnswers adds the paths of grants, and of denials that hold for later requests, to mux.
 func serveStandingAnswers(mux *http.ServeMux, q *approval.Queue) {
-	serveAnswers(mux, KindGrant, q.Grants, listedGrant, shownGrant, q.Revoke)
-	serveAnswers(mux, KindDenial, q.Denials, listedDenial, shownDenial, q.RevokeDenial)
-}
-
-func serveAnswers[T any](mux *http.ServeMux, e AnswerKind, all func() []T, listed, shown func(T) StandingAnswer, revoke func(id string) error) {
-	mux.HandleFunc("GET "+e.path(), func(w http.ResponseWriter, r *http.Request) {
-		Reply(w, http.StatusOK, append([]StandingAnswer{}, each(all(), listed)...)) // [] in JSON, not null
-	})
-	mux.HandleFunc("GET "+e.path()+"/{id}", func(w http.ResponseWriter, r *http.Request) {
-		replyOne(w, all(), func(one T) bool { return shown(one).ID == r.PathValue("id") }, func(one T) any { return shown(one) }, e.NotFound())
-	})
-	mux.HandleFunc("DELETE "+e.path()+"/{id}", rejectCalledProcess(func(w http.ResponseWriter, r *http.Request) {
-		replyResult(w, r, "revoked", revoke(r.PathValue("id")))
-	}))
+	for _, e := range []AnswerKind{KindGrant, KindDenial} {
+		mux.HandleFunc("GET "+e.path(), func(w http.ResponseWriter, r *http.Request) { Reply(w, http.StatusOK, listedAnswers(q, e)) })
+		mux.HandleFunc("GET "+e.path()+"/{id}", func(w http.ResponseWriter, r *http.Request) {
+			is := func(d approval.StandingDenial) bool { return d.ID == r.PathValue("id") }
+			replyOne(w, e.standing(q), is, func(d approval.StandingDenial) any { return shownAnswer(d) }, e.NotFound())
+		})
+		mux.HandleFunc("DELETE "+e.path()+"/{id}", rejectCalledProcess(func(w http.ResponseWriter, r *http.Request) {
+			replyResult(w, r, "revoked", e.revoke(q, r.PathValue("id")))
+		}))
+	}
 }
 
 // Answers returns the answers in effect that also hold for later requests. Without a watcher, these are the answers
@@ -125,7 +134,7 @@ func (c *Client) Answers(ctx context.Context, e AnswerKind) ([]StandingAnswer, e
 	var all []StandingAnswer
 	err := c.get(ctx, e.path(), &all)
 	if errors.Is(err, ErrNoWatcher) {
-		return storedAnswers(c.dir, e, false)
+		return storedAnswers(c.dir, e)
 	}
 	return all, err
 }

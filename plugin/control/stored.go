@@ -21,39 +21,24 @@ func readStored(dir string) (*approval.Queue, error) {
 	return q, q.LoadGrants(state.GrantsFile(dir), session)
 }
 
-// storedAnswers returns the stored answers of the kind e, as a list shows them or with complete texts.
-func storedAnswers(dir string, e AnswerKind, whole bool) ([]StandingAnswer, error) {
+// storedAnswers returns the stored answers of the kind e as a list shows them.
+func storedAnswers(dir string, e AnswerKind) ([]StandingAnswer, error) {
 	q, err := readStored(dir)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case e == KindDenial && whole:
-		return each(q.Denials(), shownDenial), nil
-	case e == KindDenial:
-		return each(q.Denials(), listedDenial), nil
-	case whole:
-		return each(q.Grants(), shownGrant), nil
 	}
-	return each(q.Grants(), listedGrant), nil
-}
-
-// each returns the shown forms of all answers.
-func each[T any](all []T, show func(T) StandingAnswer) (list []StandingAnswer) {
-	for _, one := range all {
-		list = append(list, show(one))
-	}
-	return list
+	return listedAnswers(q, e), nil
 }
 
 // storedAnswer returns one of the stored answers with complete texts.
 func storedAnswer(dir string, e AnswerKind, id string) (StandingAnswer, error) {
-	all, err := storedAnswers(dir, e, true)
+	q, err := readStored(dir)
 	if err != nil {
 		return StandingAnswer{}, err
 	}
-	for _, g := range all {
-		if g.ID == id {
-			return g, nil
+	for _, d := range e.standing(q) {
+		if d.ID == id {
+			return shownAnswer(d), nil
 		}
 	}
 	return StandingAnswer{}, e.NotFound()
@@ -69,11 +54,8 @@ func revokeStored(dir string, e AnswerKind, id string) error {
 	}
 	defer lock.Close()
 	q, err := readStored(dir)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case e == KindDenial:
-		return q.RevokeDenial(id)
 	}
-	return q.Revoke(id)
+	return e.revoke(q, id)
 }

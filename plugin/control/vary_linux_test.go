@@ -14,18 +14,18 @@ import (
 // TestVaryListed checks that the rule of a grant is whole in a single entry and cut in a list. The varying argument may
 // be beyond the arguments that the list has.
 func TestVaryListed(t *testing.T) {
-	g := approval.Grant{
+	g := approval.StandingDenial{Grant: approval.Grant{
 		Question: approval.Question{Args: []string{"x", strings.Repeat("y", 5000), "1"}},
 		Varying:  &approval.VaryingArgument{Argument: 2, Form: policy.FormNumber},
-	}
-	if whole := shownGrant(g); whole.CommandLine() != "x "+strings.Repeat("y", 5000)+" <number>" || whole.Cut != nil {
+	}}
+	if whole := shownAnswer(g); whole.CommandLine() != "x "+strings.Repeat("y", 5000)+" <number>" || whole.Cut != nil {
 		t.Errorf("whole: %+v", whole)
 	}
-	if short := listedGrant(g); short.Cut == nil || short.Vary.Argument != 2 || len(short.CommandLine()) > 2*maxListedText || !strings.HasPrefix(short.CommandLine(), "x yyy") {
+	if short := listedAnswer(g); short.Cut == nil || short.Vary.Argument != 2 || len(short.CommandLine()) > 2*maxListedText || !strings.HasPrefix(short.CommandLine(), "x yyy") {
 		t.Errorf("in a list: %+v", short)
 	}
 	g.Varying = nil
-	if short := listedGrant(g); short.Vary != nil || !strings.HasSuffix(short.CommandLine(), " (3 arguments, 5002 bytes)") {
+	if short := listedAnswer(g); short.Vary != nil || !strings.HasSuffix(short.CommandLine(), " (3 arguments, 5002 bytes)") {
 		t.Errorf("without a varying argument: %+v", short)
 	}
 }
@@ -39,13 +39,14 @@ func TestNamed(t *testing.T) {
 			t.Errorf("a question is shown as %+v", s)
 		}
 	}
-	for _, g := range []StandingAnswer{shownGrant(approval.Grant{Question: q}), listedGrant(approval.Grant{Question: q})} {
-		if g.CommandLine() != line || g.Args[1] != "/scratch/1/run.sh" || g.Cut != nil {
-			t.Errorf("a grant is shown as %+v", g)
+	g := approval.StandingDenial{Grant: approval.Grant{Question: q}}
+	for _, a := range []StandingAnswer{shownAnswer(g), listedAnswer(g)} {
+		if a.CommandLine() != line || a.Args[1] != "/scratch/1/run.sh" || a.Cut != nil {
+			t.Errorf("a grant is shown as %+v", a)
 		}
 	}
-	g := approval.Grant{Question: q, Varying: &approval.VaryingArgument{Argument: 2, Form: policy.FormNumber}}
-	if got := shownGrant(g).CommandLine(); got != strings.TrimSuffix(line, "1")+"<number>" {
+	g.Varying = &approval.VaryingArgument{Argument: 2, Form: policy.FormNumber}
+	if got := shownAnswer(g).CommandLine(); got != strings.TrimSuffix(line, "1")+"<number>" {
 		t.Errorf("a rule is shown as %s", got)
 	}
 	s := shown(q)
@@ -53,8 +54,8 @@ func TestNamed(t *testing.T) {
 	if got, err := s.VaryCommandLine("2=number"); err != nil || got != strings.TrimSuffix(line, "1")+"<number>" {
 		t.Errorf("a rule is offered as %s, %v", got, err)
 	}
-	q.Args[2] = strings.Repeat("x", 2*maxListedQuestion)
-	for _, short := range [][]string{listed(q).Named, listedGrant(approval.Grant{Question: q}).Named} {
+	g.Varying, q.Args[2] = nil, strings.Repeat("x", 2*maxListedQuestion) // g has the same arguments
+	for _, short := range [][]string{listed(q).Named, listedAnswer(g).Named} {
 		if len(short) < 2 || !strings.HasPrefix(CommandLine(short), `sh $'./run.sh\033'`) || len(CommandLine(short)) > 2*names.MaxListed {
 			t.Errorf("in a list it is %q", short)
 		}
