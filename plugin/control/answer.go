@@ -15,9 +15,7 @@ import (
 
 // Pending returns the waiting questions. Long texts are cut; Complete returns them completely.
 func (c *Client) Pending(ctx context.Context) ([]Question, error) {
-	var all []Question
-	err := c.get(ctx, "/pending", &all)
-	return all, err
+	return get[[]Question](ctx, c, "/pending")
 }
 
 // Approve approves the calls that q shows and, on the terms t, later calls with the same question. The zero Terms mean

@@ -74,16 +74,13 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Status returns the state of the session.
 func (c *Client) Status(ctx context.Context) (Status, error) {
-	var st Status
-	err := c.get(ctx, "/session", &st)
-	return st, err
+	return get[Status](ctx, c, "/session")
 }
 
 // AgentRules returns what an agent should know about the session's policy, in Markdown. It is empty until the session
 // can serve calls.
-func (c *Client) AgentRules(ctx context.Context) (text string, err error) {
-	err = c.get(ctx, "/agents", &text)
-	return text, err
+func (c *Client) AgentRules(ctx context.Context) (string, error) {
+	return get[string](ctx, c, "/agents")
 }
 
 // Stop asks the watcher to end. Processes get grace between TERM and KILL; negative means the default.
@@ -146,6 +143,18 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte, want 
 		return nil, badReply(err)
 	}
 	return b, nil
+}
+
+// get requests path and decodes the reply.
+func get[T any](ctx context.Context, c *Client, path string) (v T, err error) {
+	body, err := c.do(ctx, http.MethodGet, path, nil, http.StatusOK)
+	if err != nil {
+		return v, err
+	}
+	if err := json.Unmarshal(body, &v); err != nil {
+		return v, badReply(err)
+	}
+	return v, nil
 }
 
 func (c *Client) explainError(err error) error {

@@ -86,9 +86,7 @@ func extendDeadlines(w http.ResponseWriter) bool {
 
 // Jobs returns the session's jobs.
 func (c *Client) Jobs(ctx context.Context) ([]Job, error) {
-	var all []Job
-	err := c.get(ctx, "/jobs", &all)
-	return all, err
+	return get[[]Job](ctx, c, "/jobs")
 }
 
 // SignalJob sends a signal to a job. Without a signal it ends the job and waits until it has ended. The

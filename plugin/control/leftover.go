@@ -34,7 +34,5 @@ func serveLeft(mux *http.ServeMux, s Session) {
 
 // Leftovers returns the leftover processes of the session's commands.
 func (c *Client) Leftovers(ctx context.Context) ([]Leftover, error) {
-	var all []Leftover
-	err := c.get(ctx, "/left", &all)
-	return all, err
+	return get[[]Leftover](ctx, c, "/left")
 }

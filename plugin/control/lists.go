@@ -4,7 +4,6 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -198,9 +197,8 @@ func replyOne[T any](w http.ResponseWriter, all []T, matches func(T) bool, show 
 
 // Question returns the question for which request id waits, with complete texts. The error is approval.ErrUnknown if it
 // does not wait.
-func (c *Client) Question(ctx context.Context, id string) (q Question, err error) {
-	err = c.get(ctx, "/pending/"+url.PathEscape(id), &q)
-	return q, err
+func (c *Client) Question(ctx context.Context, id string) (Question, error) {
+	return get[Question](ctx, c, "/pending/"+url.PathEscape(id))
 }
 
 // Complete returns q with complete texts.
@@ -212,31 +210,16 @@ func (c *Client) Complete(ctx context.Context, q Question) (Question, error) {
 }
 
 // Call returns one running call with complete texts, in printable ASCII.
-func (c *Client) Call(ctx context.Context, id string) (r Running, err error) {
-	err = c.get(ctx, "/calls/"+url.PathEscape(id), &r)
-	return r, err
+func (c *Client) Call(ctx context.Context, id string) (Running, error) {
+	return get[Running](ctx, c, "/calls/"+url.PathEscape(id))
 }
 
 // Job returns one job with complete texts.
-func (c *Client) Job(ctx context.Context, id string) (j Job, err error) {
-	err = c.get(ctx, "/jobs/"+url.PathEscape(id), &j)
-	return j, err
+func (c *Client) Job(ctx context.Context, id string) (Job, error) {
+	return get[Job](ctx, c, "/jobs/"+url.PathEscape(id))
 }
 
 // LeftoverOf returns the leftover processes of one request's command, with complete texts.
-func (c *Client) LeftoverOf(ctx context.Context, id string) (l Leftover, err error) {
-	err = c.get(ctx, "/left/"+url.PathEscape(id), &l)
-	return l, err
-}
-
-// get requests path and decodes the reply into v.
-func (c *Client) get(ctx context.Context, path string, v any) error {
-	body, err := c.do(ctx, http.MethodGet, path, nil, http.StatusOK)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(body, v); err != nil {
-		return badReply(err)
-	}
-	return nil
+func (c *Client) LeftoverOf(ctx context.Context, id string) (Leftover, error) {
+	return get[Leftover](ctx, c, "/left/"+url.PathEscape(id))
 }

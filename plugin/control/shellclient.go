@@ -15,9 +15,7 @@ import (
 
 // Shells returns the session's shells.
 func (c *Client) Shells(ctx context.Context) ([]shell.Info, error) {
-	var all []shell.Info
-	err := c.get(ctx, "/shells", &all)
-	return all, err
+	return get[[]shell.Info](ctx, c, "/shells")
 }
 
 // CreateShell creates a shell.

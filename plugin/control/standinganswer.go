@@ -131,8 +131,7 @@ func serveStandingAnswers(mux *http.ServeMux, q *approval.Queue) {
 // Answers returns the answers in effect that also hold for later requests. Without a watcher, these are the answers
 // that the next watcher of the session would have.
 func (c *Client) Answers(ctx context.Context, e AnswerKind) ([]StandingAnswer, error) {
-	var all []StandingAnswer
-	err := c.get(ctx, e.path(), &all)
+	all, err := get[[]StandingAnswer](ctx, c, e.path())
 	if errors.Is(err, ErrNoWatcher) {
 		return storedAnswers(c.dir, e)
 	}
@@ -140,8 +139,8 @@ func (c *Client) Answers(ctx context.Context, e AnswerKind) ([]StandingAnswer, e
 }
 
 // Answer returns one of Answers with complete texts. The error is e.NotFound if there is none with that id.
-func (c *Client) Answer(ctx context.Context, e AnswerKind, id string) (g StandingAnswer, err error) {
-	err = c.get(ctx, e.path()+"/"+url.PathEscape(id), &g)
+func (c *Client) Answer(ctx context.Context, e AnswerKind, id string) (StandingAnswer, error) {
+	g, err := get[StandingAnswer](ctx, c, e.path()+"/"+url.PathEscape(id))
 	switch {
 	case errors.Is(err, approval.ErrUnknown):
 		return g, e.NotFound()
