@@ -58,3 +58,15 @@ func QueryAll[T any](ctx context.Context, store *state.Store, ask func(*Client, 
 func AllPending(ctx context.Context, store *state.Store) ([]Question, error) {
 	return QueryAll(ctx, store, (*Client).Pending, func(q Question) time.Time { return q.Asked })
 }
+
+// AllAnswers returns the answers of all sessions that also hold for later requests, like QueryAll. A session without a
+// watcher has its stored answers: they hold again when it is resumed.
+func AllAnswers(ctx context.Context, store *state.Store, e AnswerKind) ([]StandingAnswer, error) {
+	list := func(c *Client, ctx context.Context) ([]StandingAnswer, error) { return c.Answers(ctx, e) }
+	return QueryAll(ctx, store, list, func(g StandingAnswer) time.Time { return g.Made })
+}
+
+// Whole returns q with complete texts, from the watcher of its session.
+func Whole(ctx context.Context, store *state.Store, q Question) (Question, error) {
+	return Query(ctx, store.Dir(q.Session), func(c *Client, ctx context.Context) (Question, error) { return c.Complete(ctx, q) })
+}

@@ -75,7 +75,7 @@ func (p *Page) question(w http.ResponseWriter, r *http.Request) {
 		replyError(w, http.StatusNotFound, "request not found")
 		return
 	}
-	q, err := p.whole(r.Context(), q)
+	q, err := control.Whole(r.Context(), p.Store, q)
 	switch {
 	case errors.Is(err, approval.ErrUnknown), errors.Is(err, control.ErrNoWatcher):
 		replyError(w, http.StatusNotFound, "request not found")
@@ -86,11 +86,6 @@ func (p *Page) question(w http.ResponseWriter, r *http.Request) {
 	default:
 		control.Reply(w, http.StatusOK, newAPIQuestion(q))
 	}
-}
-
-// whole returns q with complete texts.
-func (p *Page) whole(ctx context.Context, q control.Question) (control.Question, error) {
-	return control.Query(ctx, p.Store.Dir(q.Session), func(c *control.Client, ctx context.Context) (control.Question, error) { return c.Complete(ctx, q) })
 }
 
 // find returns the question with that ID, or for which request id waits.

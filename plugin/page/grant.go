@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/docker/go-units"
 
@@ -27,10 +26,7 @@ func (p *Page) answers(e control.AnswerKind) http.HandlerFunc {
 // answers returns the answers of all sessions that also hold for later requests, oldest first. Sessions whose watchers
 // do not reply are left out.
 func answers(ctx context.Context, store *state.Store, e control.AnswerKind) []control.StandingAnswer {
-	list := func(c *control.Client, ctx context.Context) ([]control.StandingAnswer, error) {
-		return c.Answers(ctx, e)
-	}
-	all, _ := control.QueryAll(ctx, store, list, func(g control.StandingAnswer) time.Time { return g.Made })
+	all, _ := control.AllAnswers(ctx, store, e)
 	return append([]control.StandingAnswer{}, all...) // [] in JSON, not null
 }
 

@@ -54,7 +54,7 @@ func (p *Page) answer(ctx context.Context, all []control.Question, m *member, se
 		return
 	}
 	m.now, m.cut = all[i], all[i]
-	if m.now, m.err = p.whole(ctx, m.now); m.err != nil {
+	if m.now, m.err = control.Whole(ctx, p.Store, m.now); m.err != nil {
 		m.now = m.cut
 		return
 	}

@@ -57,11 +57,8 @@ func (f *Configuration) WritableCode(access *mount.Table) (notes []string) {
 		c = f.Load()
 	}
 	for _, p := range WritableCode(c.Policy(nil), f.Environ, access) {
-		text := p.Text
-		if p.Rule != "" {
-			text = p.Rule + ": " + text
-		}
-		notes = append(notes, text)
+		p.Position = "" // a note names the rule, not the line
+		notes = append(notes, p.String())
 	}
 	return notes
 }

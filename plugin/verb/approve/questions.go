@@ -23,7 +23,7 @@ import (
 
 // wholeQuestion returns q with its complete text, which lists truncate.
 func wholeQuestion(ctx context.Context, store *state.Store, q control.Question) (control.Question, error) {
-	whole, err := control.Query(ctx, store.Dir(q.Session), func(c *control.Client, ctx context.Context) (control.Question, error) { return c.Complete(ctx, q) })
+	whole, err := control.Whole(ctx, store, q)
 	if err != nil {
 		return q, fmt.Errorf("request %s: %w", q.ID, err)
 	}

@@ -82,7 +82,9 @@ func writeProblems(w io.Writer, all []policy.Problem) (wrong int) {
 		if p.Fatal {
 			kind, wrong = "", wrong+1
 		}
-		fmt.Fprintln(w, names.Escaped(located(p.Position, kind+ruled(p.Rule, p.Text))))
+		where := p.Position
+		p.Position = ""
+		fmt.Fprintln(w, names.Escaped(located(where, kind+p.String())))
 	}
 	return wrong
 }
@@ -93,13 +95,6 @@ func located(where, text string) string {
 		return text
 	}
 	return where + ": " + text
-}
-
-func ruled(rule, text string) string {
-	if rule == "" {
-		return text
-	}
-	return rule + ": " + text
 }
 
 // checkHere returns the findings of config.Check, of the agent section, and of the environment.

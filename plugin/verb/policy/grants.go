@@ -23,19 +23,10 @@ var answerKinds = []control.AnswerKind{control.KindGrant, control.KindDenial}
 // prefix distinguishes an answer's ID from a rule's name. No rule has such a name.
 func prefix(e control.AnswerKind) string { return string(e) + "/" }
 
-// listAnswers returns the answers of all sessions that also hold for later requests, oldest first. The answers of a
-// session without a watcher come from its files: they hold again when it is resumed.
-func listAnswers(ctx context.Context, store *state.Store, e control.AnswerKind) ([]control.StandingAnswer, error) {
-	list := func(c *control.Client, ctx context.Context) ([]control.StandingAnswer, error) {
-		return c.Answers(ctx, e)
-	}
-	return control.QueryAll(ctx, store, list, func(g control.StandingAnswer) time.Time { return g.Made })
-}
-
 // revokeAnswer ends the answer with the ID ref, or whose ID begins with ref, and returns its ID. Its requests
 // are asked about again.
 func revokeAnswer(ctx context.Context, store *state.Store, e control.AnswerKind, ref string) (id string, err error) {
-	all, err := listAnswers(ctx, store, e)
+	all, err := control.AllAnswers(ctx, store, e)
 	if err != nil && len(all) == 0 {
 		return "", err
 	}
@@ -55,7 +46,7 @@ func revokeAnswer(ctx context.Context, store *state.Store, e control.AnswerKind,
 // answerRows returns the grants and denials as rows of policy ls, with complete or truncated texts.
 func answerRows(ctx context.Context, store *state.Store, whole bool) (rows []*policyRow, err error) {
 	for _, e := range answerKinds {
-		all, problem := listAnswers(ctx, store, e)
+		all, problem := control.AllAnswers(ctx, store, e)
 		err = errors.Join(err, problem)
 		action := map[control.AnswerKind]policy.Action{control.KindGrant: policy.Allow, control.KindDenial: policy.Deny}[e]
 		for _, g := range all {
