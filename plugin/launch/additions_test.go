@@ -69,15 +69,3 @@ func TestEditedKeepsTheUsersDirectory(t *testing.T) {
 		t.Errorf("working directory = %q, want the one that -w gave", got.Config.WorkingDir)
 	}
 }
-
-func TestWritable(t *testing.T) {
-	got := writableSources(Creation{Host: &container.HostConfig{
-		Binds: []string{"/rw:/a", "/ro:/b:ro", "/z:/c:z", "/rz:/d:z,ro", "volume:/e"},
-		Mounts: []mount.Mount{
-			{Type: mount.TypeBind, Source: "/m"}, {Type: mount.TypeBind, Source: "/mro", ReadOnly: true}, {Type: mount.TypeVolume, Source: "v"},
-		},
-	}})
-	if want := []string{"/rw", "/z", "/m"}; !slices.Equal(got, want) {
-		t.Errorf("writable = %q, want %q", got, want)
-	}
-}

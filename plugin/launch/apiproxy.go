@@ -53,7 +53,7 @@ func (l *Launch) Refused(ctx context.Context, api client.APIClient, want Creatio
 // Created binds the session to container id, which was created as want with the additions. If the watcher refuses the
 // container, Created removes it.
 func (l *Launch) Created(api client.APIClient, id string, want Creation) error {
-	l.ID, l.Writable = id, writableSources(want)
+	l.ID = id
 	if err := l.bindContainer(api, want); err != nil {
 		l.discard(api)
 		return l.cause(err)

@@ -7,12 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/docker/docker/api/types/mount"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/sandbox"
@@ -132,10 +129,11 @@ func (l *Launch) printCommands() {
 	if asked := withAction(commands, "ask"); len(asked) > 0 {
 		l.Notice("you are asked before %s: docker hostexec pending --watch", runPhrase(asked))
 	}
-	if len(l.Writable) == 0 {
+	dirs := l.writableDirs()
+	if len(dirs) == 0 {
 		return
 	}
-	from := strings.Join(l.Writable, ", ")
+	from := strings.Join(dirs, ", ")
 	for _, text := range watch.HostCode(rules, onHost, from+", which the container can write", policy.Grades...) {
 		l.Notice("%s", text)
 	}
@@ -216,6 +214,14 @@ func (l *Launch) describeDirs() string {
 	return l.CommandDirs
 }
 
+// writableDirs returns the host directories that the container, or the agent on this host, can write.
+func (l *Launch) writableDirs() []string {
+	if l.Writable == nil && l.Conn != nil {
+		return l.Conn.Writable()
+	}
+	return l.Writable
+}
+
 // runPhrase joins names with the verb in singular or plural.
 func runPhrase(names []string) string {
 	if len(names) == 1 {
@@ -258,33 +264,4 @@ func Allowed(commands []state.Command) []string {
 		}
 	}
 	return names
-}
-
-// writableSources returns the host directories that a container of want can write.
-func writableSources(want Creation) []string {
-	var dirs []string
-	for _, b := range want.Host.Binds {
-		parts := strings.Split(b, ":")
-		if len(parts) < 2 || !filepath.IsAbs(parts[0]) {
-			continue // a volume
-		}
-		if len(parts) < 3 || !readOnly(parts[2]) {
-			dirs = append(dirs, parts[0])
-		}
-	}
-	for _, m := range want.Host.Mounts {
-		if m.Type == mount.TypeBind && !m.ReadOnly {
-			dirs = append(dirs, m.Source)
-		}
-	}
-	return dirs
-}
-
-func readOnly(options string) bool {
-	for o := range strings.SplitSeq(options, ",") {
-		if o == "ro" || o == "readonly" {
-			return true
-		}
-	}
-	return false
 }

@@ -27,6 +27,7 @@ import (
 //	launcher -> watcher  container ID [VOLUME]  a created container, and the volume in place of a share
 //	launcher <- watcher  warn TEXT ...          warnings about its mounts
 //	launcher <- watcher  where TEXT             the directories of this host in which commands run
+//	launcher <- watcher  writable TEXT ...      the directories of this host that the container can write
 //	launcher <- watcher  bound                  the container may start
 //	launcher -> watcher  done | abort           the launcher has ended: the container stays | there is none
 //	launcher <- watcher  error TEXT             instead of any of the above
@@ -54,6 +55,7 @@ type Conn struct {
 	r           *bufio.Reader
 	warnings    []string
 	commandDirs string
+	writable    []string
 
 	once     sync.Once
 	exited   chan struct{} // see Exited
@@ -114,6 +116,10 @@ func (c *Conn) Warnings() []string { return c.warnings }
 
 // CommandDirs returns the directories of this host in which commands run, as text for people. Bind finds them.
 func (c *Conn) CommandDirs() string { return c.commandDirs }
+
+// Writable returns the directories of this host that the container can write, without the session's own. Bind finds
+// them.
+func (c *Conn) Writable() []string { return c.writable }
 
 // Done ends the connection. The session continues if its container does.
 func (c *Conn) Done() error { return c.end("done") }
@@ -194,6 +200,8 @@ func (c *Conn) awaitValue(want string) (string, error) {
 			c.warnings = append(c.warnings, text)
 		case "where":
 			c.commandDirs = text
+		case "writable":
+			c.writable = append(c.writable, text)
 		case "error":
 			return "", errors.New(text)
 		}
@@ -247,11 +255,14 @@ func (c *LauncherConn) Stopping() { fmt.Fprintln(c.f, "stopping") }
 // Ready reports that calls are accepted.
 func (c *LauncherConn) Ready() { fmt.Fprintln(c.f, "ready") }
 
-// Bound reports that the container may start, with warnings about its mounts, and the directories in which
-// commands run.
-func (c *LauncherConn) Bound(warnings []string, commandDirs string) {
+// Bound reports that the container may start, with warnings about its mounts, the directories in which commands run,
+// and those that the container can write.
+func (c *LauncherConn) Bound(warnings []string, commandDirs string, writable []string) {
 	c.Warn(warnings)
 	fmt.Fprintln(c.f, "where", strconv.Quote(commandDirs))
+	for _, dir := range writable {
+		fmt.Fprintln(c.f, "writable", strconv.Quote(dir))
+	}
 	fmt.Fprintln(c.f, "bound")
 }
 

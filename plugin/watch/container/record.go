@@ -10,6 +10,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/state"
+	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
 // setWarnings replaces the warnings about the session's container in the record, which the caller saves. found are the
@@ -20,6 +21,12 @@ func (m *Mode) setWarnings(c container.InspectResponse, found []string) {
 		list = append(list, m.s.Carriers.HTTPUnreachable)
 	}
 	m.s.Warnings.Set(append(list, m.s.Calls.HostCode(m.mounts.writable(c), "which the container can write")...))
+}
+
+// bound tells the launcher that the container may start, and with which warnings and directories.
+func (m *Mode) bound(conn *watch.LauncherConn, c container.InspectResponse, warnings []string) {
+	dirs := m.s.Calls.Dirs()
+	conn.Bound(append(warnings, unusedFlag(dirs)...), commandDirs(dirs), m.mounts.writable(c))
 }
 
 // noteContainer saves the session's container, the paths that it can write, and its warnings.
@@ -48,7 +55,8 @@ func (m *Mode) updateWarnings(c container.InspectResponse, found []string) {
 	})
 }
 
-// writable returns the directories of this host that a container can write, without the session's own.
+// writable returns the directories of this host that a container can write, without the session's own. They are sorted,
+// because the engine's order of mounts varies.
 func (mc *mountCheck) writable(c container.InspectResponse) (dirs []string) {
 	if mc.record.RemoteFiles {
 		return nil
@@ -58,5 +66,6 @@ func (mc *mountCheck) writable(c container.InspectResponse) (dirs []string) {
 			dirs = append(dirs, m.Source)
 		}
 	}
+	slices.Sort(dirs)
 	return dirs
 }

@@ -156,7 +156,7 @@ func (m *Mode) setUpService(ctx context.Context, api watch.Engine, c container.I
 	m.updateWarnings(c, found)
 	m.noteArrival()
 	list = append(list, m.s.Config.WritableCode(m.s.Calls.Dirs())...)
-	conn.Bound(append(list, unusedFlag(m.s.Calls.Dirs())...), commandDirs(m.s.Calls.Dirs()))
+	m.bound(conn, c, list)
 	m.s.Life.Down.Store(false)
 	m.admission.containerKnown.open()
 	return nil

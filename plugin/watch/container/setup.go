@@ -116,7 +116,7 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 		exit.drop()
 		exit = nil // the run has ended, which wait finds
 	}
-	conn.Bound(append(list, unusedFlag(m.s.Calls.Dirs())...), commandDirs(m.s.Calls.Dirs()))
+	m.bound(conn, c, list)
 	return c.State.StartedAt, exit, nil
 }
 
