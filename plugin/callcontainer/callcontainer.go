@@ -91,7 +91,7 @@ type Mount struct {
 // it is empty, the name is looked up in the image's PATH.
 func (r *Containers) Runner(p Spec) *Runner { return &Runner{r, p} }
 
-// Runner runs commands in call containers.
+// Runner is an executor.Backend: it runs commands in call containers.
 type Runner struct {
 	containers *Containers
 	spec       Spec

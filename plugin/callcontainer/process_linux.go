@@ -17,8 +17,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// containerProcess is one command in its container. It has many fields because it follows both the program in the
-// container and, through the engine, the container.
+// containerProcess is the executor.BackendCommand of one command in its container. It has many fields because it
+// follows both the program in the container and, through the engine, the container.
 type containerProcess struct {
 	containers *Containers
 	api        Engine
@@ -43,7 +43,7 @@ func (proc *containerProcess) Terminal() *os.File       { return proc.tty }
 func (proc *containerProcess) Done() <-chan struct{}    { return proc.done }
 func (proc *containerProcess) Stopped() <-chan struct{} { return proc.stopped }
 
-// Signal implements executor.BackendCommand. The caller does not wait for the result.
+// Signal does not wait for the result.
 func (proc *containerProcess) Signal(d executor.Delivery) {
 	proc.conn.SetWriteDeadline(time.Now().Add(time.Second)) // the container may be frozen
 	proc.conn.Write(wire.AppendDelivery(nil, d.Signal, d.Group))
@@ -83,7 +83,7 @@ func (proc *containerProcess) noteStop() {
 	}
 }
 
-// Exiting implements executor.BackendCommand. It reports an end that the first process has reported.
+// Exiting reports an end that the first process has reported.
 func (proc *containerProcess) Exiting() bool {
 	select {
 	case <-proc.done:
@@ -98,8 +98,8 @@ const endSlack = 2 * time.Second
 
 var errNotEnded = errors.New("the engine does not remove its container")
 
-// End implements executor.BackendCommand. The first process asks all processes to end, with its own grace
-// period. After d and endSlack, the container is removed.
+// End makes the first process ask all processes to end, with its own grace period. After d and endSlack, it removes the
+// container.
 func (proc *containerProcess) End(d time.Duration) error {
 	proc.conn.CloseWrite()
 	select {
@@ -116,7 +116,7 @@ func (proc *containerProcess) End(d time.Duration) error {
 	}
 }
 
-// Reap implements executor.BackendCommand. The container is removed in the background.
+// Reap does not wait for the removal of the container, which happens in the background.
 func (proc *containerProcess) Reap() syscall.WaitStatus {
 	<-proc.done
 	proc.conn.Close()

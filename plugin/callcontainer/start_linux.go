@@ -18,8 +18,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/initproc"
 )
 
-// Start implements executor.Backend. It creates a container and starts c in it. When ctx ends, Start does not wait
-// until the engine has created and started the container: nothing of c runs in it yet.
+// Start creates a container and starts c in it. When ctx ends, Start does not wait until the engine has created and
+// started the container: nothing of c runs in it yet.
 func (r *Runner) Start(ctx context.Context, c executor.Command, files [3]int, size *executor.Winsize) (executor.BackendCommand, error) {
 	r.containers.once.Do(func() {
 		r.containers.running, r.containers.creating = make(semaphore, maxRunning), make(semaphore, maxCreating)

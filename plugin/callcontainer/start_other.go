@@ -12,7 +12,6 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/executor"
 )
 
-// Start implements executor.Backend.
 func (r *Runner) Start(context.Context, executor.Command, [3]int, *executor.Winsize) (executor.BackendCommand, error) {
 	return nil, errors.New("running commands in containers is not supported on " + runtime.GOOS)
 }

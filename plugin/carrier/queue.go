@@ -23,13 +23,9 @@ func NewQueue(addr Addr) *Queue {
 // Addr is the net.Addr of a Queue, for messages: the name of the carrier, and that of the listener.
 type Addr struct{ Carrier, Listener string }
 
-// Network implements net.Addr.
 func (a Addr) Network() string { return a.Carrier }
+func (a Addr) String() string  { return a.Listener }
 
-// String implements net.Addr.
-func (a Addr) String() string { return a.Listener }
-
-// Addr implements net.Listener.
 func (q *Queue) Addr() net.Addr { return q.addr }
 
 // Accept returns the host's end of the next call, which speaks the frames of shim/wire.

@@ -14,18 +14,20 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// controlAPI answers the requests of the control socket to the session. It implements control.Session and
-// control.ShellHost.
+// controlAPI is the control.Session and control.ShellHost of a watcher: it answers the requests of the control socket.
 type controlAPI struct {
 	s       *Session
 	version string // of the watcher
 	since   time.Time
 }
 
-// Queue implements control.Session.
-func (a controlAPI) Queue() *approval.Queue { return a.s.Calls.Questions.queue }
+func (a controlAPI) Queue() *approval.Queue      { return a.s.Calls.Questions.queue }
+func (a controlAPI) Kill(id string) bool         { return a.s.Calls.Server.Kill(id) }
+func (a controlAPI) EndLeftovers(id string) bool { return a.s.Calls.Server.EndLeftovers(id) }
+func (a controlAPI) AuditLog() string            { return a.s.Record.Store.Audit() }
+func (a controlAPI) AgentRules() string          { return a.s.Calls.AgentRules() }
 
-// Stop implements control.Session. A session that a user stops stays stopped.
+// Stop also records that a user has stopped the session, which then stays stopped.
 func (a controlAPI) Stop(grace time.Duration) {
 	if err := a.s.Record.Store.NoteStopped(a.s.Record.ID, true); err != nil {
 		a.s.Log.Error("record that a user has stopped the session", "error", err)
@@ -33,10 +35,6 @@ func (a controlAPI) Stop(grace time.Duration) {
 	a.s.Life.stopWithin(grace)
 }
 
-// Kill implements control.Session.
-func (a controlAPI) Kill(id string) bool { return a.s.Calls.Server.Kill(id) }
-
-// Leftovers implements control.Session.
 func (a controlAPI) Leftovers() []control.Leftover {
 	var all []control.Leftover
 	for _, l := range proctree.AllLeftovers() {
@@ -45,10 +43,6 @@ func (a controlAPI) Leftovers() []control.Leftover {
 	return all
 }
 
-// EndLeftovers implements control.Session.
-func (a controlAPI) EndLeftovers(id string) bool { return a.s.Calls.Server.EndLeftovers(id) }
-
-// Jobs implements control.Session.
 func (a controlAPI) Jobs() []job.Info {
 	var all []job.Info
 	for _, j := range a.s.Calls.Server.Jobs.All() {
@@ -57,14 +51,12 @@ func (a controlAPI) Jobs() []job.Info {
 	return all
 }
 
-// EndJob implements control.Session.
 func (a controlAPI) EndJob(ctx context.Context, id, sig string) error {
 	_, err := a.s.Calls.Server.EndJob(ctx, id, sig)
 	return err
 }
 
-// Record implements control.Session. It returns the stored record, because another goroutine uses the one in
-// memory.
+// Record returns the stored record, because another goroutine uses the one in memory.
 func (a controlAPI) Record() state.Session {
 	rec, err := a.s.Record.Store.Load(a.s.Record.ID)
 	if err != nil {
@@ -74,13 +66,7 @@ func (a controlAPI) Record() state.Session {
 	return rec
 }
 
-// AuditLog implements control.Session.
-func (a controlAPI) AuditLog() string { return a.s.Record.Store.Audit() }
-
-// AgentRules implements control.Session.
-func (a controlAPI) AgentRules() string { return a.s.Calls.AgentRules() }
-
-// Status implements control.Session. It restores a damaged record, because the client may have failed to read it.
+// Status also restores a damaged record, because the client may have failed to read it.
 func (a controlAPI) Status() control.Status {
 	if !a.s.Life.ended() { // after that the session's directory may be removed
 		a.s.Record.restore()

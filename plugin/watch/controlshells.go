@@ -10,10 +10,9 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
-// Shells implements control.ShellHost.
-func (a controlAPI) Shells() []shell.Info { return a.s.Calls.Server.Shells.List() }
+func (a controlAPI) Shells() []shell.Info         { return a.s.Calls.Server.Shells.List() }
+func (a controlAPI) RemoveShell(name string) bool { return a.s.Calls.Server.Shells.Remove(name) }
 
-// CreateShell implements control.ShellHost.
 func (a controlAPI) CreateShell(ctx context.Context, name string, o control.ShellOptions) (err error) {
 	opts := shell.Options{Env: o.Env, Dir: o.Dir}
 	if o.In != "" {
@@ -24,10 +23,7 @@ func (a controlAPI) CreateShell(ctx context.Context, name string, o control.Shel
 	return a.s.Calls.Server.CreateShell(name, opts)
 }
 
-// RemoveShell implements control.ShellHost.
-func (a controlAPI) RemoveShell(name string) bool { return a.s.Calls.Server.Shells.Remove(name) }
-
-// RunShell implements control.ShellHost. Commands that a person on the host runs end with the session, too.
+// RunShell runs a command for a person on the host. It ends with the session, too.
 func (a controlAPI) RunShell(ctx context.Context, by, name string, c shell.Command, start bool, o shell.Output) (int, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

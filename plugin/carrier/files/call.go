@@ -17,8 +17,8 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// call is one call: it translates between frames and files. It has many fields because the caller, the host and a
-// limit can each end the call, and each has its own state.
+// call is one call: it translates between frames and files, as a carrier.Receiver. It has many fields because the
+// caller, the host and a limit can each end the call, and each has its own state.
 type call struct {
 	dir    *servedDir
 	req    request
@@ -151,7 +151,6 @@ func (c *call) endReason(err error) wire.Exit {
 	return carrier.Failed(err.Error() + ": docker hostexec logs on the host may show more")
 }
 
-// Output implements carrier.Receiver.
 func (c *call) Output(stream wire.Kind, b []byte) error {
 	o := c.out
 	if stream == wire.KindStderr {
@@ -164,7 +163,6 @@ func (c *call) Output(stream wire.Kind, b []byte) error {
 	return err
 }
 
-// Event implements carrier.Receiver.
 func (c *call) Event(kind wire.Kind, b []byte) error {
 	switch kind {
 	case wire.KindNotice:

@@ -12,7 +12,6 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// ServeHTTP implements http.Handler.
 func (h *Listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// The deadline is for the whole body, because net/http also reads the rest of a refused body.
 	body := http.NewResponseController(w)

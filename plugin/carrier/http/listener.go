@@ -27,8 +27,8 @@ import (
 // Listener is the carrier for programs that speak HTTP and have no shim. They send POST /request with a command in
 // JSON, and get the result in the answer.
 //
-// It is a net.Listener whose connections are calls. Others can reach its port, which is on a bridge: only the token
-// shows that a request is the session's.
+// It is an http.Handler, and a net.Listener whose connections are calls. Others can reach its port, which is on a
+// bridge: only the token shows that a request is the session's.
 type Listener struct {
 	*callMaker
 	token string

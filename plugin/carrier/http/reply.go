@@ -9,7 +9,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-// reply is the outcome of a call. Close it.
+// reply is the carrier.Receiver of a call, and its outcome. Close it.
 type reply struct {
 	name     string // of the command
 	exit     wire.Exit
@@ -30,7 +30,6 @@ func (r *reply) close() {
 	r.err.close()
 }
 
-// Output implements carrier.Receiver.
 func (r *reply) Output(stream wire.Kind, b []byte) error {
 	if stream == wire.KindStdout {
 		r.out.write(b)
@@ -40,7 +39,6 @@ func (r *reply) Output(stream wire.Kind, b []byte) error {
 	return nil
 }
 
-// Event implements carrier.Receiver.
 func (r *reply) Event(kind wire.Kind, _ []byte) error {
 	r.started = r.started || kind == wire.KindStarted
 	return nil

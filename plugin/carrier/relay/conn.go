@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// conn is the connection of one call over a mux.
+// conn is the net.Conn of one call over a mux.
 type conn struct {
 	mux     *mux
 	call    uint32
@@ -55,7 +55,6 @@ func (c *conn) hangUp() {
 	c.changed.Broadcast()
 }
 
-// Read implements net.Conn.
 func (c *conn) Read(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,10 +77,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Write implements net.Conn.
-func (c *conn) Write(p []byte) (int, error) { return c.mux.send(c, p) }
-
-// Close implements net.Conn. Data that was written reaches the shim before the end does.
+// Close hangs up. Data that was written reaches the shim before the end does.
 func (c *conn) Close() error {
 	c.mux.drop(c)
 	c.mu.Lock()
@@ -94,7 +90,7 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// SetReadDeadline implements net.Conn: a Read that waits past t fails. The zero time means no deadline.
+// SetReadDeadline makes a Read that waits past t fail. The zero time means no deadline.
 func (c *conn) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,14 +114,8 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// SetDeadline implements net.Conn.
-func (c *conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
-
-// SetWriteDeadline implements net.Conn. It does nothing: a write waits for space while the call is open.
-func (c *conn) SetWriteDeadline(time.Time) error { return nil }
-
-// LocalAddr implements net.Conn.
-func (c *conn) LocalAddr() net.Addr { return addr }
-
-// RemoteAddr implements net.Conn.
-func (c *conn) RemoteAddr() net.Addr { return addr }
+func (c *conn) SetDeadline(t time.Time) error    { return c.SetReadDeadline(t) }
+func (c *conn) SetWriteDeadline(time.Time) error { return nil } // a write waits for space while the call is open
+func (c *conn) Write(p []byte) (int, error)      { return c.mux.send(c, p) }
+func (c *conn) LocalAddr() net.Addr              { return addr }
+func (c *conn) RemoteAddr() net.Addr             { return addr }

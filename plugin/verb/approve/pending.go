@@ -160,7 +160,6 @@ func newPendingRow() *pendingRow {
 	return r
 }
 
-// MarshalJSON implements {{json .}}.
 func (r *pendingRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
 
 func (r *pendingRow) Rule() string    { return r.q.Rule }

@@ -150,7 +150,6 @@ func newStatRow(s *stat) *statRow {
 	return r
 }
 
-// MarshalJSON implements {{json .}}.
 func (r *statRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
 
 func (r *statRow) Day() string     { return r.s.day }

@@ -180,7 +180,6 @@ func newFindingRow() *findingRow {
 	return r
 }
 
-// MarshalJSON implements {{json .}}.
 func (r *findingRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
 
 func (r *findingRow) Probe() string  { return r.f.Probe }

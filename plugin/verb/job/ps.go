@@ -130,7 +130,6 @@ func newPsRow() *psRow {
 	return r
 }
 
-// MarshalJSON implements {{json .}}.
 func (r *psRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
 
 func (r *psRow) ID() string        { return r.a.ID }

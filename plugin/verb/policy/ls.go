@@ -170,7 +170,6 @@ func newPolicyRow() *policyRow {
 	return r
 }
 
-// MarshalJSON implements {{json .}}.
 func (r *policyRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
 
 func (r *policyRow) Rule() string   { return r.rule }

@@ -55,7 +55,6 @@ func newStatusRow() *statusRow {
 	return r
 }
 
-// MarshalJSON implements {{json .}}.
 func (r *statusRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
 
 func (r *statusRow) ID() string { return r.s.ID }

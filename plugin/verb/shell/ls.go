@@ -83,7 +83,6 @@ func newShellRow() *shellRow {
 	return r
 }
 
-// MarshalJSON implements {{json .}}.
 func (r *shellRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
 
 func (r *shellRow) Session() string   { return r.rec.ID }

@@ -13,7 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// Follow implements Mode. It follows the session's container from its creation to its end.
+// Follow follows the session's container from its creation to its end.
 func (m *Mode) Follow(ctx context.Context, conn *watch.LauncherConn) (err error) {
 	conn.Ready()
 	if m.s.Record.DevContainer != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// Mode serves the calls of a container. It has more methods than other types, because many are for sessions that
-// exist before their container, as those of dev containers do (followService).
+// Mode is the watch.Mode for the calls of a container. It has more methods than other types, because many are for
+// sessions that exist before their container, as those of dev containers do (followService).
 type Mode struct {
 	s         *watch.Session
 	mounts    *mountCheck
@@ -30,7 +30,6 @@ type Mode struct {
 	lease     *flock.Flock // held once no container is expected, until this process ends
 }
 
-// Listen implements Mode.
 func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 	m.s = s
 	m.mounts = &mountCheck{record: s.Record, config: s.Config, sessions: s.Others, notifier: s.Calls.Questions.Notifier}
@@ -46,5 +45,4 @@ func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 	return s.Carriers.Open()
 }
 
-// Admit implements Mode.
 func (m *Mode) Admit(ctx context.Context) bool { return m.admission.admit(ctx) }

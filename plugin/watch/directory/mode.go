@@ -16,9 +16,8 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// Mode serves the requests of processes that can write their files: those of this user and of root, or with AnyUser
-// those of all users. The session has no container, and ends with
-// docker hostexec proxy.
+// Mode is the watch.Mode for the requests of processes that can write their files: those of this user and of root, or
+// with AnyUser those of all users. The session has no container, and ends with docker hostexec proxy.
 type Mode struct {
 	s      *watch.Session
 	dirs   *requestDirs
@@ -26,7 +25,7 @@ type Mode struct {
 	ending chan struct{} // closed when the session must end after its calls
 }
 
-// Listen implements Mode. It takes the locks, creates the directories, and serves their requests.
+// Listen takes the locks, creates the directories, and serves their requests.
 func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 	m.s, m.ending = s, make(chan struct{})
 	s.Carriers.Decide(carrier.ByFiles, "it was asked for")
@@ -79,11 +78,10 @@ func (m *Mode) refuse() error {
 	return m.s.Others.CheckPrograms(watch.ProtectedFiles(m.s.Record, m.s.Config, notifier), m.s.Config.Environ)
 }
 
-// Admit implements Mode.
 func (m *Mode) Admit(context.Context) bool { return true }
 
-// Follow implements Mode. After the message drain, TERM or INT, it waits for the calls in flight, for Proxy.Grace at
-// most. It does not wait if the launcher has exited, or after docker hostexec stop.
+// Follow waits for the calls in flight after the message drain, TERM or INT, for Proxy.Grace at most. It does not wait
+// if the launcher has exited, or after docker hostexec stop.
 func (m *Mode) Follow(ctx context.Context, conn *watch.LauncherConn) error {
 	defer m.files.Refuse() // before the end of calls in flight, which report the reason
 	defer m.dirs.unpublish()

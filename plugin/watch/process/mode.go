@@ -15,19 +15,17 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
-// Mode serves an agent that is a process of this host.
+// Mode is the watch.Mode for an agent that is a process of this host.
 type Mode struct{ s *watch.Session }
 
-// Listen implements Mode.
 func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 	m.s = s
 	return s.Carriers.Open()
 }
 
-// Admit implements Mode.
 func (m *Mode) Admit(context.Context) bool { return true }
 
-// Follow implements Mode. It runs the agent that the launcher asks for, and returns after the agent's end.
+// Follow runs the agent that the launcher asks for, and returns after the agent's end.
 func (m *Mode) Follow(ctx context.Context, conn *watch.LauncherConn) error {
 	conn.Ready()
 	var line string
