@@ -45,7 +45,7 @@ func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.Ins
 	if err := checkAttachable(ctx, dockerCLI, store, c); err != nil {
 		return nil, err
 	}
-	if p.Record.RuleCommands, err = namesWithoutProgram(ctx, api, c, p.Record.RuleCommands); err != nil {
+	if p.Record.RuleCommands, err = namesWithoutProgram(statContainer(ctx, api, c.ID), c, p.Record.RuleCommands); err != nil {
 		return nil, err
 	}
 	if p.Record.RemoteFiles, err = remote(); err != nil {
@@ -184,29 +184,11 @@ func (l *Launch) linksFor(ctx context.Context, api client.APIClient, c container
 	if inject.Covered(MountTargets(c), inject.LinkDir) {
 		return nil, fmt.Errorf("there is a mount over %s", inject.LinkDir)
 	}
-	names := append(l.Plan.Record.Linked(), inject.Shim)
-	above, paths := linkPaths(names)
-	found, err := statPaths(ctx, api, c.ID, slices.Concat(above, paths))
-	if err != nil {
-		return nil, err
+	free, own, err := linkable(statContainer(ctx, api, c.ID), append(l.Plan.Record.Linked(), inject.Shim), true, "")
+	if len(own) > 0 {
+		err = own
 	}
-	for i, p := range above {
-		if found[i].Link != "" {
-			return nil, fmt.Errorf("%s is a symbolic link, and may lead into a mount", p)
-		}
-	}
-	var free, taken []string
-	for i, f := range found[len(above):] {
-		if inject.Linkable(f.Exists, f.Link) {
-			free = append(free, names[i])
-		} else {
-			taken = append(taken, names[i])
-		}
-	}
-	if len(taken) > 0 {
-		return free, ownPrograms(taken)
-	}
-	return free, nil
+	return free, err
 }
 
 // hasRemoteFiles reports whether the engine of a container does not see this host's directories.

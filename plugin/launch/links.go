@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -58,14 +59,17 @@ func (l *Launch) copyLinks(api client.APIClient, want Creation, c container.Insp
 	if inject.Covered(targets, inject.LinkDir) {
 		return fmt.Errorf("there is a mount over %s", inject.LinkDir)
 	}
-	all := append(l.Plan.Record.Shims(), inject.Shim)
-	names, err := l.linkable(ctx, api, c.Image, all, slices.ContainsFunc(targets, isOther))
+	all, stat := append(l.Plan.Record.Shims(), inject.Shim), l.statImage(ctx, api, c.Image)
+	names, own, err := linkable(stat, all, slices.ContainsFunc(targets, isOther), " in this image")
 	if err != nil {
 		return err
 	}
-	ruled, err := l.freeNames(ctx, api, c, targets)
-	if err != nil {
-		return err
+	var ruled []string
+	covered := func(dir string) bool { return inject.Covered(targets, dir) }
+	if !slices.ContainsFunc(searchDirs(c.Config.Env), covered) { // a mount may contain a program of that name
+		if ruled, err = namesWithoutProgram(stat, c, l.Plan.Record.RuleCommands); err != nil {
+			return err
+		}
 	}
 	if len(names)+len(ruled) > 0 {
 		archive, err := inject.Links(names, ruled)
@@ -76,35 +80,10 @@ func (l *Launch) copyLinks(api client.APIClient, want Creation, c container.Insp
 			return err
 		}
 	}
-	own := slices.DeleteFunc(all, func(name string) bool { return slices.Contains(names, name) })
 	if len(own) > 0 {
-		return ownPrograms(own)
+		return own
 	}
 	return nil
-}
-
-// freeNames returns the rule commands for which login shells find no program in the container. It returns none if a
-// mount covers a directory of PATH, because the mount may contain such a program.
-func (l *Launch) freeNames(ctx context.Context, api client.APIClient, c container.InspectResponse, targets []string) (free []string, err error) {
-	dirs := searchDirs(c.Config.Env)
-	if len(l.Plan.Record.RuleCommands) == 0 || slices.ContainsFunc(dirs, func(dir string) bool { return inject.Covered(targets, dir) }) {
-		return nil, nil
-	}
-	var paths []string
-	for _, name := range l.Plan.Record.RuleCommands {
-		paths = append(paths, candidatePaths(dirs, name)...)
-	}
-	found, err := l.statPaths(ctx, api, c.Image, paths)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range l.Plan.Record.RuleCommands {
-		taken := func(p string) bool { return !inject.Linkable(found[p].Exists, found[p].Link) }
-		if !slices.ContainsFunc(candidatePaths(dirs, name), taken) {
-			free = append(free, name)
-		}
-	}
-	return free, nil
 }
 
 // MountTargets returns the paths of all mounts in the container, also of the image's volumes and of other
@@ -118,74 +97,82 @@ func MountTargets(c container.InspectResponse) (targets []string) {
 
 func isOther(target string) bool { return target != inject.Target }
 
-// linkable returns the names for which a link can be created in a container of image. If the container has mounts, a
-// parent directory that is a symbolic link is an error, because it could lead into a mount.
-func (l *Launch) linkable(ctx context.Context, api client.APIClient, image string, names []string, mounts bool) ([]string, error) {
-	above, paths := linkPaths(names)
-	found, err := l.statPaths(ctx, api, image, slices.Concat(above, paths))
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range above {
-		if mounts && found[p].Link != "" {
-			return nil, fmt.Errorf("%s is a symbolic link in this image, and may lead into a mount", p)
-		}
-	}
-	var free []string
-	for i, name := range names {
-		if f := found[paths[i]]; inject.Linkable(f.Exists, f.Link) {
-			free = append(free, name)
-		}
-	}
-	return free, nil
-}
+// statFunc returns the files at paths in a container.
+type statFunc func(paths []string) (map[string]inject.ImageFile, error)
 
-// statPaths returns the files at paths in the container. It stores them by image, because the engine mounts the
-// container for each request.
-func (l *Launch) statPaths(ctx context.Context, api client.APIClient, image string, paths []string) (map[string]inject.ImageFile, error) {
-	found := inject.LoadImageFiles(l.Store.Home, image)
-	var unknown []string
-	for _, p := range paths {
-		if _, ok := found[p]; !ok {
-			unknown = append(unknown, p)
-		}
-	}
-	if len(unknown) == 0 {
-		return found, nil
-	}
-	fresh, err := statPaths(ctx, api, l.ID, unknown)
-	if err != nil {
-		return nil, err
-	}
-	for i, p := range unknown {
-		found[p] = fresh[i]
-	}
-	_ = inject.SaveImageFiles(l.Store.Home, image, found) // after an error, the next run asks the engine again
-	return found, nil
-}
-
-// linkPaths returns the parent directories of the links, deepest first, and the path of the link for each of
-// names.
-func linkPaths(names []string) (above, links []string) {
+// linkable returns the names for which a link can be created, and those of the container's own programs. If the
+// container has mounts, a parent directory that is a symbolic link is an error, because it could lead into a mount. The
+// error says where the link is.
+func linkable(stat statFunc, names []string, mounts bool, where string) (free []string, own ownPrograms, err error) {
+	var above, links []string
 	for p := inject.LinkDir; p != "/"; p = path.Dir(p) {
 		above = append(above, p)
 	}
 	for _, name := range names {
 		links = append(links, path.Join(inject.LinkDir, name))
 	}
-	return above, links
+	found, err := stat(slices.Concat(above, links))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, p := range above {
+		if mounts && found[p].Link != "" {
+			return nil, nil, fmt.Errorf("%s is a symbolic link%s, and may lead into a mount", p, where)
+		}
+	}
+	for i, name := range names {
+		if f := found[links[i]]; inject.Linkable(f.Exists, f.Link) {
+			free = append(free, name)
+		} else {
+			own = append(own, name)
+		}
+	}
+	return free, own, nil
 }
 
-// statPaths calls statPath for all paths concurrently.
-func statPaths(ctx context.Context, api client.APIClient, id string, paths []string) ([]inject.ImageFile, error) {
-	found, errs := make([]inject.ImageFile, len(paths)), make([]error, len(paths))
-	var wg sync.WaitGroup
-	for i, p := range paths {
-		// ends with its request; statPaths waits for it.
-		wg.Go(func() { found[i], errs[i] = statPath(ctx, api, id, p) })
+// statImage returns the statFunc of the container, which has not run. It stores the files by image, because the engine
+// mounts the container for each request.
+func (l *Launch) statImage(ctx context.Context, api client.APIClient, image string) statFunc {
+	return func(paths []string) (map[string]inject.ImageFile, error) {
+		found := inject.LoadImageFiles(l.Store.Home, image)
+		unknown := slices.DeleteFunc(slices.Clone(paths), func(p string) bool { _, ok := found[p]; return ok })
+		if len(unknown) == 0 {
+			return found, nil
+		}
+		fresh, err := statContainer(ctx, api, l.ID)(unknown)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(found, fresh)
+		_ = inject.SaveImageFiles(l.Store.Home, image, found) // after an error, the next run asks the engine again
+		return found, nil
 	}
-	wg.Wait()
-	return found, errors.Join(errs...)
+}
+
+// maxStats is how many paths are looked at concurrently: for an engine over SSH, each request may start an ssh.
+const maxStats = 16
+
+// statContainer returns the statFunc of container id. It looks at the paths concurrently.
+func statContainer(ctx context.Context, api client.APIClient, id string) statFunc {
+	return func(paths []string) (map[string]inject.ImageFile, error) {
+		files, errs := make([]inject.ImageFile, len(paths)), make([]error, len(paths))
+		var wg sync.WaitGroup
+		slots := make(chan struct{}, maxStats)
+		for i, p := range paths {
+			slots <- struct{}{}
+			// ends with its request; the function waits for it.
+			wg.Go(func() {
+				files[i], errs[i] = statPath(ctx, api, id, p)
+				<-slots
+			})
+		}
+		wg.Wait()
+		found := make(map[string]inject.ImageFile, len(paths))
+		for i, p := range paths {
+			found[p] = files[i]
+		}
+		return found, errors.Join(errs...)
+	}
 }
 
 func statPath(ctx context.Context, api client.APIClient, id, p string) (inject.ImageFile, error) {

@@ -3,13 +3,11 @@
 package launch
 
 import (
-	"context"
 	"path"
 	"path/filepath"
 	"slices"
 
 	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/client"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
@@ -56,16 +54,20 @@ func candidatePaths(dirs []string, name string) (list []string) {
 	return list
 }
 
-// namesWithoutProgram returns the names for which a running container has no program.
-func namesWithoutProgram(ctx context.Context, api client.APIClient, c container.InspectResponse, names []string) (free []string, err error) {
+// namesWithoutProgram returns the names for which a container has no program.
+func namesWithoutProgram(stat statFunc, c container.InspectResponse, names []string) (free []string, err error) {
 	dirs := searchDirs(c.Config.Env)
+	var paths []string
 	for _, name := range names {
-		found, err := statPaths(ctx, api, c.ID, candidatePaths(dirs, name))
-		if err != nil {
-			return nil, err
-		}
-		taken := func(f inject.ImageFile) bool { return !inject.Linkable(f.Exists, f.Link) }
-		if !slices.ContainsFunc(found, taken) {
+		paths = append(paths, candidatePaths(dirs, name)...)
+	}
+	found, err := stat(paths)
+	if err != nil {
+		return nil, err
+	}
+	taken := func(p string) bool { return !inject.Linkable(found[p].Exists, found[p].Link) }
+	for _, name := range names {
+		if !slices.ContainsFunc(candidatePaths(dirs, name), taken) {
 			free = append(free, name)
 		}
 	}
