@@ -14,7 +14,6 @@ func CompleteFirst(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// CompleteFiles completes file names.
 func CompleteFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveDefault
 }

@@ -205,7 +205,6 @@ func (d *document) readJobs(n *yaml.Node) {
 	})
 }
 
-// parsePositiveSize parses a size. Zero is an error.
 func parsePositiveSize(s string) (int64, error) {
 	n, err := size(s)
 	if err == nil && n == 0 {

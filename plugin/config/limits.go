@@ -34,7 +34,6 @@ func (d *document) readLimits(n *yaml.Node) {
 // maxAmount is larger than any count on a real host.
 const maxAmount = 1 << 22
 
-// parsePositiveCount parses a positive number.
 func parsePositiveCount(s string) (int64, error) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	switch {

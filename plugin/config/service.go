@@ -53,8 +53,7 @@ func (d *document) service(key, n *yaml.Node) Service {
 	return s
 }
 
-// service adds a service of d. A project's entry replaces the global entry of the same name. A workspace's
-// entry is used only if there is no other.
+// service adds a service of d. The entries of files have the same precedence as in proxy.
 func (c *Config) service(name string, more Service, d *document) {
 	if c.Services == nil {
 		c.Services = map[string]Service{}

@@ -102,7 +102,6 @@ func rebuild(dirs, globalArgs []string, list []container.Summary) (recs []state.
 	return recs
 }
 
-// notRunning returns 0 for a running container, else 1.
 func notRunning(c container.Summary) int {
 	if c.State == container.StateRunning {
 		return 0

@@ -76,7 +76,6 @@ func (l *Log) rotate() error {
 	return err
 }
 
-// Close closes the log.
 func (l *Log) Close() error { return l.f.Close() }
 
 // OldLog returns the path of the previous file of the log at path. It may not exist.

@@ -43,7 +43,6 @@ type WritablePaths struct {
 	Sandboxes  []string // by the configuration of commands in sandboxes
 }
 
-// All returns all these paths.
 func (w WritablePaths) All() []string { return slices.Concat(w.Containers, w.Sandboxes) }
 
 // WritableByOthers returns the host paths that code of all sessions except one can write. It decodes nothing else,

@@ -115,7 +115,7 @@ func ExistingLock(path string) *flock.Flock {
 	return flock.New(path, flock.SetFlag(os.O_RDONLY|openFlags))
 }
 
-// NewLock returns the lock of a file, which it creates. A named pipe in its place does not block.
+// NewLock is ExistingLock for a file that it creates.
 func NewLock(path string) *flock.Flock {
 	return flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDONLY|openFlags))
 }

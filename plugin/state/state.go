@@ -140,14 +140,12 @@ func OpenReadOnly() (*Store, error) {
 	return &Store{Home: home}, CheckPrivate(home)
 }
 
-// Audit returns the path of the audit log.
-func (s *Store) Audit() string { return filepath.Join(s.Home, "audit.log") }
-
-// PageLog returns the path of the log of the page in the browser.
-func (s *Store) PageLog() string { return filepath.Join(s.Home, "page.log") }
-
-// Recordings returns the path of the directory of recordings.
+// Audit and the methods below it return the paths in the state directory.
+func (s *Store) Audit() string      { return filepath.Join(s.Home, "audit.log") }
+func (s *Store) PageLog() string    { return filepath.Join(s.Home, "page.log") }
 func (s *Store) Recordings() string { return filepath.Join(s.Home, "recordings") }
+func (s *Store) Workspaces() string { return filepath.Join(s.Home, "workspaces") }
+func (s *Store) APIProxies() string { return filepath.Join(s.Home, "api") }
 
 // Dir returns the directory of session id.
 func (s *Store) Dir(id string) string { return filepath.Join(s.sessions(), id) }
@@ -156,12 +154,6 @@ func (s *Store) Dir(id string) string { return filepath.Join(s.sessions(), id) }
 func StoreOf(session string) (*Store, string) {
 	return &Store{Home: filepath.Dir(filepath.Dir(session))}, filepath.Base(session)
 }
-
-// Workspaces returns the path of the directory of the agents' own directories.
-func (s *Store) Workspaces() string { return filepath.Join(s.Home, "workspaces") }
-
-// APIProxies returns the path of the directory of the running API proxies.
-func (s *Store) APIProxies() string { return filepath.Join(s.Home, "api") }
 
 func (s *Store) sessions() string { return filepath.Join(s.Home, "sessions") }
 

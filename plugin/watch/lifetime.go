@@ -54,7 +54,6 @@ func (l *Lifetime) Stop(why error) {
 	l.cancel(why)
 }
 
-// ended reports whether the session has ended.
 func (l *Lifetime) ended() bool {
 	select {
 	case <-l.done:

@@ -57,7 +57,6 @@ func (m *memory) setRequests(size int64) {
 	m.setLimit()
 }
 
-// callEnded notes that a call has ended.
 func (m *memory) callEnded() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

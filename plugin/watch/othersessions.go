@@ -16,8 +16,7 @@ import (
 )
 
 // OtherSessions are the other sessions of this user. The container of one may be able to write a program that
-// commands of this session run, although this session does not mount it. The records of all sessions contain
-// their mounts.
+// commands of this session run, although this session does not mount it.
 type OtherSessions struct {
 	record  *Record
 	latest  atomic.Pointer[otherWrites] // of the records that were read last

@@ -14,7 +14,6 @@ import (
 // MountAction is the reaction to a mount that shows a protected file.
 type MountAction int
 
-// The actions.
 const (
 	Refuse         MountAction = iota // refuse the mount, even if it is read-only
 	RefuseWritable                    // refuse a writable mount

@@ -138,7 +138,6 @@ func shared(opened []mount.OpenSource) (list []sandbox.Path) {
 	return list
 }
 
-// access returns the access to one of the container's or the sandbox's directories.
 func access(readOnly bool) sandbox.Access {
 	if readOnly {
 		return sandbox.Execute
@@ -232,7 +231,6 @@ func checkProgram(v *policy.Verdict, home string, paths []sandbox.Path) error {
 		strconv.QuoteToASCII(v.Command.Path), v.Args[0], strings.Join(names.PrintableArgs(need), ", "))
 }
 
-// sandboxEnviron returns the environment of the command of v.
 func sandboxEnviron(environ []string, private state.SandboxDirs, v *policy.Verdict, paths []sandbox.Path) []string {
 	env := []string{"HOME=" + private.Home, "TMPDIR=" + private.Tmp}
 	if len(v.Sandbox.Net.Ports) > 0 {

@@ -52,7 +52,6 @@ type Mode interface {
 	// Admit waits until calls may be answered. It returns false if the session ends, or ctx is done.
 	Admit(ctx context.Context) bool
 	// Follow reports to the launcher that the session is ready, and returns when it ends, with the reason.
-	// ErrGone means that no file of the session is needed any more.
 	Follow(ctx context.Context, l *LauncherConn) error
 }
 

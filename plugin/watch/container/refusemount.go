@@ -42,7 +42,6 @@ func RefuseMountOf(ctx context.Context, api watch.Engine, id string, private ...
 	return nil
 }
 
-// locatePrivate identifies private files and directories.
 func locatePrivate(private []string) (all []*protectedFiles, err error) {
 	v, err := mount.ReadHostMounts()
 	if err != nil {

@@ -107,7 +107,6 @@ func (c *firstProcess) find(ctx context.Context, api watch.Engine, id string) {
 	}
 }
 
-// diskFree is the free space of a disk.
 type diskFree struct{ bytes, files int64 }
 
 // usage is the disk usage of the directories of requests.

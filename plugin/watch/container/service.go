@@ -162,7 +162,6 @@ func (m *Mode) setUpService(ctx context.Context, api watch.Engine, c container.I
 	return nil
 }
 
-// startedBefore reports whether a container was started before t.
 func startedBefore(c container.InspectResponse, t time.Time) bool {
 	started, err := time.Parse(time.RFC3339Nano, c.State.StartedAt)
 	return err == nil && started.Before(t)

@@ -24,7 +24,6 @@ const (
 	pendingTimeout = 3 * time.Second
 )
 
-// nameOf returns the name of a container.
 func nameOf(c container.InspectResponse) string { return strings.TrimPrefix(c.Name, "/") }
 
 // inspect inspects container id. In its mounts, volumes that show files of this host are replaced by these files.

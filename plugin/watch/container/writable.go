@@ -39,8 +39,7 @@ func (mc *mountCheck) access(c container.InspectResponse) *mount.Table {
 	return t
 }
 
-// adapt replaces programs in directories of PATH that c, or the container of another session, can write. It takes
-// programs in the rest of PATH instead. It returns warnings for a person.
+// adapt replaces programs that c, or the container of another session, can write, as Record.Adapt does.
 func (mc *mountCheck) adapt(c container.InspectResponse) (notes []string) {
 	access := mc.access(c)
 	mc.sessions.AddTo(access)

@@ -60,8 +60,7 @@ func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 	return []net.Listener{m.files}, nil
 }
 
-// adapt replaces programs in directories of PATH that the container of another session can write. It takes programs in
-// the rest of PATH instead.
+// adapt replaces programs that the container of another session can write, as Record.Adapt does.
 func (m *Mode) adapt() {
 	others := mount.WritableTable(nil)
 	m.s.Others.AddTo(others)
