@@ -16,10 +16,11 @@ import (
 // commandTurns lets commands of a session run one after the other if necessary. Otherwise a git command could add
 // submodules that another, already checked, would enter. Previews run one at a time. The zero value is ready.
 type commandTurns struct {
-	mu       sync.Mutex    // guards the fields below
-	entering int           // commands of the kind EntersSubmodules that run
-	changing bool          // a command of the kind Changes runs
-	freed    chan struct{} // closed when another command leaves, or nil
+	freed broadcast // another command has left
+
+	mu       sync.Mutex // guards the fields below
+	entering int        // commands of the kind EntersSubmodules that run
+	changing bool       // a command of the kind Changes runs
 }
 
 // turnTimeout limits the time for which a command waits for others, which a container can make run for ever.
@@ -55,10 +56,7 @@ func (t *commandTurns) enter(o git.Overlap) (freed <-chan struct{}) {
 	defer t.mu.Unlock()
 	switch {
 	case t.changing || o == git.Changes && t.entering > 0:
-		if t.freed == nil {
-			t.freed = make(chan struct{})
-		}
-		return t.freed
+		return t.freed.listen()
 	case o == git.Changes:
 		t.changing = true
 	default:
@@ -75,10 +73,7 @@ func (t *commandTurns) leave(o git.Overlap) {
 	} else {
 		t.entering--
 	}
-	if t.freed != nil {
-		close(t.freed)
-		t.freed = nil
-	}
+	t.freed.notify()
 }
 
 // overlap returns how v may conflict with other git commands, if rules trust a repository.
