@@ -81,14 +81,10 @@ type SessionConfig struct {
 	// FindContainer returns the running container with exactly that name, for a shell. Nil: there is no engine.
 	FindContainer func(ctx context.Context, name string) (shell.Container, error)
 
-	programs *programs // that were checked
-
-	others         *mount.Table // paths that containers of other sessions can write, or nil
-	othersPrograms *programs    // that were checked against others
-
-	sandboxed         *mount.Table // the paths of SandboxWrites, or nil
-	sandboxedPrograms *programs    // that were checked against sandboxed
-	hostEnviron       []string     // executor.Environ of Environ, for sandboxed
+	programs    *programs    // that were checked
+	others      *mount.Table // paths that containers of other sessions can write, or nil
+	sandboxed   *mount.Table // the paths of SandboxWrites, or nil
+	hostEnviron []string     // executor.Environ of Environ, for sandboxed
 }
 
 // HostEnviron returns the environment of commands that run on the host without a sandbox.
@@ -130,11 +126,11 @@ type Server struct {
 // SetConfig sets what later calls depend on. A request that waits for a person is decided again if the new policy
 // decides otherwise, or lets the command run in another way.
 func (s *Server) SetConfig(sc *SessionConfig) {
-	sc.programs, sc.othersPrograms, sc.others = &programs{}, &programs{}, nil // the mounts may have changed
+	sc.programs, sc.others = &programs{}, nil // the mounts may have changed
 	if sc.Dirs != nil {
 		sc.others = sc.Dirs.Others()
 	}
-	sc.sandboxed, sc.sandboxedPrograms, sc.hostEnviron = nil, &programs{}, sc.Environ
+	sc.sandboxed, sc.hostEnviron = nil, sc.Environ
 	if paths := sc.SandboxWrites(); len(paths) > 0 {
 		sc.sandboxed = mount.WritableTable(paths)
 		sc.hostEnviron, _ = executor.Environ(sc.Environ, sc.sandboxed)

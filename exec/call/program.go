@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
@@ -64,11 +65,13 @@ func (sc *SessionConfig) findProgram(v *policy.Verdict) error {
 		}
 		v.Command.Path = path
 	}
-	if err := sc.checkSandboxes(v, search); err != nil {
-		return err
+	if !v.Place.Confined() {
+		if err := sc.checkOthers(v.Command.Path, search, sc.sandboxed); err != nil {
+			return fmt.Errorf("%w, by a command in a sandbox: see write in its configuration", err)
+		}
 	}
 	if v.Streams.Whole && v.SHA256 == "" {
-		return sc.checkOtherSessions(v.Command.Path, search)
+		return sc.checkOthers(v.Command.Path, search, sc.others)
 	}
 	real, err := filepath.EvalSymlinks(v.Command.Path)
 	if err != nil {
@@ -86,24 +89,13 @@ func (sc *SessionConfig) findProgram(v *policy.Verdict) error {
 	return nil
 }
 
-// checkSandboxes refuses a program of the host that code in a sandbox could have written.
-func (sc *SessionConfig) checkSandboxes(v *policy.Verdict, search string) error {
-	if v.Place.Confined() || sc.sandboxed == nil {
+// checkOthers refuses a program that others than this container could have written. others has the paths that they can
+// write, or is nil.
+func (sc *SessionConfig) checkOthers(path, search string, others *mount.Table) error {
+	if others == nil {
 		return nil
 	}
-	err := sc.sandboxedPrograms.checkUnchangeable(v.Command.Path, search, sc.sandboxed)
-	if err == nil || errors.Is(err, fs.ErrNotExist) { // then it does not run
-		return nil
-	}
-	return fmt.Errorf("%w, by a command in a sandbox: see write in its configuration", err)
-}
-
-// checkOtherSessions refuses a program that the container of another session could have written.
-func (sc *SessionConfig) checkOtherSessions(path, search string) error {
-	if sc.others == nil {
-		return nil
-	}
-	err := sc.othersPrograms.checkUnchangeable(path, search, sc.others)
+	err := sc.programs.checkUnchangeable(path, search, others)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // then it does not run
 	}
