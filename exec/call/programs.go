@@ -17,7 +17,12 @@ import (
 // program loads takes longer than the rest of a decision. The container cannot change such a program later. A program
 // that the host has changed is read again. The zero value remembers nothing. No lock is held while a program is read,
 // because its file system may not answer. Each table of mounts has its own entries.
-type programs struct{ checked sync.Map } // of fs.FileInfo, by table, path and search
+type programs struct{ checked sync.Map } // of fs.FileInfo, by program
+
+type program struct {
+	dirs         *mount.Table
+	path, search string
+}
 
 // checkUnchangeable refuses a program if the container could have written it, its interpreter or one of its
 // libraries. search is the PATH of the command.
@@ -26,7 +31,7 @@ func (p *programs) checkUnchangeable(path, search string, dirs *mount.Table) err
 	if err != nil {
 		return err
 	}
-	key := [3]any{dirs, path, search}
+	key := program{dirs, path, search}
 	if was, ok := p.checked.Load(key); ok && unchanged(was.(fs.FileInfo), fi) {
 		return nil
 	}
