@@ -32,7 +32,7 @@ type grantJSON struct {
 	Rule      quotedBytes   `json:"rule"`
 	Session   quotedBytes   `json:"session"`
 	Container quotedBytes   `json:"container"`
-	Project   quotedBytes   `json:"project"` // base name of the directory where the session was started
+	Project   quotedBytes   `json:"project"`
 	Effects   []quotedBytes `json:"effects,omitempty"`
 	Code      bool          `json:"code,omitempty"` // written by versions without grades; means certain
 	Grade     quotedBytes   `json:"grade,omitempty"`

@@ -41,7 +41,6 @@ func (e *VaryError) Error() string { return e.Reason }
 
 func varyError(format string, args ...any) error { return &VaryError{fmt.Sprintf(format, args...)} }
 
-// Limits of a varying argument.
 const (
 	maxWords = 32
 	maxWord  = 128

@@ -98,7 +98,7 @@ func (f *file) append(line []byte) error {
 		if done {
 			return unlock(f.f)
 		}
-		if err = errors.Join(err, f.close()); err != nil { // close releases the lock too
+		if err = errors.Join(err, f.close()); err != nil {
 			return err
 		}
 	}

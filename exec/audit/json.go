@@ -49,7 +49,7 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 type entryJSON struct {
 	Time      time.Time `json:"time"`
 	Event     Kind      `json:"event"`
-	Project   string    `json:"project,omitempty"` // base name of the directory where the session was started
+	Project   string    `json:"project,omitempty"`
 	Branch    string    `json:"branch,omitempty"`
 	Session   string    `json:"session"`
 	Container string    `json:"container,omitempty"`

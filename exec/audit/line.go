@@ -105,15 +105,12 @@ var plainValue = names.Form{Chars: "a-z0-9/A-Z_+.:-", Min: 1, Max: names.Unbound
 func isPlain(s string) bool { return s != "-" && plainValue.Matches(s) }
 
 const (
-	// maxArg is the maximum number of bytes of an argument in a record. A longer argument is
-	// replaced by its beginning, its length and its SHA-256.
-	maxArg = 1 << 10
+	maxArg    = 1 << 10 // bytes of an argument in a record; see short
+	maxReason = 1 << 10 // bytes
 	// maxCommand is the maximum number of bytes of the command in the main record of a request.
 	// maxRepeated is the maximum in the other records of the request. A longer command is replaced by
 	// its beginning, its length and its SHA-256, so that different commands have different records.
 	maxCommand, maxRepeated = 16 << 10, 1 << 10
-	// maxReason is the maximum number of bytes of a reason.
-	maxReason = 1 << 10
 )
 
 // maxShown returns the maximum number of bytes of the command in a record of kind k.

@@ -134,7 +134,6 @@ func isFieldName(s string) bool {
 	return s != ""
 }
 
-// set stores the value of a field.
 func (e *Entry) set(name, value string) (err error) {
 	if to := e.textField(name); to != nil {
 		*to = value

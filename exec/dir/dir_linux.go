@@ -50,7 +50,6 @@ func openInRoot(root int, name string) (int, error) {
 	return resolve(root, name, unix.RESOLVE_IN_ROOT|unix.RESOLVE_NO_MAGICLINKS)
 }
 
-// covered returns an error unless something is mounted over the entry name below dir. It follows no link.
 func covered(dir int, name string) error {
 	above, err := openAcrossMounts(dir, path.Dir(name))
 	if err != nil {
@@ -70,7 +69,6 @@ func covered(dir int, name string) error {
 	return nil
 }
 
-// openBelow holds the directory rest below root, and checks that a command can start in it.
 func openBelow(root int, rest string) (*Dir, error) {
 	fd, err := resolve(root, rest, unix.RESOLVE_BENEATH|unix.RESOLVE_NO_SYMLINKS|unix.RESOLVE_NO_MAGICLINKS|unix.RESOLVE_NO_XDEV)
 	if err != nil {
@@ -84,7 +82,6 @@ func openBelow(root int, rest string) (*Dir, error) {
 	return &Dir{fd: fd, path: path}, nil
 }
 
-// isEntry reports whether the entry name of the directory dir is the directory inner.
 func isEntry(dir int, name string, inner int) bool {
 	fd, err := retry(func() (int, error) { return unix.Openat(dir, name, openFlags|unix.O_NOFOLLOW, 0) })
 	if err != nil {

@@ -88,7 +88,6 @@ var verbReach = sync.OnceValue(func() map[string]reach {
 	return all
 })
 
-// reach returns the reach of l.
 func (l commandLine) reach(cfg *config) reach {
 	r := verbReach()[l.verb]
 	opts := l.rest
@@ -131,7 +130,6 @@ func showsSubmoduleContent(cfg *config, opts []string) bool {
 	return cfg.diffsSubmodules() || slices.ContainsFunc(opts, abbreviates("--submodule"))
 }
 
-// showsDifferences reports whether verb shows differences.
 func showsDifferences(verb string, opts []string) bool {
 	return verb != "status" || slices.ContainsFunc(opts, func(o string) bool {
 		return abbreviates("--verbose")(o) || strings.HasPrefix(o, "-") && !strings.HasPrefix(o, "--") && strings.Contains(o, "v")

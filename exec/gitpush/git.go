@@ -140,7 +140,6 @@ func (c *Call) systemGit() bool {
 	})
 }
 
-// git runs git in a directory.
 func (c *Call) git(ctx context.Context, cmd executor.Command, at string, s executor.Streams) (executor.Status, error) {
 	d, err := dir.Open(at)
 	if err != nil {
@@ -224,7 +223,6 @@ func removeQuarantines(at string) error {
 	return err
 }
 
-// processExists reports whether there is a process with this id.
 func processExists(pid int) bool {
 	p, err := os.FindProcess(pid)
 	return err == nil && !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)

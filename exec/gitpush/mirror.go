@@ -121,7 +121,6 @@ func (s *service) fetch(ctx context.Context, m *mirror) error {
 	return s.readRefs(ctx, m)
 }
 
-// readRefs reads the refs of m.
 func (s *service) readRefs(ctx context.Context, m *mirror) error {
 	m.refs, m.byName = nil, map[string]string{}
 	if _, err := os.Stat(filepath.Join(m.dir, "HEAD")); err != nil {

@@ -42,7 +42,6 @@ func readPkt(in io.Reader) ([]byte, error) {
 	return line, nil
 }
 
-// appendPkt appends a pkt-line to b.
 func appendPkt(b []byte, format string, args ...any) []byte {
 	line := fmt.Sprintf(format, args...)
 	return append(fmt.Appendf(b, "%04x", len(line)+pktHeader), line...)

@@ -34,7 +34,6 @@ type kind struct {
 	env     []string // variables that name further files
 }
 
-// kindOf returns the kind of the program name, or nil.
 func kindOf(name string) *kind {
 	switch base := family(name); base {
 	case "make", "gmake", "gnumake":

@@ -58,7 +58,6 @@ func (r *reader) git() error {
 	return r.gitlinks()
 }
 
-// content returns the content of f, or nothing if f is nil.
 func (f *File) content() []byte {
 	if f == nil {
 		return nil

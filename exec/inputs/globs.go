@@ -107,7 +107,6 @@ func (s *search) match(at string, list []fs.DirEntry, parts []string, depth int)
 	return nil
 }
 
-// list returns the entries of the directory at.
 func (s *search) list(at string) ([]fs.DirEntry, error) {
 	d := s.Dir
 	if at != "." {

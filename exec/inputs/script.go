@@ -39,7 +39,6 @@ var (
 
 var errNoScript = errors.New("its arguments name no script")
 
-// find reads the script.
 func (s interpreter) find(r *reader) error {
 	_, positional, err := s.parse(r.Args, 1)
 	if err != nil {

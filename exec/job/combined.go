@@ -43,7 +43,6 @@ type encoder struct {
 	open Stream // the stream of the line that has no end yet
 }
 
-// append appends to log the encoding of the bytes b written to s.
 func (e *encoder) append(log []byte, s Stream, b []byte) []byte {
 	for len(b) > 0 {
 		if e.open != s {

@@ -28,7 +28,6 @@ func (t *Table) Adjust(l Limits) {
 	t.removeOldestLocked()
 }
 
-// limit returns the maximum number of bytes that are stored of the output of one job.
 func (t *Table) limit() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,7 +9,6 @@ import (
 	"sync"
 )
 
-// The names of the files of a job.
 const (
 	stdoutFile   = "stdout"
 	stderrFile   = "stderr"

@@ -21,7 +21,6 @@ func writeInfo(directory string, info Info) error {
 	return dir.Replace(filepath.Join(directory, statusFile), append(b, '\n'), 0o600)
 }
 
-// readInfo reads the status of the job in directory.
 func readInfo(directory string) (info Info, err error) {
 	file := filepath.Join(directory, statusFile)
 	b, err := dir.ReadPlain(file)

@@ -79,7 +79,6 @@ func (t *Table) outer(source string) (best *mount, rest string) {
 	return best, rest
 }
 
-// close closes the source, if it is held.
 func (m *mount) close() error {
 	if m.held == nil {
 		return nil

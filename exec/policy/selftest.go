@@ -51,7 +51,6 @@ func (p *Policy) RunTests() (all []Tested) {
 	return all
 }
 
-// runTests runs the tests of r, which is a rule of command.
 func (r *Rule) runTests(command string) (all []Tested) {
 	if !r.ready {
 		return nil

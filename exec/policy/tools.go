@@ -79,7 +79,6 @@ func (names programNames) String() string {
 	return names[0] + " (" + strings.Join(names[1:], ", ") + ")"
 }
 
-// names returns the names of the requested command.
 func (d *decision) names() programNames {
 	return d.programs(d.req.Args[0], d.set.Exec, d.c.Path)
 }
