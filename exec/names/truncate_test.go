@@ -37,8 +37,8 @@ func TestTruncateArgs(t *testing.T) {
 
 func TestWholeRunes(t *testing.T) {
 	for s, want := range map[string]int{
-		"": 0, "a": 1, "a\xc3": 1, "a\xc3\xa9": 3, "\xe2\x82": 0, "a\xe2\x82\xac": 4, "a\xf0\x9f\x98": 1, "\xf0\x9f\x98\x80": 4,
-		"a\xff": 2, "\x80\x80\x80\x80": 4, "\xc3a": 2,
+		"": 0, "a": 1, "a\xc3": 1, "a\xc3\xa9": 3, "\xe2\x82": 0, "a\xe2\x82\xac": 4,
+		"a\xf0\x9f\x98": 1, "\xf0\x9f\x98\x80": 4, "a\xff": 2, "\x80\x80\x80\x80": 4, "\xc3a": 2,
 	} {
 		if got := WholeRunes([]byte(s)); got != want {
 			t.Errorf("WholeRunes(%q) = %d, want %d", s, got, want)

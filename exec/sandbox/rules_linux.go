@@ -112,7 +112,8 @@ func ioctlRules() (list []rule) {
 	for _, command := range []uint32{unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCCONS, unix.TIOCSETD} {
 		list = append(list, rule{unix.SYS_IOCTL, []condition{is(1, command)}, refuse})
 	}
-	for _, command := range []uint32{unix.FS_IOC_GETFLAGS, fsGetFlags4, fsGetXattr, fsFiemap, unix.FICLONE, unix.FICLONERANGE} {
+	permitted := []uint32{unix.FS_IOC_GETFLAGS, fsGetFlags4, fsGetXattr, fsFiemap, unix.FICLONE, unix.FICLONERANGE}
+	for _, command := range permitted {
 		list = append(list, rule{unix.SYS_IOCTL, []condition{is(1, command)}, allow})
 	}
 	for _, commands := range []uint32{typeFS, typeXFS, typeVersion, typeFAT, typeBtrfs, typeCeph, typeBcachefs, typeF2FS} {
