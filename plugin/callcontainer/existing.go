@@ -4,18 +4,14 @@ package callcontainer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/containerd/errdefs"
-	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/system"
-	"github.com/docker/docker/pkg/stdcopy"
 )
 
 // RunningContainer is a running container in which Start starts processes: as the container's user, or as root.
@@ -34,8 +30,7 @@ type Programs func(arch string) (*os.File, error)
 type existingEngine interface {
 	Info(ctx context.Context) (system.Info, error)
 	ContainerInspect(ctx context.Context, id string) (container.InspectResponse, error)
-	ContainerExecCreate(ctx context.Context, id string, o container.ExecOptions) (container.ExecCreateResponse, error)
-	ContainerExecAttach(ctx context.Context, exec string, o container.ExecAttachOptions) (types.HijackedResponse, error)
+	execEngine
 	ContainerExecInspect(ctx context.Context, exec string) (container.ExecInspect, error)
 }
 
@@ -89,25 +84,11 @@ func (c *RunningContainer) Start(ctx context.Context, args []string, root bool) 
 	if root {
 		o.User, o.Env = "0:0", rootEnv
 	}
-	e, err := c.api.ContainerExecCreate(ctx, c.id, o)
+	e, err := StartExec(ctx, c.api, c.id, o)
 	if err != nil {
 		return nil, nil, c.refused(err)
 	}
-	conn, err := Attach(ctx, func(ctx context.Context) (types.HijackedResponse, error) {
-		return c.api.ContainerExecAttach(ctx, e.ID, container.ExecAttachOptions{})
-	})
-	if err != nil {
-		return nil, nil, c.refused(err)
-	}
-	s := &stdio{conn: conn}
-	var w *io.PipeWriter
-	s.PipeReader, w = io.Pipe()
-	// Ends with the process, or when Close closes the connection; Close waits.
-	s.copying.Go(func() {
-		_, err := stdcopy.StdCopy(w, io.Discard, conn.Reader)
-		w.CloseWithError(err)
-	})
-	return s, func(ctx context.Context) (int, error) { return c.exit(ctx, e.ID) }, nil
+	return e, func(ctx context.Context) (int, error) { return c.exit(ctx, e.ID) }, nil
 }
 
 // refused shortens the engine's error if the container does not exist, has ended, or is paused.
@@ -133,25 +114,3 @@ func (c *RunningContainer) exit(ctx context.Context, exec string) (int, error) {
 		}
 	}
 }
-
-// stdio is the connection to a process in a container.
-type stdio struct {
-	*io.PipeReader
-	conn    types.HijackedResponse
-	copying sync.WaitGroup
-	once    sync.Once
-}
-
-func (s *stdio) Write(b []byte) (int, error) { return s.conn.Conn.Write(b) }
-
-// Close closes the connection and waits for the copying goroutine.
-func (s *stdio) Close() error {
-	s.once.Do(func() {
-		s.conn.Close()
-		s.PipeReader.CloseWithError(errHungUp) // unblocks the goroutine that writes to the pipe
-		s.copying.Wait()
-	})
-	return nil
-}
-
-var errHungUp = errors.New("hung up")

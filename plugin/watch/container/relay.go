@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/containerd/errdefs"
-	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
 
 	"github.com/docker-hostexec/hostexec/plugin/callcontainer"
@@ -73,22 +72,15 @@ func (c *carrierChooser) relayOnce(ctx context.Context, api watch.Engine, id str
 			return err
 		}
 	}
-	exec, err := api.ContainerExecCreate(ctx, id, container.ExecOptions{
+	exec, err := callcontainer.StartExec(ctx, api, id, container.ExecOptions{
 		User: "0", WorkingDir: "/", AttachStdin: true, AttachStdout: true,
 		Cmd: []string{state.Target + "/bin/hostexec", "relay", state.Target},
 	})
 	if err != nil {
 		return err
 	}
-	at, err := callcontainer.Attach(ctx, func(ctx context.Context) (types.HijackedResponse, error) {
-		return api.ContainerExecAttach(ctx, exec.ID, container.ExecAttachOptions{})
-	})
-	if err != nil {
-		return err
-	}
-	stream := execStream{at, relay.Stdout(at.Reader)}
-	defer context.AfterFunc(ctx, func() { stream.Close() })()
-	err = c.carriers.Relay.Serve(stream, up, func() bool { return exited(ctx, api, exec.ID) })
+	defer context.AfterFunc(ctx, func() { exec.Close() })() // the relay exits at the end of its stdin
+	err = c.carriers.Relay.Serve(exec, up, func() bool { return exited(ctx, api, exec.ID) })
 	if errors.Is(err, relay.ErrNoHello) {
 		return startFailure(ctx, api, id, exec.ID, err)
 	}
@@ -152,15 +144,3 @@ func (c *carrierChooser) relayUp(ctx context.Context, api watch.Engine, socket b
 	c.noteEngine(ctx, api, state.EngineFacts{Carrier: carrier.ByRelay})
 	return nil
 }
-
-// execStream is an exec's stdin and stdout.
-type execStream struct {
-	at  types.HijackedResponse
-	out io.Reader
-}
-
-func (s execStream) Read(p []byte) (int, error)  { return s.out.Read(p) }
-func (s execStream) Write(p []byte) (int, error) { return s.at.Conn.Write(p) }
-
-// Close also ends the relay, which exits at the end of its stdin.
-func (s execStream) Close() error { return s.at.Conn.Close() }

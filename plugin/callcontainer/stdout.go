@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package relay
+package callcontainer
 
 import (
 	"encoding/binary"
@@ -8,12 +8,10 @@ import (
 	"io"
 )
 
-// Stdout reads the stdout of a program from the stream in which the engine combines its outputs (API, "Stream format").
+// stdout reads the stdout of a program from the stream in which the engine combines its outputs (API, "Stream format").
 // Each part of the stream has a header with origin and length. Parts of stderr are dropped; an error message of the
 // engine ends the stream with an error. Unlike stdcopy of the engine's client, it allocates no memory by a length that
 // was read: the container's side is not trusted.
-func Stdout(r io.Reader) io.Reader { return &stdout{r: r} }
-
 type stdout struct {
 	r    io.Reader
 	left uint32 // of the part that is being read
@@ -35,13 +33,17 @@ func (s *stdout) Read(p []byte) (int, error) {
 			}
 			continue
 		}
-		into := p
 		if s.skip {
-			into = make([]byte, 512)
+			n, err := io.CopyN(io.Discard, s.r, int64(s.left))
+			s.left -= uint32(n)
+			if err != nil {
+				return 0, err
+			}
+			continue
 		}
-		n, err := s.r.Read(into[:min(uint64(len(into)), uint64(s.left))])
+		n, err := s.r.Read(p[:min(uint64(len(p)), uint64(s.left))])
 		s.left -= uint32(n)
-		if n > 0 && !s.skip || len(p) == 0 {
+		if n > 0 || len(p) == 0 {
 			return n, nil
 		}
 		if err != nil {
