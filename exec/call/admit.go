@@ -115,7 +115,7 @@ func (x *exchange) decide(ctx context.Context) (*decidedCall, error) {
 		return nil, errors.Join(x.deny(ctx, dc, reason), x.peer.end(e))
 	}
 	if dc.v.Action == policy.Deny {
-		return deny(dc.v.Reason, refusal(sc, x.req, &dc.v, x.server.verbNames()))
+		return deny(dc.v.Reason, refusal(sc, x.req, &dc.v, x.server.Verbs.Names()))
 	}
 	if x.req.keep && dc.v.Action == policy.Allow && !dc.v.Keep {
 		return deny(errKeepDenied.Error(), keepDenied(x.req, &dc.v))

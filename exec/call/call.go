@@ -94,12 +94,12 @@ func (sc *SessionConfig) HostEnviron() []string { return sc.hostEnviron }
 // types: the exported fields are its options, and the others are state that all calls of a session share.
 type Server struct {
 	Version string
-	Verbs   Verbs // answers hostexec ps and others; nil: they are not supported
+	Verbs   Verbs // answers hostexec ps and others
 	Runner  Runner
 	Queue   *approval.Queue // the questions to a person about calls
 	Log     *slog.Logger
 	Environ []string     // of this process; commands in containers get the variables that the policy passes
-	Jobs    *job.Table   // those of the session, or nil
+	Jobs    *job.Table   // those of the session
 	Shells  *shell.Table // of the session, or nil
 	Limits  limit.Session
 	Memory  func(argv int64) // gets the size of all requests when a long one begins or ends, from any goroutine; may be nil
@@ -196,7 +196,7 @@ func (s *Server) Serve(session, period context.Context, conn net.Conn) error {
 		return fail(p, errNoSession, "the session is not ready")
 	}
 	if req.verb() {
-		return s.answerVerb(ctx, &VerbCall{x, func(keep bool) context.Context {
+		return s.Verbs.Serve(ctx, &VerbCall{x, func(keep bool) context.Context {
 			if keep {
 				return session
 			}

@@ -58,9 +58,6 @@ func (s *Server) endJob(ctx context.Context, j *job.Job, sig executor.Signal, ca
 
 // job returns the job whose id is ref, or the only one whose id begins with ref.
 func (s *Server) job(ref string) (*job.Job, error) {
-	if s.Jobs == nil {
-		return nil, fmt.Errorf("%w: %s", job.ErrUnknown, names.Printable(Truncate(ref)))
-	}
 	j, err := s.Jobs.Find(ref)
 	var many job.Ambiguous
 	switch {

@@ -143,7 +143,7 @@ func (x *exchange) mayCreateShell(sc *SessionConfig, o ShellRequest) (Failure, b
 	if v, ok := hostShell(sc, x.req, opts); !ok {
 		x.req.Args = append([]string{policy.Shell}, opts.Args(shell.Command{Text: ":"})...)
 		x.req.shell = &shellCall{name: o.Name}
-		return refusal(sc, x.req, &v, x.server.verbNames()), false
+		return refusal(sc, x.req, &v, x.server.Verbs.Names()), false
 	}
 	if _, ok := sc.bash(); !ok {
 		return Failure{Status: StatusNotFound, Name: policy.Shell, Reason: "no bash on the host", Hint: "shells with state are bash: install it there"}, false

@@ -12,12 +12,7 @@ import (
 )
 
 // Jobs returns all jobs of the session, in the order of their start.
-func (c *VerbCall) Jobs() []*job.Job {
-	if c.x.server.Jobs == nil {
-		return nil
-	}
-	return c.x.server.Jobs.All()
-}
+func (c *VerbCall) Jobs() []*job.Job { return c.x.server.Jobs.All() }
 
 // Job returns the job whose id is ref, or the only one whose id begins with ref.
 func (c *VerbCall) Job(ref string) (*job.Job, error) { return c.x.server.job(ref) }

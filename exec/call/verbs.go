@@ -32,22 +32,6 @@ type VerbCall struct {
 	lifetime func(keep bool) context.Context // of a job that the call starts
 }
 
-// answerVerb answers a call of hostexec itself.
-func (s *Server) answerVerb(ctx context.Context, c *VerbCall) error {
-	if s.Verbs == nil {
-		return c.Fail(Failure{Status: StatusUnsupported, Reason: "this session has no verbs", Hint: "call the command itself"})
-	}
-	return s.Verbs.Serve(ctx, c)
-}
-
-// verbNames returns the verbs that run no command.
-func (s *Server) verbNames() []string {
-	if s.Verbs == nil {
-		return nil
-	}
-	return s.Verbs.Names()
-}
-
 // verb reports whether the call is of hostexec itself.
 func (r *request) verb() bool { return r.Args[0] == Name }
 

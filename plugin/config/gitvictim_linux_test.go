@@ -21,6 +21,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/exec/verb"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -133,7 +134,7 @@ func (v *victim) serve(t *testing.T, rules string, mounts ...mount.Point) *call.
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { errors.Join(log.Close(), dirs.Close()) })
-	s := &call.Server{Runner: v.host, Queue: &questions.Queue{}, Log: slog.New(slog.DiscardHandler), Environ: v.environ()}
+	s := &call.Server{Verbs: verb.Verbs{}, Runner: v.host, Queue: &questions.Queue{}, Log: slog.New(slog.DiscardHandler), Environ: v.environ()}
 	s.SetConfig(&call.SessionConfig{Audit: log, Dirs: dirs, Environ: v.environ(), Policy: c.Policy(nil)})
 	return s
 }
