@@ -45,7 +45,8 @@ func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.Ins
 	if err := checkAttachable(ctx, dockerCLI, store, c); err != nil {
 		return nil, err
 	}
-	if p.Record.RuleCommands, err = namesWithoutProgram(statContainer(ctx, api, c.ID), c, p.Record.RuleCommands); err != nil {
+	stat := statContainer(ctx, api, c.ID)
+	if p.Record.RuleCommands, err = namesWithoutProgram(stat, c, p.Record.RuleCommands); err != nil {
 		return nil, err
 	}
 	if p.Record.RemoteFiles, err = remote(); err != nil {
