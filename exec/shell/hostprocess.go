@@ -61,9 +61,10 @@ func (s *Shell) startHost(b StartConfig) (*hostProcess, error) {
 	return p, nil
 }
 
-// launch starts c with the descriptors fd, and returns its pid once it runs. A process that has ended since counts as
-// started. cancel ends it. Then ended gets its status, before Table.Close returns; it gets one of a failed start, too.
-func (t *Table) launch(c executor.Command, fd [3]int, ended func(executor.Status)) (pid int, cancel context.CancelCauseFunc, err error) {
+// launch starts c with the descriptors fd, and returns its pid once it runs, and a function that ends it. A process that
+// has ended since counts as started. At its end, or if it does not start, ended gets its status. Table.Close waits for
+// that.
+func (t *Table) launch(c executor.Command, fd [3]int, ended func(executor.Status)) (int, context.CancelCauseFunc, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	up := make(chan int, 1)
 	var failed error // valid once up is closed

@@ -66,7 +66,8 @@ func (s *sandboxRemote) connect(_ context.Context, id string) (io.ReadWriteClose
 		Sandbox: s.config.Sandbox,
 	}
 	s.ended = make(chan struct{})
-	s.program, s.cancel, err = s.shell.table.launch(c, [3]int{int(theirs.in.Fd()), int(theirs.out.Fd()), -1}, func(executor.Status) { close(s.ended) })
+	fd := [3]int{int(theirs.in.Fd()), int(theirs.out.Fd()), -1}
+	s.program, s.cancel, err = s.shell.table.launch(c, fd, func(executor.Status) { close(s.ended) })
 	if err != nil {
 		ours.Close()
 		return nil, nil, err
