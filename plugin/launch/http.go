@@ -46,14 +46,14 @@ func parseHTTP(text string, compat bool) (o httpOptions, err error) {
 	if text == atGateway {
 		return o, nil
 	}
-	host := text
-	_, noAddr := netip.ParseAddr(text) // an IPv6 address without a port has colons, too
-	if i := strings.LastIndexByte(text, ':'); noAddr != nil && i >= 0 && !strings.HasSuffix(text, "]") {
-		n, err := strconv.ParseUint(text[i+1:], 10, 16)
+	host, port := text, ""
+	if i := strings.LastIndexByte(text, ':'); i >= 0 && !strings.HasSuffix(text, "]") {
+		host, port = text[:i], text[i+1:]
+		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 {
 			return o, HTTPUsageError(text)
 		}
-		host, o.port = text[:i], uint16(n)
+		o.port = uint16(n)
 	}
 	if host == "" {
 		return o, nil
