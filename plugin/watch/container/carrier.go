@@ -104,6 +104,9 @@ func (c *carrierChooser) noteEngine(ctx context.Context, api watch.Engine, e sta
 }
 
 func (c *carrierChooser) store(e state.EngineFacts) {
+	if c.record.Engine == "" {
+		return // the record was rebuilt without it
+	}
 	if err := c.record.Store.NoteEngine(c.record.Engine, e); err != nil {
 		c.log.Warn("remember the engine", "error", err)
 	}
