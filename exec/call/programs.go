@@ -16,10 +16,11 @@ import (
 // programs stores the programs that the container cannot change through the current mounts. Reading the files that a
 // program loads takes longer than the rest of a decision. The container cannot change such a program later. A program
 // that the host has changed is read again. The zero value remembers nothing. No lock is held while a program is read,
-// because its file system may not answer. Each table of mounts has its own entries.
-type programs struct{ checked sync.Map } // of fs.FileInfo, by program
+// because its file system may not answer.
+type programs struct{ checked sync.Map } // of fs.FileInfo, by programKey
 
-type program struct {
+// programKey is what a check depends on. dirs has the paths that the container, other sessions or sandboxes can write.
+type programKey struct {
 	dirs         *mount.Table
 	path, search string
 }
@@ -31,7 +32,7 @@ func (p *programs) checkUnchangeable(path, search string, dirs *mount.Table) err
 	if err != nil {
 		return err
 	}
-	key := program{dirs, path, search}
+	key := programKey{dirs, path, search}
 	if was, ok := p.checked.Load(key); ok && unchanged(was.(fs.FileInfo), fi) {
 		return nil
 	}
