@@ -103,7 +103,7 @@ func jobResult(ctx context.Context, req *request, dc *decidedCall, st *executor.
 		return job.Failed, ""
 	case errors.Is(err, errKilled):
 		return job.Killed, ""
-	case ended && !errors.Is(err, errOutputLimit): // the output may have been cut when the session ended
+	case ended && !errors.Is(err, errOutputLimit): // a cut of the output counts only if no case below applies
 	case errors.Is(err, errHungUp):
 		return job.Killed, "its caller left before it was ready"
 	case ctx.Err() != nil:

@@ -46,7 +46,7 @@ func Open(dir, request string) (*Player, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open recording: %w", err)
 	}
-	// The limit is of memory: no recording is that long.
+	// This bounds the memory for a line: no recording is that long.
 	p := &Player{f: f, buf: bufio.NewReader(io.LimitReader(f, 2*maxSize))}
 	b, err := p.read()
 	if err == nil {

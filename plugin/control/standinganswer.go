@@ -55,8 +55,8 @@ type StandingAnswer struct {
 	Unchanged *Inputs          `json:"unchanged,omitempty"` // it holds only while these files are unchanged
 }
 
-// standing returns the answers of the kind e. Grants have the form of denials without a reason, because both are shown
-// in the same way.
+// standing returns the answers of the kind e. It returns grants as the Grant in a StandingDenial without a reason, so
+// that the same code shows both kinds.
 func (e AnswerKind) standing(q *approval.Queue) (all []approval.StandingDenial) {
 	if e == KindDenial {
 		return q.Denials()

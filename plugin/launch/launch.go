@@ -66,7 +66,7 @@ type Launch struct {
 	http        inject.HTTP // how the container calls over HTTP
 	imageEnv    []string    // the image's environment, if http adds to it
 	volume      string      // the volume in place of the share, or ""
-	Writable    []string    // host directories that the container or an agent can write; nil: those of Conn
+	Writable    []string    // host directories that the container or an agent can write; nil: those of Conn.Writable
 	CommandDirs string      // the directories in which commands run, as text for people; empty: those of Conn
 	Failed      error       // why Create failed, if hostexec has a better text than the engine
 }

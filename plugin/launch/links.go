@@ -102,7 +102,7 @@ type statFunc func(paths []string) (map[string]inject.ImageFile, error)
 
 // linkable returns the names for which a link can be created, and those of the container's own programs. If the
 // container has mounts, a parent directory that is a symbolic link is an error, because it could lead into a mount. The
-// error says where the link is.
+// error names the link, followed by where: "", or " in this image".
 func linkable(stat statFunc, names []string, mounts bool, where string) (free []string, own ownPrograms, err error) {
 	var above, links []string
 	for p := inject.LinkDir; p != "/"; p = path.Dir(p) {

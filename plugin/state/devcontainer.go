@@ -11,7 +11,7 @@ import (
 
 // DevContainer is the dev container of a session. The session serves several containers, one after another.
 type DevContainer struct {
-	Project string `json:"project"` // Devcontainers
+	Project string `json:"project"` // always Devcontainers
 	Name    string `json:"name"`
 }
 
