@@ -20,6 +20,7 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/network"
+	"github.com/docker/docker/api/types/system"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
@@ -28,6 +29,7 @@ import (
 // Engine is the part of the engine's API that this package uses.
 type Engine interface {
 	existingEngine
+	Info(ctx context.Context) (system.Info, error)
 	ContainerCreate(ctx context.Context, config *container.Config, host *container.HostConfig, net *network.NetworkingConfig,
 		platform *ocispec.Platform, name string) (container.CreateResponse, error)
 	ContainerStart(ctx context.Context, id string, opts container.StartOptions) error

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/api/types/system"
 )
 
 // RunningContainer is a running container in which Start starts processes: as the container's user, or as root.
@@ -28,7 +28,7 @@ type Programs func(arch string) (*os.File, error)
 
 // existingEngine is the part of the engine's API that RunningContainer uses.
 type existingEngine interface {
-	Info(ctx context.Context) (system.Info, error)
+	ServerVersion(ctx context.Context) (types.Version, error)
 	ContainerInspect(ctx context.Context, id string) (container.InspectResponse, error)
 	execEngine
 	ContainerExecInspect(ctx context.Context, exec string) (container.ExecInspect, error)
@@ -57,11 +57,11 @@ func (c *RunningContainer) Name() string { return c.name }
 // Program opens the program that runs shells, and returns its size. It is the program for the engine's architecture. It
 // also runs in a container whose image is for another architecture.
 func (c *RunningContainer) Program(ctx context.Context) (io.ReadCloser, int64, error) {
-	info, err := c.api.Info(ctx)
+	v, err := c.api.ServerVersion(ctx)
 	if err != nil {
 		return nil, 0, fmt.Errorf("ask the engine of container %s for its architecture: %w", c.name, err)
 	}
-	f, err := c.programs(info.Architecture)
+	f, err := c.programs(v.Arch)
 	if err != nil {
 		return nil, 0, err
 	}

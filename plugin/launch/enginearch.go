@@ -14,14 +14,18 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/inject"
 )
 
-// EngineArch returns the native architecture of the engine's kernel. The image's architecture does not
-// matter: an emulated shim would be slower.
+// EngineArch returns the architecture of the engine itself, in Go's terms. It may differ from the kernel's: the default
+// seccomp profile of a 32-bit engine refuses the system calls of 64-bit programs, even on a 64-bit kernel. The image's
+// architecture does not matter: an emulated shim would be slower.
 func EngineArch(ctx context.Context, api client.APIClient) (string, error) {
 	v, err := api.ServerVersion(ctx)
 	if err != nil {
 		return "", fmt.Errorf("ask the engine what it runs on: %w", err)
 	}
-	return linuxArch(v.Os, v.Arch)
+	if v.Os != "linux" {
+		return "", fmt.Errorf("the engine runs %s containers: only linux is supported", v.Os)
+	}
+	return inject.Arch(v.Arch), nil
 }
 
 // startEngineArch starts EngineArch in the background, because the engine starts programs to find its versions. The
@@ -55,25 +59,17 @@ func (l *Launch) engineArch(ctx context.Context, api client.APIClient) (string, 
 		return runtime.GOARCH, nil
 	}
 	known := l.Store.Engine(rec.Engine)
-	if arch := inject.Arch(known.Arch); slices.Contains(inject.Arches(), arch) {
-		return arch, nil
+	if slices.Contains(inject.Arches(), known.Arch) {
+		return known.Arch, nil
 	}
-	info, err := api.Info(ctx)
-	if err != nil {
-		return "", fmt.Errorf("ask the engine what it runs on: %w", err)
+	arch, err := EngineArch(ctx, api)
+	if err != nil || rec.Engine == "" {
+		return arch, err
 	}
-	arch, err := linuxArch(info.OSType, info.Architecture)
-	if err == nil && rec.Engine != "" && (known.ID == "" || known.ID == info.ID) {
-		known.ID, known.Arch = info.ID, info.Architecture
-		_ = l.Store.NoteEngine(rec.Engine, known) // after an error, the next run asks again
+	// After an error, the next run asks again.
+	if info, err := api.Info(ctx); err == nil && (known.ID == "" || known.ID == info.ID) {
+		known.ID, known.Arch = info.ID, arch
+		_ = l.Store.NoteEngine(rec.Engine, known)
 	}
-	return arch, err
-}
-
-// linuxArch returns Go's name for the architecture name of a Linux engine.
-func linuxArch(system, name string) (string, error) {
-	if system != "linux" {
-		return "", fmt.Errorf("the engine runs %s containers: only linux is supported", system)
-	}
-	return inject.Arch(name), nil
+	return arch, nil
 }

@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/api/types/network"
-	"github.com/docker/docker/api/types/system"
 	"github.com/docker/docker/api/types/volume"
 	"github.com/docker/docker/client"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -32,8 +32,8 @@ type volumeEngine struct {
 	requests []string // that concern containers
 }
 
-func (e *volumeEngine) Info(context.Context) (system.Info, error) {
-	return system.Info{OSType: "linux", Architecture: "x86_64"}, nil
+func (e *volumeEngine) ServerVersion(context.Context) (types.Version, error) {
+	return types.Version{Os: "linux", Arch: "amd64"}, nil
 }
 
 func (e *volumeEngine) ImageInspect(context.Context, string, ...client.ImageInspectOption) (image.InspectResponse, error) {

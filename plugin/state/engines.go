@@ -17,7 +17,7 @@ import (
 // EngineFacts holds what earlier sessions have found out about an engine.
 type EngineFacts struct {
 	ID          string `json:"id"`              // reported by the engine
-	Arch        string `json:"arch,omitempty"`  // of its kernel, as it reports it
+	Arch        string `json:"arch,omitempty"`  // of the engine, as Go names it
 	Carrier     string `json:"carrier"`         // the carrier that works from its containers: socket or relay; "": unknown
 	RemoteFiles bool   `json:"apart,omitempty"` // the engine does not see this host's directories
 }

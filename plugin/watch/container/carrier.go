@@ -93,13 +93,16 @@ func (c *carrierChooser) socketWorks(ctx context.Context, api watch.Engine) {
 	}
 }
 
-// noteEngine stores e, with the engine's id and architecture, for later sessions.
+// noteEngine stores e for later sessions, with the engine's id, and its architecture if that is known.
 func (c *carrierChooser) noteEngine(ctx context.Context, api watch.Engine, e state.EngineFacts) {
 	info, err := api.Info(ctx)
 	if err != nil {
 		return // the next session finds out again
 	}
-	e.ID, e.Arch = info.ID, info.Architecture
+	e.ID = info.ID
+	if known := c.record.Store.Engine(c.record.Engine); known.ID == e.ID {
+		e.Arch = known.Arch
+	}
 	c.store(e)
 }
 

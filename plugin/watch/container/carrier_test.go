@@ -58,6 +58,23 @@ func TestSocketSilence(t *testing.T) {
 	}
 }
 
+// TestNoteEngineArch notes a carrier, and keeps an architecture that was found out for the same engine.
+func TestNoteEngineArch(t *testing.T) {
+	const at = "unix:///docker.sock"
+	for _, tt := range []struct{ id, want string }{{"engine", "arm64"}, {"older", ""}} {
+		store := &state.Store{Home: t.TempDir()}
+		if err := store.NoteEngine(at, state.EngineFacts{ID: tt.id, Arch: "arm64"}); err != nil {
+			t.Fatal(err)
+		}
+		record := watch.NewRecord(store, state.Session{Engine: at}, slog.New(slog.DiscardHandler))
+		tr := carrierChooser{record: record, carriers: &watch.Carriers{}, log: slog.New(slog.DiscardHandler)}
+		tr.noteEngine(t.Context(), &namedEngine{}, state.EngineFacts{Carrier: carrier.ByRelay})
+		if got, want := store.Engine(at), (state.EngineFacts{ID: "engine", Arch: tt.want, Carrier: carrier.ByRelay}); got != want {
+			t.Errorf("after %s, stored is %+v, want %+v", tt.id, got, want)
+		}
+	}
+}
+
 // TestForgetOther forgets what is known of an engine when another one answers at its place, by any carrier.
 func TestForgetOther(t *testing.T) {
 	const at = "unix:///docker.sock"
