@@ -118,7 +118,9 @@ func TestIntegrationLimitCalls(t *testing.T) {
 			if r.Code != 126 || !strings.Contains(r.Err, "htrue: refused: limit of 20 for calls in flight (the container has --pids-limit 20)") {
 				t.Errorf("one call more: %v", r)
 			}
-			want(t, "ps", c.Exec(t, "hostexec", "ps").Code, 0)
+			if r := c.Exec(t, "hostexec", "ps"); r.Code != 0 {
+				t.Errorf("ps: %v", r)
+			}
 			_, err = fmt.Fprintln(call.In, "end")
 			check(t, err)
 			want(t, "flood", call.Wait(t).Code, 0)
