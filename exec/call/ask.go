@@ -142,7 +142,7 @@ func (x asking) noteAnswer(a approval.Answer) error {
 // noteLasting records an answer that holds for later calls, but does not settle this one. That is the case if the
 // caller has left, or the files have changed since the question was shown.
 func (x asking) noteLasting(a approval.Answer) {
-	if a.Outcome != approval.Denied && a.Grant == "" {
+	if a.Grant == "" && !a.Standing {
 		return
 	}
 	if err := x.noteAnswer(a); err != nil {
