@@ -94,6 +94,12 @@ func TestIntegrationGitPush(t *testing.T) {
 				if r.Code != 1 || !strings.Contains(r.Err, "(hostexec: "+what+" needs a rule that names it: commands.git-push.rules)") {
 					t.Errorf("%s: %v", what, r)
 				}
+				if hint := "docker hostexec policy explain --session " + c.Session + " -- git-push " + what + " origin "; !strings.Contains(r.Err, hint) {
+					t.Errorf("%s: %v, want the hint %q", what, r, hint)
+				}
+			}
+			if why := h.Must(t, "hostexec", "policy", "explain", "--session", c.Session, "--", "git-push", "force", "origin", "main"); !strings.Contains(why, "deny: force needs a rule") {
+				t.Errorf("the hint's command: %s", why)
 			}
 			want(t, "main", h.ref(t, remote, "main"), head)
 			want(t, "agent/x", h.ref(t, remote, "agent/x"), head)

@@ -92,7 +92,7 @@ func TestIntegrationRules(t *testing.T) {
 		{"a path that climbs", "", []string{"cat", "sub/../../../etc/passwd"}, "", 126, `".." is on the way`},
 		{"a path elsewhere", "", []string{"cat", "/etc/passwd"}, "", 126, "not below a bind mount"},
 		{"a file that is none", "", []string{"cat", "fifo"}, "", 126, "not a regular file"},
-		{"an option", "", []string{"cat", "-n", "f"}, "", 126, "policy explain -- cat"},
+		{"an option", "", []string{"cat", "-n", "f"}, "", 126, " -- cat ... on the host shows why"},
 		{"what a list allows", "", []string{"echo", "ok"}, "ok\n", 0, ""},
 		{"one word is not two", "", []string{"echo ok"}, "", 127, "not the name of a command"},
 		{"a line feed", "", []string{"echo", "ok\n"}, "", 127, "no list can match it"},

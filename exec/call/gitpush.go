@@ -102,7 +102,7 @@ func (x *exchange) decideGit(ctx context.Context) (*decidedCall, error) {
 		}
 	}
 	if dc.decide(sc.Policy, x.req); dc.v.Action == policy.Deny {
-		return deny(dc.v.Reason, gitRefusal(x.req, &dc.v))
+		return deny(dc.v.Reason, gitRefusal(sc, x.req, &dc.v))
 	}
 	if err := dc.prepareGit(x.req); err != nil {
 		return deny(err.Error(), cannotRun(x.req, &dc.v, err))
@@ -138,9 +138,9 @@ func (dc *decidedCall) prepareGit(req *request) (err error) {
 }
 
 // gitRefusal answers a request of policy.GitPush that v denies.
-func gitRefusal(req *request, v *policy.Verdict) Failure {
+func gitRefusal(sc *SessionConfig, req *request, v *policy.Verdict) Failure {
 	f := Failure{Status: StatusRefused, Name: policy.GitPush, Reason: names.Plain(v.Reason), Rule: v.Rule, Request: req.ID,
-		Hint: "docker hostexec policy explain -- " + names.Plain(strings.Join(req.Args, " ")) + " on the host shows why"}
+		Hint: sc.explainHint(policy.CommandLine(req.Args))}
 	switch {
 	case v.Rule == policy.RuleBroken: // the reason has the next step
 		f.Hint = ""
@@ -156,10 +156,10 @@ func (x *exchange) findRemote(ctx context.Context, sc *SessionConfig) (*Failure,
 	g := x.req.git
 	switch v := sc.Policy.Decide(policy.Request{Args: []string{policy.GitPush, "fetch", "any"}}); {
 	case v.Rule == policy.RuleBroken: // it may have had the remote
-		f := gitRefusal(x.req, &v)
+		f := gitRefusal(sc, x.req, &v)
 		return &f, nil
 	case !v.Known() && v.Rule == "" || sc.Git == nil:
-		f := gitRefusal(x.req, &policy.Verdict{Reason: "not a proxied command"})
+		f := gitRefusal(sc, x.req, &policy.Verdict{Reason: "not a proxied command"})
 		return &f, nil
 	}
 	r, err := sc.Git.Known().Find(g.name, g.address)

@@ -270,6 +270,19 @@ func TestWantsJSON(t *testing.T) {
 	}
 }
 
+// TestGitRefusalHint checks that the refusal of a request of git-push names the command that shows why: with the
+// session, whose --proxy may have decided. The name of a branch may have characters with a meaning for a shell.
+func TestGitRefusalHint(t *testing.T) {
+	for branch, want := range map[string]string{"main": "main", "a;id": "'a;id'", "$(id)": "'$(id)'"} {
+		req := &request{Request: policy.Request{Args: []string{policy.GitPush, "force", "origin", branch}}}
+		got := gitRefusal(&SessionConfig{Session: "5f0c1a2b3c4d"}, req, &policy.Verdict{Command: policy.Command{Name: policy.GitPush}})
+		want = "docker hostexec policy explain --session 5f0c1a2b3c4d -- git-push force origin " + want + " on the host shows why"
+		if got.Status != StatusRefused || got.Hint != want {
+			t.Errorf("gitRefusal of %q = %+v, want the hint %q", branch, got, want)
+		}
+	}
+}
+
 // TestWorkdirWithoutDescriptors checks that a directory which cannot be opened anywhere is not called a mismatch.
 func TestWorkdirWithoutDescriptors(t *testing.T) {
 	dirs, err := mount.NewTable(nil, mount.Default{Source: t.TempDir(), Target: "/w"})

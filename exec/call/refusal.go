@@ -34,9 +34,9 @@ func refusal(sc *SessionConfig, req *request, v *policy.Verdict, verbs []string)
 	case v.Rule == policy.RuleBroken:
 		e.Status = StatusRefused
 	case v.Known() && v.Rule == "" && req.Args[0] != policy.Shell: // nothing forbids it
-		e.Status, e.Hint = StatusRefused, nearest(sc.Policy, req)+fmt.Sprintf("docker hostexec policy explain -- %s ... on the host shows why; to be asked about it from now on, %s there", e.Name, policyAdd(req.Args))
+		e.Status, e.Hint = StatusRefused, nearest(sc.Policy, req)+sc.explainHint(e.Name+" ...")+"; to be asked about it from now on, "+policyAdd(req.Args)+" there"
 	case v.Known() && !strings.HasPrefix(v.Rule, "--proxy "):
-		e.Status, e.Hint = StatusRefused, fmt.Sprintf("docker hostexec policy explain -- %s ... on the host shows why", e.Name)
+		e.Status, e.Hint = StatusRefused, sc.explainHint(e.Name+" ...")
 	case v.Known():
 		e.Status, e.Hint = StatusRefused, fmt.Sprintf("to allow it, start %s --proxy %s on the host", sc.start(), e.Name)
 	case policy.ValidName(req.Args[0]) && req.Args[0] != Name: // which run would refuse to proxy
@@ -48,6 +48,12 @@ func refusal(sc *SessionConfig, req *request, v *policy.Verdict, verbs []string)
 		e.Hint = "hostexec ls lists the commands"
 	}
 	return e
+}
+
+// explainHint returns a hint with the command that shows how request is decided. It names the session, whose --proxy and
+// project's rules may decide.
+func (sc *SessionConfig) explainHint(request string) string {
+	return "docker hostexec policy explain --session " + sc.Session + " -- " + request + " on the host shows why"
 }
 
 // nearest returns the beginning of a hint. It names the shape of a call that is near the request and that a rule allows

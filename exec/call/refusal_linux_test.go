@@ -30,7 +30,8 @@ func TestRefusalHints(t *testing.T) {
 		{[]string{"git", "push"}, "no rule of git allows these arguments (request ", "(nearest"},
 		{[]string{"git", "push"}, "): nearest that a person is asked about: git status; docker hostexec policy explain", "ls --agents"},
 		{[]string{"git", "status", "-v"}, "(nearest: s) (request ", "--agents"},
-		{[]string{"git", "gc"}, "policy explain -- git ... on the host shows why", "policy add"},
+		{[]string{"git", "push"}, "; docker hostexec policy explain --session 0123456789ab -- git ... on the host shows why; to be asked", ""},
+		{[]string{"git", "gc"}, "): docker hostexec policy explain --session 0123456789ab -- git ... on the host shows why", "policy add"},
 		{[]string{"gti", "push"}, "did you mean hostexec git?", ""},
 		{[]string{"sesion", "ls"}, "did you mean hostexec session?", ""},
 		{[]string{"klil", "1"}, "did you mean hostexec kill?", ""},
@@ -43,6 +44,7 @@ func TestRefusalHints(t *testing.T) {
 	} {
 		s, _ := calltest.NewServer(t)
 		sc := *s.Config()
+		sc.Session = "0123456789ab"
 		sc.Policy = &policy.Policy{Rules: map[string]policy.Ruleset{"git": {Rules: []policy.Rule{
 			{ID: "s", Do: policy.Allow, Argv: []policy.Element{{Kind: policy.KindWord, Words: []string{"status"}}}},
 			{ID: "no", Do: policy.Deny, Argv: []policy.Element{{Kind: policy.KindWord, Words: []string{"gc"}}}},
