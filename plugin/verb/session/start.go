@@ -86,7 +86,7 @@ func start(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref s
 // startSession starts the watcher of a session, and then its container.
 func startSession(ctx context.Context, dockerCLI command.Cli, store *state.Store, s sessions.Session) error {
 	if s.DevContainer != nil {
-		return cli.Hint(fmt.Errorf("container %s belongs to a dev container, or a service of docker compose", s.ContainerName), "start it with its tool; if its session is lost then: docker hostexec resume "+s.ID)
+		return cli.Hint(fmt.Errorf("container %s is a dev container", s.ContainerName), "start it with its tool; if its session is lost then: docker hostexec resume "+s.ID)
 	}
 	conn, err := startWatcher(ctx, dockerCLI, store, s)
 	if err != nil {
