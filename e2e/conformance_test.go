@@ -35,7 +35,7 @@ func conforms(t *testing.T, h *Host, carrier string) {
 	c.Carrier = carrier
 	want(t, "a first call", c.Exec(t, "hsh", "-c", "exit 0").String(), Result{}.String())
 	for _, b := range behaviours {
-		if table[b.name][carrier] == "yes" {
+		if table[b.name][column(carrier)] == "yes" {
 			t.Run(b.name, func(t *testing.T) { b.check(t, c) })
 		}
 	}
@@ -54,6 +54,14 @@ var carriers = map[string]func(t *testing.T, h *Host, flags ...string) *Containe
 		want(t, "attach", r.Code, 0)
 		return c
 	},
+}
+
+// column returns the column of the table for one of carriers. attach uses a relay, so it has to do what relay does.
+func column(carrier string) string {
+	if carrier == "attach" {
+		return "relay"
+	}
+	return carrier
 }
 
 func byCarrier(name string) func(*testing.T, *Host, ...string) *Container {
@@ -133,8 +141,9 @@ func exceptionsAreDocumented(t *testing.T, table string) {
 
 func checkedTable(t *testing.T, columns []string, table map[string]map[string]string) map[string]map[string]string {
 	t.Helper()
+	have := map[string]bool{}
 	for name := range carriers {
-		if !slices.Contains(columns, name) {
+		if have[column(name)] = true; !slices.Contains(columns, column(name)) {
 			t.Errorf("tables/carriers.md says nothing of what %s does", name)
 		}
 	}
@@ -144,6 +153,6 @@ func checkedTable(t *testing.T, columns []string, table map[string]map[string]st
 		}
 	}
 	want(t, "behaviours in tables/carriers.md", len(table), len(behaviours))
-	want(t, "carriers in tables/carriers.md", len(columns), len(carriers))
+	want(t, "carriers in tables/carriers.md", len(columns), len(have))
 	return table
 }
