@@ -96,7 +96,6 @@ func (b *bench) crowds(t *testing.T) {
 		b.row(name+": calls per second, as a fraction of local starts", ratio(rate), "", true)
 		second := float64(len(call[n])/rounds) / quantile(rates[n][1], 0.5) * 1e9
 		b.row(name+": calls per second", fmt.Sprintf("%.0f", second), "", true)
-		b.point("rate", "calls", x, rate)
 	}
 }
 

@@ -31,10 +31,6 @@ var plots = []plot{
 		x: "in flight", y: "multiple of one local start", logY: true, label: plain,
 	},
 	{
-		name: "rate", title: "Calls per second, with others in flight",
-		x: "in flight", y: "fraction of local starts per second", label: plain,
-	},
-	{
 		name: "memory", title: "Memory of a session at rest",
 		x: "sessions", y: "RssAnon of each, MiB", label: plain,
 	},
