@@ -111,14 +111,14 @@ func directories(dirs *mount.Table, readOnly bool) ([]mount.OpenSource, error) {
 // shellProgram returns a function that returns the path of the program of shells in a sandbox. Only this user can write
 // the program, and no sandbox can.
 func shellProgram(stateDir string) func() (string, error) {
-	return sync.OnceValues(func() (string, error) {
+	return func() (string, error) { // not once: prune of another build removes the program
 		f, err := inject.ShellProgram(stateDir, runtime.GOARCH)
 		if err != nil {
 			return "", err
 		}
 		defer f.Close()
 		return f.Name(), nil
-	})
+	}
 }
 
 // workdir returns the directory in which commands of callers without a mount run, unless it contains one of private.
