@@ -106,6 +106,23 @@ func TestIntegrationAgentJobKept(t *testing.T) {
 	}
 }
 
+// TestIntegrationAgentJobStopped stops the session of an agent that has ended, while a kept job runs.
+func TestIntegrationAgentJobStopped(t *testing.T) {
+	for _, mode := range modes {
+		t.Run(mode, func(t *testing.T) {
+			h := newHost(t, false)
+			a := h.Agent(t, agentArgs(t, mode, "busybox", append([]string{"--proxy", "hsh=/bin/sh,keep"}, echo(t, mode)...)...)...)
+			_, p := a.job(t, `"--keep",`)
+			session := h.session(t)
+			w := h.Watcher(t, session)
+			want(t, "code", a.Wait(t).Code, 0)
+			eventually(t, patience, "the session keeps a job", func() bool { return h.state(t, session) == "keeping" })
+			h.Must(t, "hostexec", "stop", session)
+			allEnd(t, []*Proc{p, w}, leaves+grace)
+		})
+	}
+}
+
 // job has an agent start a job.
 func (call *Call) job(t testing.TB, flags string) (id string, p *Proc) {
 	t.Helper()

@@ -97,6 +97,9 @@ func (l *Lifetime) WaitKeptJobs(ctx context.Context, runs func(context.Context) 
 	l.log.Info("keeping jobs", "reason", why)
 	l.keeping.Store(true)
 	defer l.keeping.Store(false)
+	if l.Agent != nil && l.Agent.Stopped() != nil {
+		return l.Agent.Stopped()
+	}
 	l.EndCalls(ctx, why)
 	tick := time.NewTicker(EnginePoll)
 	defer tick.Stop()
@@ -150,6 +153,10 @@ func (l *Lifetime) stopWithin(grace time.Duration) {
 		return
 	}
 	l.Agent.stopped.Store(&why)
+	if l.keeping.Load() { // the agent has ended; otherwise WaitKeptJobs sees stopped
+		l.Stop(why)
+		return
+	}
 	l.Agent.EndWithin(grace)
 }
 
