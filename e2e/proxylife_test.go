@@ -224,6 +224,22 @@ func TestIntegrationProxyOrphans(t *testing.T) {
 	want(t, "files left", strings.Join(protocol(t, h.At("echo")), " "), "mixed.beat mixed.stdout notes.txt young.exit young.stdout")
 }
 
+// TestIntegrationProxyFailedStart starts a proxy that cannot write its second client: it leaves no client whose callers
+// would wait.
+func TestIntegrationProxyFailedStart(t *testing.T) {
+	h := newHost(t, false)
+	check(t, os.MkdirAll(filepath.Join(h.Work, "d", "sleep"), 0o700))
+	r := h.runsProxy(t, "--dir", "d", "make", "sleep")
+	if r.Code != 125 || !strings.Contains(r.Err, "write the client for sleep") {
+		t.Errorf("it ends with %v", r)
+	}
+	for _, name := range []string{"make", "make.pid"} {
+		if _, err := os.Lstat(filepath.Join(h.Work, "d", name)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left (%v)", name, err)
+		}
+	}
+}
+
 // TestIntegrationProxyBadInput checks the error of each wrong command line.
 //
 // Attacks 16, 164, 223.

@@ -53,6 +53,7 @@ func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 		err = m.dirs.publish()
 	}
 	if err != nil {
+		m.dirs.unpublish() // callers would wait for an answer
 		return nil, errors.Join(err, watch.CloseRequestDirs(dirs), m.dirs.close())
 	}
 	s.Life.Interrupt = m.requestEnd
