@@ -94,7 +94,7 @@ func Begin(ctx context.Context, dockerCLI command.Cli, p *Plan, stdio ...*os.Fil
 		err = l.Conn.Recorded()
 	}
 	if err != nil {
-		_ = l.Conn.Close()
+		l.Conn.Abort()
 		// The watcher removes the directory, unless ^C ended it before it had called setsid(2).
 		return nil, errors.Join(err, store.Discard(p.Record.ID))
 	}
@@ -313,7 +313,7 @@ func (l *Launch) Finish() error {
 		_ = l.Conn.Done() // fails if the watcher has ended with its container
 		return lost
 	}
-	_ = l.Conn.Close() // fails if the watcher has ended
+	l.Conn.Abort()
 	if l.volume != "" {
 		removeVolume(l.CLI.Client(), l.volume)
 	}
@@ -327,12 +327,8 @@ func (l *Launch) EndAgent() error {
 	}
 	<-l.Ready
 	l.Background.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), WatcherEndTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), watch.EndTimeout)
 	defer cancel()
 	_ = l.Conn.EndSession(ctx) // fails if the watcher has ended
 	return watch.EndUnwatched(l.Dir)
 }
-
-// WatcherEndTimeout is the time for which the launcher waits for a watcher to exit. The watcher may take longer. When
-// it exits, its keeper ends remaining processes.
-const WatcherEndTimeout = 2 * time.Second

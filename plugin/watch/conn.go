@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Messages between the launcher, such as run, and the watcher are lines:
@@ -124,11 +125,17 @@ func (c *Conn) Writable() []string { return c.writable }
 // Done ends the connection. The session continues if its container does.
 func (c *Conn) Done() error { return c.end("done") }
 
+// EndTimeout is the time for which a launcher waits for a watcher to exit. The watcher may take longer. When it exits,
+// its keeper ends remaining processes.
+const EndTimeout = 2 * time.Second
+
 // EndSession ends the connection. It also ends the session, whose container has ended, unless kept jobs run and no user
 // has stopped it. It returns when Exited is closed, or ctx is done.
-func (c *Conn) EndSession(ctx context.Context) error {
+func (c *Conn) EndSession(ctx context.Context) error { return c.endAndWait(ctx, "over") }
+
+func (c *Conn) endAndWait(ctx context.Context, word string) error {
 	defer c.f.Close()
-	if err := c.send("over"); err != nil {
+	if err := c.send("%s", word); err != nil {
 		return err
 	}
 	select {
@@ -166,6 +173,14 @@ func (c *Conn) Stopping() bool { return c.stopping.Load() }
 
 // Close ends the connection and the session: there is no container.
 func (c *Conn) Close() error { return c.end("abort") }
+
+// Abort is like Close, and then waits until the watcher has exited and writes no more files. It waits at most for
+// EndTimeout.
+func (c *Conn) Abort() {
+	ctx, cancel := context.WithTimeout(context.Background(), EndTimeout)
+	defer cancel()
+	_ = c.endAndWait(ctx, "abort") // fails if the watcher has ended
+}
 
 // Drain asks a session without a container to end when its calls have. It does not wait.
 func (c *Conn) Drain() error { return c.send("drain") }

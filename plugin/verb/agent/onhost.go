@@ -64,12 +64,12 @@ func (r *agentRun) onHost(ctx context.Context, flags *pflag.FlagSet) error {
 		return err
 	}
 	code, err := r.process(ctx, l, program)
-	select {
-	case <-l.Conn.Exited():
-	case <-time.After(launch.WatcherEndTimeout):
-	}
 	if err != nil {
 		return exit(code, errors.Join(err, l.Finish()))
+	}
+	select {
+	case <-l.Conn.Exited():
+	case <-time.After(watch.EndTimeout):
 	}
 	l.Background.Wait()
 	_ = l.Conn.Done() // the watcher removes the record, unless it keeps jobs
@@ -83,11 +83,11 @@ func (r *agentRun) process(ctx context.Context, l *launch.Launch, program string
 	if err == nil {
 		err = inject.FillShare(l.Store.Home, l.Dir, runtime.GOARCH, r.plan.Record.Shims())
 	}
+	if <-l.Ready; err == nil { // until then, the launch reads from Conn
+		err = l.Err
+	}
 	if err != nil {
 		return 0, err
-	}
-	if <-l.Ready; l.Err != nil {
-		return 0, l.Err
 	}
 	l.Writable = []string{r.plan.Record.Workspace}
 	l.CommandDirs = "commands run in " + r.plan.Record.Workspace + ", and below it"

@@ -115,7 +115,7 @@ func (s *starter) create(ctx context.Context, p *launch.Plan) error {
 		s.lease, err = lease(dir)
 	}
 	if err != nil {
-		_ = conn.Close() // the watcher removes the directory
+		conn.Abort() // the watcher removes the directory
 		return errors.Join(err, s.store.Discard(p.Record.ID))
 	}
 	if err := awaitReady(ctx, conn); err != nil {

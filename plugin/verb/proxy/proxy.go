@@ -164,7 +164,7 @@ func startWatcher(ctx context.Context, store *state.Store, p *launch.Plan) (*wat
 		err = conn.Ready(ctx)
 	}
 	if err != nil {
-		_ = conn.Close() // its error would be the same
+		conn.Abort()
 		return nil, explainProxy(p.Record, errors.Join(err, store.Discard(p.Record.ID)))
 	}
 	return conn, nil
