@@ -110,6 +110,7 @@ type Server struct {
 	config        atomic.Pointer[SessionConfig]
 	configChanged broadcast
 	newConns      connLimiter
+	unread        unreadEnds
 	running       runningCalls
 	left          leftovers
 	ongoing       sync.WaitGroup // jobs
@@ -188,6 +189,7 @@ func (s *Server) Serve(session, period context.Context, conn net.Conn) error {
 	}
 	x := &exchange{server: s, peer: p, req: req}
 	defer req.close()
+	defer s.unread.deliver(p)
 	defer req.release()
 	s.counter.start(s)
 	p.start(cancel, req.tty()) // the only reader; a hang-up cancels ctx

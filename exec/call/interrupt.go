@@ -24,7 +24,7 @@ func (i *interrupted) exit() wire.Exit {
 var fatalSignals = map[executor.Signal]byte{"HUP": 1, "INT": 2, "QUIT": 3, "USR1": 10, "USR2": 12, "TERM": 15}
 
 // interruptible returns a context for a verb that waits. A fatal signal to the caller cancels it with an
-// interrupted as its cause. ^Z stops only the caller. Call it after Started, because the shim handles
+// interrupted as its cause, and makes output expire. ^Z stops only the caller. Call it after Started, because the shim handles
 // signals itself until then. stop returns when signals are no longer read.
 func (p *peer) interruptible(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
@@ -36,6 +36,7 @@ func (p *peer) interruptible(parent context.Context) (ctx context.Context, stop 
 			case got := <-p.signals:
 				if fatalSignals[got.Signal] != 0 {
 					cancel(&interrupted{got.Signal})
+					p.expire()
 				} else if got.Signal == "TSTP" {
 					p.send(wire.KindStopped, nil)
 				}

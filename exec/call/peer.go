@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"slices"
 	"sync"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -20,8 +22,8 @@ import (
 // but the connection. Any goroutine may write to it.
 type peer struct {
 	conn    net.Conn
-	in      *input  // stdin that has come and is not read yet
-	out     *credit // how much output the shim still takes
+	in      *input        // stdin that has come and is not read yet
+	out     *limit.Credit // how much output the shim still takes
 	signals chan executor.Delivery
 	resize  chan executor.Winsize // nil: the call has no terminal
 	reader  sync.WaitGroup
@@ -30,13 +32,17 @@ type peer struct {
 	stop    func() bool // ends the watch over the context
 	json    bool        // the caller reads the end of its call as JSON; set when the request was read
 
-	mu sync.Mutex // held while a frame is written
+	sending sendLimit
+
+	mu         sync.Mutex // held while a frame is written; guards the fields below
+	unsent     []byte     // of a frame that the caller did not read in time
+	unsentExit bool       // it ends with an Exit
 }
 
 func newPeer(conn net.Conn) *peer {
 	p := &peer{
 		conn:    conn,
-		out:     newCredit(wire.Window),
+		out:     limit.NewCredit(wire.Window),
 		signals: make(chan executor.Delivery, 4),
 	}
 	p.in = newInput(p.giveCredit)
@@ -59,7 +65,7 @@ func (p *peer) start(cancel context.CancelCauseFunc, tty bool) {
 func (p *peer) hangUp() {
 	p.conn.Close()
 	p.in.Close()
-	p.out.close()
+	p.out.Close()
 }
 
 // close closes the connection and returns when the reader has.
@@ -123,7 +129,7 @@ func (p *peer) frame(kind wire.Kind, n int) error {
 		if err != nil {
 			return err
 		}
-		return p.out.give(int(n))
+		return p.out.Give(int64(n))
 	default:
 		return wire.ErrKind
 	}
@@ -180,7 +186,19 @@ func (p *peer) send(kind wire.Kind, payload []byte) error {
 	bufs := net.Buffers{wire.AppendHeader(head[:0], kind, len(payload)), payload}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if len(p.unsent) > 0 {
+		if kind != wire.KindExit || p.unsentExit {
+			return errStalled
+		}
+		bufs = slices.Insert(bufs, 0, p.unsent)
+	}
+	p.sending.begin(p)
+	defer p.sending.end()
 	_, err := bufs.WriteTo(p.conn)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		p.keepUnsent(kind, bufs)
+		return errStalled
+	}
 	return err
 }
 
@@ -205,7 +223,7 @@ var errStalled = errors.New("the caller takes no more output")
 
 func (o *output) Write(b []byte) (n int, err error) {
 	for n < len(b) {
-		m, ok := o.p.out.take(min(len(b)-n, wire.MaxFrame))
+		m, ok := o.p.out.Take(min(len(b)-n, wire.MaxFrame))
 		if !ok {
 			return n, errStalled
 		}

@@ -185,27 +185,6 @@ func TestInputGrants(t *testing.T) {
 	}
 }
 
-func TestCreditIsCapped(t *testing.T) {
-	c := newCredit(wire.Window)
-	if err := c.give(1); err != errCredit {
-		t.Errorf("give beyond the window = %v, want %v", err, errCredit)
-	}
-	if err := c.give(-1); err != errCredit {
-		t.Errorf("give less than nothing = %v, want %v", err, errCredit)
-	}
-	n, ok := c.take(100)
-	if n != 100 || !ok {
-		t.Errorf("take = %d, %v, want 100", n, ok)
-	}
-	if err := c.give(100); err != nil {
-		t.Error(err)
-	}
-	c.close()
-	if _, ok := c.take(1); ok {
-		t.Error("take from closed credit")
-	}
-}
-
 // One connection too many closes the oldest one, and no other: at once beyond the first limit, and beyond the second
 // one if the oldest is slow.
 //

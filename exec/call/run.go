@@ -28,6 +28,9 @@ func (x *exchange) run(ctx context.Context, streams executor.Streams, dc *decide
 	}
 	ctx, kill := context.WithCancelCause(ctx)
 	defer kill(nil)
+	if !x.req.detached { // a job has its own streams
+		defer context.AfterFunc(ctx, x.peer.expire)()
+	}
 	if dc.turn == nil && overlap(dc.config.Policy, x.req.Args[0], &dc.v) == git.Changes { // a person was asked
 		if dc.turn, err = x.server.turns.take(ctx, git.Changes); err != nil {
 			return st, false, err

@@ -137,6 +137,7 @@ type shellRun struct {
 func (r *shellRun) run(ctx context.Context) wire.Exit {
 	ctx, kill := context.WithCancelCause(ctx)
 	defer kill(nil)
+	defer context.AfterFunc(ctx, r.x.peer.expire)()
 	rec, err := r.dc.recording(r.x.req)
 	if err != nil {
 		return notRun(r.x.req, &r.dc.v, err).frame(r.x.peer.json)
@@ -161,10 +162,12 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 	defer r.x.server.running.drop(r.x.req.ID)
 	start := shell.StartConfig{Path: r.dc.v.Command.Path, Env: r.dc.env, NewPrivs: r.dc.config.NewPrivs || r.dc.v.NewPrivs, Sandbox: r.dc.sandbox, Dir: r.dc.cwd.FD()}
 	var full error
-	code, err := r.how(ctx, start, r.c, shell.Output{Out: streams.Out, Err: streams.Err, Waits: r.reportBusy, Full: func(err error) { full = err }, Started: func(request string, pid int) {
+	out := shell.Output{Out: streams.Out, Err: streams.Err, Waits: r.reportBusy, Full: func(err error) { full = err }, Ending: r.x.peer.expire}
+	out.Started = func(request string, pid int) {
 		r.running(pid, kill)
 		v.Started(request, pid)
-	}})
+	}
+	code, err := r.how(ctx, start, r.c, out)
 	e, why := r.exit(code, err)
 	if full == nil && code != 0 && r.x.req.shell.shell.In() == "" { // a quota shows by a write alone
 		full = r.x.server.Shells.CheckSpace()
@@ -173,6 +176,9 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 		e.Text = lost
 	}
 	v.Ended(int(e.Code), why)
+	if cause := context.Cause(ctx); err == nil && cause != nil { // the caller may not have got all of it
+		e, _ = r.exit(0, cause)
+	}
 	return e
 }
 

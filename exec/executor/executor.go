@@ -58,7 +58,8 @@ type Streams struct {
 	// the command closes its stdin or ends. Close must end a blocked Read.
 	In io.ReadCloser
 	// Out and Err receive the command's output if FD[1] and FD[2] are -1; nil means /dev/null. A
-	// Write may block. The caller must ensure that it returns when the context ends.
+	// Write may block. The caller must ensure that it returns soon after the end of the context, because Run waits for
+	// it: what the command has written before it was ended is still delivered.
 	Out, Err io.Writer
 	// SameOut connects 1 and 2 to one pipe, whose bytes go to Out.
 	SameOut bool

@@ -217,7 +217,7 @@ func (h *Host) endTree(ctx context.Context, p process, conns *connections) Statu
 		}()
 		return Status{Code: 128 + int(syscall.SIGKILL), Signal: "KILL"}
 	}
-	conns.drain(context.Background()) // the caller's Writes return when the context ends
+	conns.drain(context.Background()) // the caller's Writes return soon after the end of the context
 	st := status(p.Reap(), conns.consumed())
 	if killed && st.Signal == "" {
 		st.Code, st.Signal = 128+int(syscall.SIGTERM), "TERM"

@@ -5,6 +5,7 @@
 //	Session.Acquire(Calls, 1) ... Release(Calls, 1)  amounts in use for a while
 //	Reservation.Set(n) ... Set(m) ... Set(0)         the amount of one file that grows and shrinks
 //	TokenBucket.Take()                               events, at a rate
+//	Credit.Take(n) ... Give(n)                       bytes that a receiver accepts
 //	Buffer, Prefix                                   a command's output, up to a size
 //
 // A limit of config.yaml that is not configured has a default, never infinity. A refusal of Session or Reservation is

@@ -76,10 +76,11 @@ func (c Command) within(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithTimeoutCause(ctx, c.Timeout, cmp.Or(c.TimeoutErr, error(&TimeoutError{c.Timeout})))
 }
 
-// unless returns err, unless another error explains it.
-func unless(other, err error) error {
-	if other != nil {
-		return nil
+// delivered returns the error of a command that has ended with err, and whose output was passed on with the error out.
+// A writer fails after the end of ctx because nothing waits for its reader any more.
+func delivered(ctx context.Context, err, out error) error {
+	if err == nil && out != nil {
+		return cmp.Or(context.Cause(ctx), out)
 	}
 	return err
 }

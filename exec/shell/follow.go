@@ -3,6 +3,7 @@
 package shell
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -16,6 +17,15 @@ type Output struct {
 	Waits    func()                        // called once, before Started, if other commands keep the shell busy; nil is nothing
 	Started  func(request string, pid int) // called once, before any byte; nil is nothing
 	Full     func(error)                   // called once, before the end, if the host's disk was full: output may be missing; nil is nothing
+	Ending   func()                        // called once the command is ended before its end: a Write must return soon then; nil is nothing
+}
+
+// expireWith calls Ending when ctx ends, unless stop is called before.
+func (o Output) expireWith(ctx context.Context) (stop func() bool) {
+	if o.Ending == nil {
+		return func() bool { return true }
+	}
+	return context.AfterFunc(ctx, o.Ending)
 }
 
 // fileTail copies the output of a command from its files, until finish.

@@ -4,7 +4,6 @@ package shell
 
 import (
 	"context"
-	"errors"
 	"os"
 	"syscall"
 	"time"
@@ -36,6 +35,7 @@ func (p *hostProcess) exec(ctx context.Context, _ StartConfig, c Command, o Outp
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
+	defer o.expireWith(ctx)()
 	t := f.follow(o, fail)
 	code, err := r.wait(ctx)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
@@ -44,7 +44,7 @@ func (p *hostProcess) exec(ctx context.Context, _ StartConfig, c Command, o Outp
 		p.last = code
 		f.reuse()
 	}
-	return code, errors.Join(err, unless(err, t.finish()))
+	return code, delivered(ctx, err, t.finish())
 }
 
 // run is a command while it runs in the shell itself.

@@ -5,7 +5,6 @@ package shell
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -54,6 +53,7 @@ func (p *remoteProcess) run(ctx context.Context, b StartConfig, c Command, o Out
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
+	defer o.expireWith(ctx)()
 	var copying sync.WaitGroup
 	var failed error
 	code, err := r.wait(ctx, func(pid int) {
@@ -70,7 +70,7 @@ func (p *remoteProcess) run(ctx context.Context, b StartConfig, c Command, o Out
 	})
 	close(r.stop)
 	copying.Wait()
-	return code, errors.Join(err, unless(err, failed))
+	return code, delivered(ctx, err, failed)
 }
 
 func (p *remoteProcess) newCommand(o Output) *remoteCommand {

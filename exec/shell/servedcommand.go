@@ -6,7 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"sync"
+
+	"github.com/docker-hostexec/hostexec/exec/limit"
 )
 
 // servedCommand is a command that runs for the host.
@@ -14,11 +15,7 @@ type servedCommand struct {
 	server *server
 	number uint32
 	cancel context.CancelCauseFunc
-
-	mu      sync.Mutex // guards the fields below
-	more    sync.Cond  // of mu: allowed or stopped has changed
-	allowed int64      // bytes of output that may be sent
-	stopped bool       // the host takes nothing any more
+	credit *limit.Credit // bytes of output that may be sent
 }
 
 // run starts a command.
@@ -28,8 +25,7 @@ func (s *server) run(number uint32, payload []byte) error {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
-	c := &servedCommand{server: s, number: number, cancel: cancel, allowed: outputAhead}
-	c.more.L = &c.mu
+	c := &servedCommand{server: s, number: number, cancel: cancel, credit: limit.NewCredit(outputAhead)}
 	s.mu.Lock()
 	s.commands[number] = c
 	s.mu.Unlock()
@@ -55,7 +51,7 @@ func (c *servedCommand) run(ctx context.Context, request runRequest) runResult {
 	}
 	b := StartConfig{Path: s.bash, Env: containerEnviron(stringsOf(request.Base)), NewPrivs: true, ByHost: request.ByHost}
 	command := Command{ID: string(request.ID), Text: string(request.Text), Dir: string(request.Dir), Env: stringsOf(request.Env)}
-	code, err := how(ctx, b, command, Output{Out: output{c, frameStdout}, Err: output{c, frameStderr}, Started: c.started})
+	code, err := how(ctx, b, command, Output{Out: output{c, frameStdout}, Err: output{c, frameStderr}, Started: c.started, Ending: c.credit.Expire})
 	return c.result(ctx, code, err)
 }
 
@@ -81,37 +77,7 @@ func (c *servedCommand) result(ctx context.Context, code int, err error) runResu
 	return runResult{How: resultFailed, Text: text[:min(len(text), 1024)]}
 }
 
-// allow lets the command send n more bytes.
-func (c *servedCommand) allow(n int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.allowed += n
-	c.more.Broadcast()
-}
-
-func (c *servedCommand) stop() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.stopped = true
-	c.more.Broadcast()
-}
-
-// take waits until some of n bytes may be sent, and returns how many.
-func (c *servedCommand) take(n int) (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for c.allowed <= 0 && !c.stopped {
-		c.more.Wait()
-	}
-	if c.stopped {
-		return 0, errHostGone
-	}
-	n = min(n, maxOutput, int(c.allowed))
-	c.allowed -= int64(n)
-	return n, nil
-}
-
-var errHostGone = errors.New("the host is gone")
+var errStalled = errors.New("the host takes no more output")
 
 // output is the stdout or stderr of a command.
 type output struct {
@@ -122,9 +88,9 @@ type output struct {
 // Write implements io.Writer. It waits until the host takes the data.
 func (o output) Write(b []byte) (written int, err error) {
 	for written < len(b) {
-		n, err := o.command.take(len(b) - written)
-		if err != nil {
-			return written, err
+		n, ok := o.command.credit.Take(min(len(b)-written, maxOutput))
+		if !ok {
+			return written, errStalled
 		}
 		o.command.server.send(o.kind, o.command.number, b[written:written+n])
 		written += n

@@ -186,7 +186,7 @@ func (s *server) serve(in io.Reader) (ended bool) {
 			return true
 		case c == nil: // it has just ended
 		case f.kind == frameCredit:
-			c.allow(n)
+			err = c.credit.Give(n)
 		case f.kind == frameCancel:
 			c.cancel(endError{time.Duration(n) * time.Millisecond})
 		}
@@ -240,6 +240,6 @@ func (s *server) stopCommands() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.commands {
-		c.stop()
+		c.credit.Close()
 	}
 }

@@ -4,7 +4,6 @@ package shell
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -41,12 +40,13 @@ func (p *hostProcess) start(ctx context.Context, _ StartConfig, c Command, o Out
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
+	defer o.expireWith(ctx)()
 	t := r.files.follow(o, fail)
 	code, err := r.wait(ctx)
 	if err != nil && context.Cause(ctx) != nil {
 		r.end(p.table.graceFor(ctx))
 	}
-	return code, errors.Join(err, unless(err, t.finish()))
+	return code, delivered(ctx, err, t.finish())
 }
 
 // copyRun is a command while it runs in a copy of the shell.

@@ -102,6 +102,7 @@ func runShell(w http.ResponseWriter, r *http.Request, h ShellHost, c ShellComman
 		Started: func(request string, pid int) {
 			out.send(ShellEvent{Request: request, PID: pid})
 		},
+		Ending: func() { _ = conn.SetWriteDeadline(time.Now().Add(time.Minute)) }, // the client may have stopped
 	})
 	var badName *shell.EnvNameError
 	var timeout *shell.TimeoutError

@@ -10,54 +10,7 @@ import (
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
-var errCredit = errors.New("more bytes than the credit")
-
-// credit is the number of bytes of output that the shim still accepts.
-type credit struct {
-	mu     sync.Mutex // guards the fields below
-	more   sync.Cond
-	n      int
-	closed bool
-}
-
-func newCredit(n int) *credit {
-	c := &credit{n: n}
-	c.more.L = &c.mu
-	return c
-}
-
-// take waits for credit and takes up to max of it. It fails once the credit is closed.
-func (c *credit) take(max int) (int, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for c.n == 0 && !c.closed {
-		c.more.Wait()
-	}
-	if c.closed {
-		return 0, false
-	}
-	n := min(c.n, max)
-	c.n -= n
-	return n, true
-}
-
-func (c *credit) give(n int) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if n < 0 || n > wire.Window-c.n {
-		return errCredit
-	}
-	c.n += n
-	c.more.Broadcast()
-	return nil
-}
-
-func (c *credit) close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closed = true
-	c.more.Broadcast()
-}
+var errCredit = errors.New("more bytes of stdin than the credit")
 
 // input is stdin between the reader of frames, which never waits, and the writer to the command, which does. It holds
 // at most wire.Window bytes, and no memory while it is empty.
