@@ -40,7 +40,7 @@ func (x *exchange) answerNotReady(ctx context.Context, j *job.Job, r Readiness, 
 	if ctx.Err() != nil {
 		return fmt.Errorf("request %s: %w", x.req.ID, context.Cause(ctx))
 	}
-	if errors.Is(why, errNotReady) {
+	if !errors.Is(why, job.ErrEnded) {
 		x.server.Kill(x.req.ID)
 	}
 	select {
