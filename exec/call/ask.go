@@ -201,7 +201,10 @@ func (x asking) wait(ctx context.Context, ask approval.Question, asked func()) a
 	// ends when the question is answered, which cancels ctx.
 	wg.Go(func() {
 		select {
-		case <-changed: // a request that is refused at once has not waited
+		case <-changed:
+			if ctx.Err() != nil { // a request that is refused at once has not waited
+				return
+			}
 			asked()
 		case <-ctx.Done():
 			return

@@ -3,8 +3,11 @@
 package call
 
 import (
+	"context"
+	"net"
 	"testing"
 
+	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
@@ -55,5 +58,21 @@ func TestVerdictChanged(t *testing.T) {
 				t.Errorf("verdictChanged() = %v, want %v", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestWaitNotice asks for a caller that has left, so that the question is withdrawn at once. The queue has changed by
+// then, but the caller gets no notice that it waits.
+func TestWaitNotice(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	conn, other := net.Pipe()
+	other.Close()
+	defer conn.Close()
+	s := &Server{Queue: &approval.Queue{WaitAlways: true}}
+	req := &request{Request: policy.Request{ID: "1", Args: []string{"make"}}}
+	x := asking{&exchange{server: s, req: req, peer: newPeer(conn)}, &decidedCall{server: s}}
+	for i := range 200 { // either of two events may come first
+		x.wait(ctx, approval.Question{ID: "1", Args: req.Args}, func() { t.Errorf("round %d: the question counts as asked", i) })
 	}
 }
