@@ -18,17 +18,20 @@ const disconnectGrace = time.Minute
 func (q *Queue) keepDisconnected(w *waiter) {
 	w.disconnected, w.deadline = true, time.Now().Add(disconnectGrace)
 	// ends after disconnectGrace; takeOver, storeAnswer and takeStoredAnswer stop the timer.
-	w.expiry = time.AfterFunc(disconnectGrace, func() { q.expire(w) })
+	var expiry *time.Timer
+	expiry = time.AfterFunc(disconnectGrace, func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if w.expiry == expiry && w.disconnected { // otherwise a caller took w over just before
+			q.expire(w)
+		}
+	})
+	w.expiry = expiry
 	q.change()
 }
 
-// expire removes w and its answer, if any.
+// expire removes w and its answer, if any. The caller holds mu.
 func (q *Queue) expire(w *waiter) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if !w.disconnected { // a caller took w over just before
-		return
-	}
 	same := func(other *waiter) bool { return other == w }
 	q.answered = slices.DeleteFunc(q.answered, same)
 	for _, e := range q.questions {

@@ -214,3 +214,26 @@ func TestDurableRaces(t *testing.T) {
 		}
 	}
 }
+
+// TestExpiryOfBefore lets the time of a waiter end at the moment when its caller returns and leaves again. The timer
+// that has fired is the one of before, and the waiter stays for its new time.
+func TestExpiryOfBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := durable()
+		cut(t, q, "1")
+		q.mu.Lock()
+		time.Sleep(disconnectGrace) // the timer fires, and waits for mu
+		w := q.questions[0].takeOver("2", time.Now().Add(time.Hour))
+		q.keepDisconnected(w)
+		q.mu.Unlock()
+		synctest.Wait()
+		if len(q.Pending()) != 1 {
+			t.Error("it was removed by the timer of before")
+		}
+		time.Sleep(disconnectGrace)
+		synctest.Wait()
+		if all := q.Pending(); len(all) != 0 {
+			t.Errorf("it stays: %+v", all)
+		}
+	})
+}
