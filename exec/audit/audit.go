@@ -8,7 +8,8 @@
 // Each record is one line of printable ASCII, appended by one write. The line encodes the bytes of the command. If a
 // command is cut or redacted, or a reason is cut, the line has the SHA-256 of the whole text. The line contains the
 // hash of the session's previous record. START is written before the command runs; if the write fails, the command does
-// not run. The package makes no decisions and displays nothing.
+// not run. If START is in the log, but its copy or its sync fails, a COMPLETE record follows at once. The package makes
+// no decisions and displays nothing.
 package audit
 
 import (
@@ -142,7 +143,8 @@ func (l *Log) Named(container string) *Log {
 }
 
 // Write appends r. It returns after the kernel has accepted the whole line. If the sync mode
-// requires it, Write returns after the line is on disk.
+// requires it, Write returns after the line is on disk. After an error of a START, the command must
+// not run.
 func (l *Log) Write(r Record) error {
 	if err := l.shared.write(l.session, r); err != nil {
 		return fmt.Errorf("write audit log: %w", err)
@@ -156,21 +158,36 @@ var (
 )
 
 func (b *sessionLog) write(info SessionInfo, r Record) error {
-	body := body(info, r, b.opts.Redact) // before the lock, because a long record takes time
+	text := body(info, r, b.opts.Redact) // before the lock, because a long record takes time
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
 		return errClosed
 	}
 	b.writeMissed()
-	line, err := b.appendLocked(info, body)
+	line, err := b.appendLocked(info, text)
 	if err != nil {
 		if r.Kind == Complete && !errors.Is(err, errLong) {
-			b.addMissed(missed{info, body})
+			b.addMissed(missed{info, text})
 		}
 		return err
 	}
-	return b.copyAndSync(info, line, r.Kind == Approve || r.Approved)
+	err = b.copyAndSync(info, line, r.Kind == Approve || r.Approved)
+	if err != nil && r.Kind == Start {
+		b.noteNotRun(info, r)
+	}
+	return err
+}
+
+// exitNotRun is the exit code of the COMPLETE record of a command that did not run, because Write failed.
+const exitNotRun = 125
+
+// noteNotRun appends the COMPLETE record of a command whose START is in the log, although Write fails. Without it, the
+// log would say that the command still runs. The caller holds mu.
+func (b *sessionLog) noteNotRun(info SessionInfo, start Record) {
+	r := Record{Kind: Complete, Request: start.Request, Args: start.Args, Exit: exitNotRun}
+	b.addMissed(missed{info, body(info, r, b.opts.Redact)})
+	b.writeMissed()
 }
 
 // appendLocked appends a record with the text body to the log, and returns the line.

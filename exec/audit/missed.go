@@ -5,7 +5,7 @@ package audit
 import "time"
 
 // missed is a COMPLETE record that could not be written, for example because the disk was full. Its
-// command has run, so the record is written as soon as possible, and before the next record. Other
+// START is in the log, so the record is written as soon as possible, and before the next record. Other
 // missed records are dropped, because their commands do not run.
 type missed struct {
 	session SessionInfo
