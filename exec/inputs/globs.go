@@ -127,11 +127,15 @@ func entries(d *dir.Dir, left *int) ([]fs.DirEntry, error) {
 		return nil, err
 	}
 	defer f.Close()
+	return readEntries(f, left)
+}
+
+func readEntries(f fs.ReadDirFile, left *int) ([]fs.DirEntry, error) {
 	list, err := f.ReadDir(*left + 1)
 	if *left -= len(list); *left < 0 {
 		return nil, fmt.Errorf("there are more than %d files to look at", maxEntries)
 	}
-	if err != nil && len(list) > 0 || errors.Is(err, io.EOF) {
+	if errors.Is(err, io.EOF) { // the directory is empty
 		err = nil
 	}
 	return list, err
