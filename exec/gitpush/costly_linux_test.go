@@ -84,6 +84,28 @@ func TestCostly(t *testing.T) {
 	f.empty()
 }
 
+// TestTooMuchOutput pushes commits about which git writes more than hostexec keeps.
+func TestTooMuchOutput(t *testing.T) {
+	for _, tt := range []struct {
+		name, files string
+		want        error
+	}{
+		{"small files", "for i in 1 2 3 4 5; do printf %1000d $i >f$i; done", errSmallFiles},
+		{"many objects", "for i in $(seq 120); do echo $i >f$i; done", errTooMany},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFixture(t, "sha1")
+			f.limit(func(c *Call) { c.maxOutput = 4000 })
+			w := f.clone("")
+			f.sh(w, tt.files+"; git add .; git commit -qm files")
+			if out, code := f.try(w, "git push origin main"); code != 1 || !strings.Contains(out, tt.want.Error()) || f.decided() > 0 {
+				t.Errorf("exit code %d, %s%s", code, out, f.complained())
+			}
+			f.empty()
+		})
+	}
+}
+
 // TestTooLarge pushes more than is permitted with the container's own git, which does not wait for anything.
 func TestTooLarge(t *testing.T) {
 	f := newFixture(t, "sha1")

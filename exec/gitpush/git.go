@@ -153,17 +153,23 @@ func (c *Call) git(ctx context.Context, cmd executor.Command, at string, s execu
 	return c.Run(ctx, cmd, s)
 }
 
-// maxOutput is the maximum output of git, in bytes.
-const maxOutput = 32 << 20
+// defaultMaxOutput is the maximum output of git, in bytes.
+const defaultMaxOutput = 32 << 20
 
-// read returns the output of a confined git. Its error has git's stderr.
+// errOutput means that the output of a git exceeds its limit.
+var errOutput = errors.New("hostexec: the output of git is too large")
+
+// read returns the output of a confined git. Its error has git's stderr, or is errOutput.
 func (s *service) read(ctx context.Context, quarantine string, in string, args ...string) (string, error) {
-	out, stderr := limit.Buffer{Max: maxOutput}, newGitStderr()
+	out, stderr := limit.Buffer{Max: cmp.Or(s.maxOutput, defaultMaxOutput)}, newGitStderr()
 	streams := executor.Streams{FD: noFiles, Out: &out, Err: stderr}
 	if in != "" {
 		streams.In = io.NopCloser(strings.NewReader(in))
 	}
 	st, err := s.confined(ctx, quarantine, streams, args...)
+	if out.Exceeded { // git ends by SIGPIPE then, or has ended before
+		return "", errOutput
+	}
 	return out.String(), stderr.failure(st, err)
 }
 

@@ -46,7 +46,8 @@ type Call struct {
 	MaxPack   int64  // bytes that a push may send; 0: DefaultMaxPack
 	Authorize Authorize
 
-	maxCPU time.Duration // of each git that reads the container's objects; 0: defaultMaxCPU
+	maxCPU    time.Duration // of each git that reads the container's objects; 0: defaultMaxCPU
+	maxOutput int           // of a confined git, in bytes; 0: defaultMaxOutput
 }
 
 // DefaultMaxPack is the default limit for the pack of a push, in bytes.

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
@@ -21,8 +20,9 @@ const (
 )
 
 var (
-	errObjects = errors.New("missing necessary objects")
-	errTooMany = fmt.Errorf("hostexec: more than %d new objects in one push: push them in parts", maxNewList)
+	errObjects    = errors.New("missing necessary objects")
+	errSmallFiles = errors.New("hostexec: too many small files in one push: push them in parts")
+	errTooMany    = fmt.Errorf("hostexec: more than %d new objects in one push: push them in parts", maxNewList)
 )
 
 // inspect completes u with facts about its commits. It returns an error if u cannot be pushed completely.
@@ -53,7 +53,7 @@ func (s *service) inspect(ctx context.Context, u *Update, quarantine string) err
 func (s *service) complete(ctx context.Context, u *Update, quarantine string) error {
 	list, err := s.read(ctx, quarantine, "", "rev-list", "--objects", "--no-object-names", u.New, "--not", "--all")
 	switch {
-	case errors.Is(err, limit.ErrTooMuch), strings.Count(list, "\n") > maxNewList:
+	case errors.Is(err, errOutput), strings.Count(list, "\n") > maxNewList:
 		return errTooMany
 	case errors.Is(err, errCostly):
 		return err
@@ -91,8 +91,8 @@ func (s *service) refuseLFS(ctx context.Context, list, quarantine string) error 
 		return nil
 	}
 	contents, err := s.read(ctx, quarantine, small.String(), "cat-file", "--buffer", "--batch=pointer")
-	if errors.Is(err, limit.ErrTooMuch) {
-		return errors.New("hostexec: too many small files in one push: push them in parts")
+	if errors.Is(err, errOutput) {
+		return errSmallFiles
 	}
 	if err != nil {
 		return errObjects

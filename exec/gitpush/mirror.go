@@ -69,7 +69,7 @@ func (s *service) initMirror(ctx context.Context, m *mirror) error {
 	if err := s.readRefs(ctx, m); err == nil && len(m.refs) > 0 && m.knowsHead() {
 		return nil
 	}
-	out, stderr := limit.Buffer{Max: maxOutput}, newGitStderr()
+	out, stderr := limit.Buffer{Max: defaultMaxOutput}, newGitStderr()
 	st, err := s.network(ctx, s.Dir, "", &out, stderr, "ls-remote", "--symref", "--", s.Remote.URL, "HEAD", "refs/heads/*")
 	if err := stderr.failure(st, err); err != nil {
 		return err

@@ -217,7 +217,7 @@ func (s *service) apply(ctx context.Context, c command, quarantine string, progr
 	if err != nil {
 		return fmt.Errorf("hostexec: %w", err)
 	}
-	out, stderr := limit.Buffer{Max: maxOutput}, newGitStderr()
+	out, stderr := limit.Buffer{Max: defaultMaxOutput}, newGitStderr()
 	st, err := s.network(ctx, s.mirror.dir, quarantine, &out, io.MultiWriter(remoteLines{progress}, stderr), u.Args[1:]...)
 	ended(st.Code)
 	if err != nil {

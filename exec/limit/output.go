@@ -4,22 +4,22 @@ package limit
 
 import "errors"
 
-// ErrTooMuch is the error of a write to a Buffer that would have more than Max bytes.
-var ErrTooMuch = errors.New("too much output")
-
 // Buffer keeps what is written to it. A write beyond Max bytes fails. It does not embed a bytes.Buffer, because io.Copy
 // would call its ReadFrom, which has no limit.
 type Buffer struct {
 	Max      int
-	Exceeded bool // a write has failed
+	Exceeded bool // a write has failed; an executor does not return the error of the write
 	text     []byte
 }
 
-// Write appends p, or returns ErrTooMuch.
+// errTooMuch is the error of a write to a Buffer that would have more than Max bytes.
+var errTooMuch = errors.New("too much output")
+
+// Write appends p, or fails.
 func (b *Buffer) Write(p []byte) (int, error) {
 	if len(b.text)+len(p) > b.Max {
 		b.Exceeded = true
-		return 0, ErrTooMuch
+		return 0, errTooMuch
 	}
 	b.text = append(b.text, p...)
 	return len(p), nil

@@ -17,7 +17,7 @@ func TestOutput(t *testing.T) {
 		err                   error
 	}{
 		{"abc", "abc", "abc", nil},
-		{"def", "abc", "abcde", ErrTooMuch},
+		{"def", "abc", "abcde", errTooMuch},
 		{"gh", "abcgh", "abcde", nil},
 	} {
 		n, err := b.Write([]byte(tt.write))
@@ -31,7 +31,7 @@ func TestOutput(t *testing.T) {
 	if !b.Exceeded {
 		t.Error("the buffer does not report the failed write")
 	}
-	if _, err := io.Copy(&Buffer{Max: 5}, io.LimitReader(strings.NewReader("abcdef"), 6)); !errors.Is(err, ErrTooMuch) {
-		t.Errorf("io.Copy returns %v, want %v", err, ErrTooMuch)
+	if _, err := io.Copy(&Buffer{Max: 5}, io.LimitReader(strings.NewReader("abcdef"), 6)); !errors.Is(err, errTooMuch) {
+		t.Errorf("io.Copy returns %v, want %v", err, errTooMuch)
 	}
 }
