@@ -157,7 +157,7 @@ func (c *Call) git(ctx context.Context, cmd executor.Command, at string, s execu
 const defaultMaxOutput = 32 << 20
 
 // errOutput means that the output of a git exceeds its limit.
-var errOutput = errors.New("hostexec: the output of git is too large")
+var errOutput = errors.New("the output of git is too large")
 
 // read returns the output of a confined git. Its error has git's stderr, or is errOutput.
 func (s *service) read(ctx context.Context, quarantine string, in string, args ...string) (string, error) {

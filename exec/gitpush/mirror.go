@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -64,9 +65,12 @@ func (s *service) openMirror(ctx context.Context) (*mirror, error) {
 }
 
 // initMirror creates the repository of m if there is none. It creates a repository without refs again, because its
-// object format may not be the remote's.
+// object format may not be the remote's. After a failed look at the refs it leaves the repository, because other
+// sessions may read it.
 func (s *service) initMirror(ctx context.Context, m *mirror) error {
-	if err := s.readRefs(ctx, m); err == nil && len(m.refs) > 0 && m.knowsHead() {
+	if err := s.readRefs(ctx, m); err != nil && !errors.Is(err, errNoMirror) {
+		return fmt.Errorf("read the copy of the remote: %w", err)
+	} else if len(m.refs) > 0 && m.knowsHead() {
 		return nil
 	}
 	out, stderr := limit.Buffer{Max: defaultMaxOutput}, newGitStderr()
@@ -76,7 +80,9 @@ func (s *service) initMirror(ctx context.Context, m *mirror) error {
 	}
 	head, hash := parseRemote(out.Bytes())
 	if len(m.refs) == 0 || m.hash != hash {
-		removeAll(m.dir)
+		if _, err := removeMirror(m.dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 		if err := s.run(ctx, m, s.Dir, "init", "--quiet", "--bare", "--template=", "--object-format="+hash, m.dir); err != nil {
 			return err
 		}
@@ -121,10 +127,18 @@ func (s *service) fetch(ctx context.Context, m *mirror) error {
 	return s.readRefs(ctx, m)
 }
 
+// errNoMirror means that there is no mirror, or only a part of one, because git was killed while it made the mirror.
+var errNoMirror = errors.New("no copy of the remote")
+
+// readRefs reads the refs of m.
 func (s *service) readRefs(ctx context.Context, m *mirror) error {
 	m.refs, m.byName = nil, map[string]string{}
-	if _, err := os.Stat(filepath.Join(m.dir, "HEAD")); err != nil {
-		return err
+	for _, name := range []string{"HEAD", "objects/info"} { // git init makes HEAD early, and this directory last
+		if _, err := os.Stat(filepath.Join(m.dir, name)); errors.Is(err, fs.ErrNotExist) {
+			return errNoMirror
+		} else if err != nil {
+			return err
+		}
 	}
 	list := &service{Call: s.Call, mirror: m}
 	out, err := list.read(ctx, "", "", "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags")

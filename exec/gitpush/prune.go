@@ -55,7 +55,14 @@ func removeUnused(path string, before time.Time) (removed bool, err error) {
 	if err != nil || !fi.ModTime().Before(before) {
 		return false, err
 	}
-	gone := strings.TrimSuffix(path, mirrorSuffix) + removedSuffix // first, because a part of a mirror would be used
+	return removeMirror(path)
+}
+
+// removeMirror removes the mirror at path. The caller holds its lock. The mirror gets another name first, because a part
+// of a mirror would be used.
+func removeMirror(path string) (removed bool, err error) {
+	gone := strings.TrimSuffix(path, mirrorSuffix) + removedSuffix
+	removeAll(gone) // of a process that was killed
 	if err := os.Rename(path, gone); err != nil {
 		return false, fmt.Errorf("remove a copy of a remote: %w", err)
 	}
