@@ -155,8 +155,11 @@ func duration(text string) (d time.Duration, ok bool) {
 			return 0, false
 		}
 		if text = text[i:]; text != "" && text[0] == '.' {
-			_, i = digits(text[1:])
-			n, text = n+1, text[i+1:]
+			var fraction uint64
+			if fraction, i = digits(text[1:]); fraction != 0 {
+				n++
+			}
+			text = text[i+1:]
 		}
 		unit, size := time.Second, 1
 		switch {

@@ -111,7 +111,8 @@ func TestDuration(t *testing.T) {
 	const none = -1
 	for text, want := range map[string]time.Duration{
 		"0": 0, "5": 5 * time.Second, "90s": 90 * time.Second, "1h30m": 90 * time.Minute, "200ms": 200 * time.Millisecond, "1m5s": 65 * time.Second,
-		"1.5": 2 * time.Second, "0.2s": time.Second, "1.5h": 2 * time.Hour, "1.": 2 * time.Second,
+		"1.5": 2 * time.Second, "0.2s": time.Second, "1.5h": 2 * time.Hour, "1.": time.Second, "0.0000000001": time.Second,
+		"0.0": 0, "0.000000000": 0, "00": 0, "0s": 0, "0.00h": 0, "2.0": 2 * time.Second, "1.00h0.0m": time.Hour,
 		"": none, "s": none, "soon": none, "-5": none, "5x": none, "5 s": none, ".5": none, "1h30": time.Hour + 30*time.Second,
 		"99999999999999999999999999": 1 << 20 * time.Second, "9999999999h9999999999h9999999999h": 0,
 	} {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
@@ -56,7 +57,8 @@ func (r *request) setDeadline() error {
 // ErrDuration means that a string is not a time limit.
 var ErrDuration = errors.New("want a time such as 5s, 2m or 300")
 
-// ParseTimeout reads a duration with its unit, or a number of seconds. 0 means no limit.
+// ParseTimeout reads a duration with its unit, or a number of seconds. 0 means no limit. It refuses other numbers that
+// would be rounded to 0.
 func ParseTimeout(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil {
@@ -66,7 +68,7 @@ func ParseTimeout(s string) (time.Duration, error) {
 		}
 		d = time.Duration(seconds * float64(time.Second))
 	}
-	if d < 0 {
+	if d < 0 || d == 0 && strings.ContainsAny(s, "123456789") {
 		return 0, ErrDuration
 	}
 	return d, nil

@@ -50,7 +50,7 @@ func TestTimeout(t *testing.T) {
 	if n := len(calltest.Audited(t, log, "HOSTEXEC TIMEOUT")); n != 1 {
 		t.Errorf("%d TIMEOUT lines", n)
 	}
-	for _, env := range []string{"HOSTEXEC_TIMEOUT=0", "HOSTEXEC_TIMEOUT=", "HOSTEXEC_TIMEOUT=1h"} {
+	for _, env := range []string{"HOSTEXEC_TIMEOUT=0", "HOSTEXEC_TIMEOUT=0.0", "HOSTEXEC_TIMEOUT=0.00h", "HOSTEXEC_TIMEOUT=", "HOSTEXEC_TIMEOUT=1h"} {
 		c := calltest.Dial(t, s)
 		c.Env = []string{env}
 		c.Exec(t, wire.FDNull, "sh", "-c", "exit 0")
@@ -58,11 +58,14 @@ func TestTimeout(t *testing.T) {
 			t.Errorf("%s: %+v", env, c.Exit)
 		}
 	}
-	c = calltest.Dial(t, s)
-	c.Env = []string{"HOSTEXEC_TIMEOUT=soon"}
-	c.Exec(t, wire.FDNull, "sh", "-c", "exit 0")
-	if c.Read(t, wire.KindExit); c.Exit.Code != 125 || !strings.Contains(c.Exit.Text, "HOSTEXEC_TIMEOUT: want a time") {
-		t.Errorf("HOSTEXEC_TIMEOUT=soon: %+v", c.Exit)
+	// A time that is rounded to 0 must not mean that there is no limit.
+	for _, env := range []string{"HOSTEXEC_TIMEOUT=soon", "HOSTEXEC_TIMEOUT=0.0000000001", "HOSTEXEC_TIMEOUT=0.0000000001s", "HOSTEXEC_TIMEOUT=1e-400"} {
+		c = calltest.Dial(t, s)
+		c.Env = []string{env}
+		c.Exec(t, wire.FDNull, "sh", "-c", "exit 0")
+		if c.Read(t, wire.KindExit); c.Exit.Code != 125 || !strings.Contains(c.Exit.Text, "HOSTEXEC_TIMEOUT: want a time") {
+			t.Errorf("%s: %+v", env, c.Exit)
+		}
 	}
 }
 
