@@ -65,11 +65,6 @@ func kill(ctx context.Context, c *call.VerbCall, args []string) error {
 		Line: failures.String(), Reason: strings.Join(reasons, "; "), Hint: "hostexec ps lists them"})
 }
 
-// noSuchJob is the failure of a verb whose job does not exist.
-func noSuchJob(err error) call.Failure {
-	return call.Failure{Status: call.StatusFailed, Reason: err.Error(), Hint: "hostexec ps lists them"}
-}
-
 // killFailed returns the reason why a job was not ended.
 func killFailed(err error) string {
 	if errors.Is(err, job.ErrUnknown) {

@@ -20,6 +20,12 @@ func TestKillCall(t *testing.T) {
 	if got := calltest.Hostexec(t, s, "kill", "-s", "USR1", id); got.Exit.Code != 1 || !strings.Contains(got.Exit.Text, "signals from its caller only") {
 		t.Errorf("kill -s: %+v", got.Exit)
 	}
+	for _, words := range [][]string{{"logs", id}, {"logs", "-f", id[:8]}, {"wait", id}} {
+		want := "hostexec: " + words[len(words)-1] + " is a call, not a job: its caller gets its output and its exit code; hostexec -d starts a job\n"
+		if got := calltest.Hostexec(t, s, words...); got.Exit.Code != 125 || got.Exit.Text != want {
+			t.Errorf("%q of a call: %+v, want the text %q", words, got.Exit, want)
+		}
+	}
 	if got := calltest.Hostexec(t, s, "kill", "zz", ""); got.Exit.Code != 1 || strings.Count(got.Exit.Text, "no such job") != 2 {
 		t.Errorf("kill of none: %+v", got.Exit)
 	}

@@ -24,7 +24,7 @@ func logs(ctx context.Context, c *call.VerbCall, args []string) error {
 	if flags.NArg() != 1 {
 		return flags.failArguments(c, "wants one job")
 	}
-	j, err := c.Job(flags.Arg(0))
+	j, err := findJob(c, flags.Arg(0))
 	if err != nil {
 		return c.Fail(noSuchJob(err))
 	}

@@ -21,7 +21,7 @@ func wait(ctx context.Context, c *call.VerbCall, args []string) error {
 	}
 	var list []*job.Job
 	for _, ref := range flags.Args() {
-		j, err := c.Job(ref)
+		j, err := findJob(c, ref)
 		if err != nil {
 			return c.Fail(noSuchJob(err))
 		}

@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/cli/cli/streams"
@@ -25,16 +27,10 @@ func jobLog(ctx context.Context, dockerCLI command.Cli, store *state.Store, refs
 		return err
 	}
 	all, err := activities(ctx, store, recs)
-	var jobs []activity
-	for _, a := range all {
-		if a.Kind == kindJob {
-			jobs = append(jobs, a)
-		}
-	}
-	if err != nil && len(jobs) == 0 {
+	if err != nil && len(all) == 0 {
 		return err
 	}
-	a, err := findActivity(jobs, "job", opts.job)
+	a, err := findJob(all, opts.job)
 	if err != nil {
 		return err
 	}
@@ -51,6 +47,26 @@ func jobLog(ctx context.Context, dockerCLI command.Cli, store *state.Store, refs
 		cli.Say(dockerCLI.Err(), "the last %d bytes of its output were not kept", info.Dropped)
 	}
 	return nil
+}
+
+// findJob returns the job of all with the ID ref, or whose ID begins with ref.
+func findJob(all []activity, ref string) (activity, error) {
+	var jobs, others []activity
+	for _, a := range all {
+		if a.Kind == kindJob {
+			jobs = append(jobs, a)
+		} else {
+			others = append(others, a)
+		}
+	}
+	a, err := findActivity(jobs, "job", ref)
+	if err == nil || slices.ContainsFunc(jobs, func(j activity) bool { return strings.HasPrefix(j.ID, ref) }) {
+		return a, err
+	}
+	if other, notFound := findActivity(others, "job", ref); notFound == nil {
+		err = cli.Hint(fmt.Errorf("%s is a call, not a job", other.ID), "its caller gets its output; docker hostexec ps --filter kind=job lists the jobs")
+	}
+	return activity{}, err
 }
 
 // jobWriter returns the destination of a combined log.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -97,5 +98,27 @@ func TestShowLogFollows(t *testing.T) {
 	rest, _ := io.ReadAll(r)
 	if err := <-ended; err != nil || strings.TrimSpace(string(rest)) != "" {
 		t.Errorf("ended with %v and %q", err, rest)
+	}
+}
+
+// TestFindJob checks that a job is found by its id or the beginning of it, and that a call is not reported as missing.
+func TestFindJob(t *testing.T) {
+	entry := func(id, kind string) activity { return activity{Info: job.Info{ID: id}, Kind: kind} }
+	all := []activity{
+		entry("aa00", kindCall), entry("aa11", kindJob), entry("aa11", kindLeft), entry("bb00", kindCall), entry("cc00", kindLeft),
+		entry("dd00", kindJob), entry("dd11", kindJob), entry("dd22", kindCall),
+	}
+	for ref, want := range map[string]string{
+		"aa11": "", "aa": "", "dd00": "",
+		"aa00": "aa00 is a call, not a job", "b": "bb00 is a call, not a job", "cc00": "cc00 is a call, not a job",
+		"dd": "dd is the beginning of 2 ids: give more of it", "ee": "no such job: ee", "": `no such job: ""`,
+	} {
+		a, err := findJob(all, ref)
+		switch {
+		case want == "" && (err != nil || a.Kind != kindJob || !strings.HasPrefix(a.ID, ref)):
+			t.Errorf("findJob(%q) = %+v, %v", ref, a, err)
+		case want != "" && (err == nil || err.Error() != want):
+			t.Errorf("findJob(%q) = %v, want %s", ref, err, want)
+		}
 	}
 }
