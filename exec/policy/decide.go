@@ -101,6 +101,7 @@ type matchedRule struct {
 
 	nearest        *Rule // if no rule matches: the rule that matched the most arguments
 	nearestMatched int
+	characters     string // the argument whose characters no rule so near allows
 }
 
 // strictest matches the rules of the command. If denials is set, it matches only rules that deny.
@@ -116,7 +117,10 @@ func (d *decision) strictest(denials bool) (h matchedRule) {
 				return matchedRule{}
 			}
 			if h.nearest == nil || d.m.furthest > h.nearestMatched {
-				h.nearest, h.nearestMatched = r, d.m.furthest
+				h.nearest, h.nearestMatched, h.characters = r, d.m.furthest, ""
+			}
+			if h.characters == "" && r.Do != Deny && d.m.furthest == h.nearestMatched {
+				h.characters = d.m.wrongCharacters()
 			}
 			continue
 		}
@@ -161,6 +165,9 @@ func (d *decision) byRule(h matchedRule) Verdict {
 		reason := fmt.Sprintf("no rule of %s allows these arguments", d.req.Args[0])
 		if h.nearestMatched > 0 { // otherwise all are equally far
 			reason += fmt.Sprintf(" (nearest: %s)", h.nearest.ID)
+		}
+		if h.characters != "" {
+			reason += ": " + h.characters
 		}
 		return Verdict{Command: d.command(), Reason: reason}
 	}

@@ -129,7 +129,11 @@ func (m *matcher) why() string {
 	if m.furthest == len(m.args) {
 		return fmt.Sprintf("the arguments end where %s is wanted", wanted)
 	}
-	return fmt.Sprintf("argument %d, %s, is not %s", m.furthest+1, CommandLine([]string{shorten(m.args[m.furthest])}), wanted)
+	why := fmt.Sprintf("argument %d, %s, is not %s", m.furthest+1, CommandLine([]string{shorten(m.args[m.furthest])}), wanted)
+	if characters := m.wrongCharacters(); characters != "" {
+		why += "; " + characters
+	}
+	return why
 }
 
 // shorten shortens an argument for explanations. Decisions never use shortened arguments.
