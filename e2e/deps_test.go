@@ -25,6 +25,7 @@ var allowedImports = map[string]string{
 	"exec/limit":       "",
 	"exec/inputs":      "exec/dir exec/names",
 	"exec/names":       "",
+	"exec/flags":       "exec/names",
 	"exec/osenv":       "",
 	"exec/exectest":    "",
 	"exec/proctree":    "",
@@ -48,7 +49,7 @@ var allowedImports = map[string]string{
 	"exec/shell":    "exec/executor exec/proctree exec/dir exec/limit exec/names exec/osenv exec/sandbox",
 	"exec/call":     "exec/dir exec/mount exec/git exec/gitpush exec/policy exec/proctree exec/approval exec/audit exec/recording exec/executor exec/inputs exec/job exec/shell exec/limit exec/sandbox shim/wire exec/names exec/osenv",
 
-	"exec/verb":          "exec/call exec/gitpush exec/executor exec/job exec/names exec/policy exec/proctree exec/shell shim/wire",
+	"exec/verb":          "exec/call exec/flags exec/gitpush exec/executor exec/job exec/names exec/policy exec/proctree exec/shell shim/wire",
 	"exec/call/calltest": "exec/approval exec/audit exec/call exec/dir exec/executor exec/job exec/mount exec/policy exec/shell exec/verb shim/wire",
 
 	"shim":           "shim/wire",
@@ -72,7 +73,7 @@ var allowedImports = map[string]string{
 	"plugin/watch/directory": "plugin/watch plugin/state plugin/carrier plugin/carrier/files exec/dir exec/mount",
 	"plugin/agent":           "plugin/watch plugin/inject plugin/callcontainer plugin/config plugin/state exec/osenv exec/names",
 
-	"plugin/cli":                   "exec/names exec/osenv",
+	"plugin/cli":                   "exec/flags exec/names exec/osenv",
 	"plugin/cli/clitest":           "",
 	"plugin/sessions":              "plugin/cli plugin/config plugin/control plugin/inject plugin/state plugin/watch exec/names plugin/callcontainer",
 	"plugin/sessions/sessionstest": "plugin/state",

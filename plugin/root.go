@@ -105,5 +105,5 @@ func flagError(cmd *cobra.Command, err error) error {
 	if args := cmd.Flags().Args(); len(args) > 0 && cmd.HasSubCommands() {
 		return cli.UnknownVerb(cmd, args)
 	}
-	return dockercli.StatusError{Status: dockercli.FlagErrorFunc(cmd, err).Error(), StatusCode: cli.CodeVerb}
+	return dockercli.StatusError{Status: cli.FlagError(cmd, err).Error(), StatusCode: cli.CodeVerb}
 }

@@ -145,6 +145,23 @@ func TestUnknownFlag(t *testing.T) {
 	}
 }
 
+// TestMistypedFlag checks that a mistyped flag gets the right one as a suggestion.
+func TestMistypedFlag(t *testing.T) {
+	for args, want := range map[string]string{
+		"run --porxy make x": "--porxy: did you mean --proxy?", "logs --flollow x": "--flollow: did you mean --follow?",
+		"shell exec --timout 5s a b -- c": "--timout: did you mean --timeout?", "proxy --anyuser make": "--anyuser: did you mean --any-user?",
+		"agent --porxy make -- true": "--porxy: did you mean --proxy?", "policy add --aks -- make": "--aks: did you mean --ask?",
+	} {
+		root := newRootCommand(clitest.New(t, io.Discard))
+		root.SilenceErrors, root.SilenceUsage = true, true
+		root.SetArgs(strings.Fields(args))
+		var out bytes.Buffer
+		if cli.Report(&out, root.Execute()); !strings.HasPrefix(out.String(), "unknown flag: "+want+"\n") {
+			t.Errorf("%s: %q, want %q", args, out.String(), want)
+		}
+	}
+}
+
 // TestWrongCommandLine checks the exit codes for wrong command lines. Verbs that exit with the code of another program
 // use 125.
 func TestWrongCommandLine(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/flags"
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
@@ -34,6 +35,9 @@ func (f *flagSet) parse(c *call.VerbCall, words []string) (ok bool, err error) {
 	case errors.Is(err, pflag.ErrHelp):
 		return false, c.Print([]byte(f.help))
 	case err != nil:
+		if near := flags.Near(f.FlagSet, err); near != "" {
+			f.hint = "did you mean " + near + "? " + f.hint
+		}
 		return false, f.fail(c, names.Plain(err.Error()))
 	}
 	return true, nil

@@ -71,10 +71,17 @@ func session(ctx context.Context, c *call.VerbCall, args []string) error {
 	case "rm":
 		return removeShell(c, shells, f, words)
 	}
-	return c.Fail(call.Failure{Status: call.StatusFailed, Reason: "session: unknown verb: " + names.Quoted(args[0]), Hint: sessionHint})
+	hint := sessionHint
+	if near := names.Near(args[0], sessionVerbs); near != "" {
+		hint = "did you mean hostexec session " + near + "? " + hint
+	}
+	return c.Fail(call.Failure{Status: call.StatusFailed, Reason: "session: unknown verb: " + names.Quoted(args[0]), Hint: hint})
 }
 
 const sessionHint = "see hostexec session --help"
+
+// sessionVerbs are the words after hostexec session.
+var sessionVerbs = []string{"create", "exec", "start", "ls", "rm"}
 
 // createShell makes a shell.
 func createShell(ctx context.Context, c *call.VerbCall, shells call.Shells, f *flagSet, words []string) error {

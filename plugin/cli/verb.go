@@ -15,6 +15,7 @@ import (
 	dockercli "github.com/docker/cli/cli"
 	"github.com/spf13/cobra"
 
+	"github.com/docker-hostexec/hostexec/exec/flags"
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
@@ -35,6 +36,14 @@ func UnknownVerb(cmd *cobra.Command, args []string) error {
 		next = cmd.CommandPath() + " " + near
 	}
 	return &Failure{Code: CodeVerb, Err: Hint(err, next)}
+}
+
+// FlagError returns docker's error for a wrong flag. It suggests the flag that may have been meant.
+func FlagError(cmd *cobra.Command, err error) error {
+	if near := flags.Near(cmd.Flags(), err); near != "" {
+		err = fmt.Errorf("%w: did you mean %s?", err, near)
+	}
+	return dockercli.FlagErrorFunc(cmd, err)
 }
 
 // VerbNames returns the names of a command's visible verbs.
@@ -75,7 +84,7 @@ func VerbWithSignals(run runE) runE {
 
 // FlagsAsRun makes an invalid flag end cmd with docker run's exit code, as cmd's other failures do.
 func FlagsAsRun(cmd *cobra.Command) *cobra.Command {
-	cmd.SetFlagErrorFunc(dockercli.FlagErrorFunc)
+	cmd.SetFlagErrorFunc(FlagError)
 	return cmd
 }
 

@@ -71,7 +71,7 @@ func (o *agentOptions) usageError(cmd *cobra.Command, err error) error {
 	if o.json || slices.Contains(args, "--json") {
 		return &cli.Failure{Code: cli.CodeRun, Err: &agent.Error{Type: agent.InvalidConfig, Message: err.Error()}, Show: showJSON}
 	}
-	return dockercli.FlagErrorFunc(cmd, err)
+	return cli.FlagError(cmd, err)
 }
 
 // showJSON prints err as one line of JSON.
