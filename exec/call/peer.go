@@ -27,10 +27,11 @@ type peer struct {
 	signals chan executor.Delivery
 	resize  chan executor.Winsize // nil: the call has no terminal
 	reader  sync.WaitGroup
-	gotINT  bool        // the last signal of the caller was INT; only the reader uses it
-	to      string      // the target of the next signal, if the shim has named one; only the reader uses it
-	stop    func() bool // ends the watch over the context
-	json    bool        // the caller reads the end of its call as JSON; set when the request was read
+	gotINT  bool          // the last signal of the caller was INT; only the reader uses it
+	to      string        // the target of the next signal, if the shim has named one; only the reader uses it
+	stop    func() bool   // ends the watch over the context
+	json    bool          // the caller reads the end of its call as JSON; set when the request was read
+	notRun  func(Failure) // reports the end of a text that has not started, if its caller expects a report; see ReportText
 
 	sending sendLimit
 
@@ -209,7 +210,15 @@ func (p *peer) giveCredit(n int) { p.send(wire.KindCredit, wire.AppendCredit(nil
 func (p *peer) exit(e wire.Exit) error { return p.send(wire.KindExit, e.Append(nil)) }
 
 // end sends the last frame of a call that has no exit code of a command.
-func (p *peer) end(e Failure) error { return p.exit(e.frame(p.json)) }
+func (p *peer) end(e Failure) error { return p.exit(p.failed(e)) }
+
+// failed returns the last frame of such a call. It first sends the report that the caller expects.
+func (p *peer) failed(e Failure) wire.Exit {
+	if p.notRun != nil {
+		p.notRun(e)
+	}
+	return e.frame(p.json)
+}
 
 // writer returns a writer that sends its bytes as frames of kind, at the pace of the shim.
 func (p *peer) writer(kind wire.Kind) io.Writer { return &output{p: p, kind: kind} }

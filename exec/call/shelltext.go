@@ -140,14 +140,17 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 	defer context.AfterFunc(ctx, r.x.peer.expire)()
 	rec, err := r.dc.recording(r.x.req)
 	if err != nil {
-		return notRun(r.x.req, &r.dc.v, err).frame(r.x.peer.json)
+		return r.x.peer.failed(notRun(r.x.req, &r.dc.v, err))
 	}
 	defer rec.Close()
 	v, err := r.view()
 	if err != nil {
-		return notRun(r.x.req, &r.dc.v, err).frame(r.x.peer.json)
+		return r.x.peer.failed(notRun(r.x.req, &r.dc.v, err))
 	}
 	defer v.Close()
+	if r.o.JSON { // v has the report
+		r.x.peer.notRun = nil
+	}
 	streams := executor.Streams{Out: rec.Tee(recording.Stdout, v.Out()), Err: rec.Tee(recording.Stderr, v.Err())}
 	if !r.dc.v.Streams.Whole {
 		capOutput(&streams, r.dc.v.Streams.Output)

@@ -5,6 +5,7 @@ package call
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/shell"
 	"github.com/docker-hostexec/hostexec/shim/wire"
@@ -43,5 +44,22 @@ func (v plainView) Close() error      { return nil }
 func (v plainView) Started(request string, pid int) {
 	if v.o.Start {
 		fmt.Fprintf(v.Err(), "hostexec: request %s, pid %d\n", request, pid)
+	}
+}
+
+// ReportText makes the caller get a report in JSON if it wants one for the text of r, and the call fails before the text
+// starts. Programs read this report, not the messages.
+func (c *VerbCall) ReportText(r ShellRequest) {
+	x, since := c.x, time.Now()
+	x.peer.notRun = nil
+	if !r.JSON {
+		return
+	}
+	x.peer.notRun = func(e Failure) {
+		x.peer.notRun = nil
+		if x.begin() == nil {
+			report := shell.Report{To: x.peer.writer(wire.KindStdout), Command: r.Text, Since: since}
+			report.NotRun(r.Start, int(e.exit()), e.Reason)
+		}
 	}
 }

@@ -188,6 +188,21 @@ func (o *JSONObject) Ended(code int, why string) {
 	fmt.Fprint(w, "}\n")
 }
 
+// NotRun reports a command that did not start, and the reason: an object, or the last event of start.
+func (r Report) NotRun(start bool, code int, why string) {
+	if start {
+		r.Events().Ended(code, why)
+		return
+	}
+	none := emptyFile{bytes.NewReader(nil)}
+	(&JSONObject{Report: r, spools: [2]io.ReadWriteSeeker{none, none}}).Ended(code, why)
+}
+
+// emptyFile is the output of a command that did not start.
+type emptyFile struct{ *bytes.Reader }
+
+func (emptyFile) Write(b []byte) (int, error) { return len(b), nil }
+
 func writeJSON(w io.Writer, s string) { w.Write(quoted(s)) }
 
 // quoted is s as a JSON string.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -116,13 +117,18 @@ func runText(ctx context.Context, c *call.VerbCall, shells call.Shells, f *flagS
 	if ok, err := f.parse(c, words); !ok {
 		return err
 	}
-	switch dash := f.ArgsLenAtDash(); {
+	dash := f.ArgsLenAtDash()
+	if dash >= 0 {
+		r.Text = strings.Join(f.Args()[dash:], " ")
+	}
+	c.ReportText(r)
+	switch {
 	case dash != 1 && (dash >= 0 || f.NArg() != 1):
 		return f.failArguments(c, "wants the name of one shell, -- and a text")
 	case dash < 0 || f.NArg() < 2:
 		return f.failArguments(c, "wants -- and a text after the name")
 	}
-	r.Name, r.Text = f.Arg(0), strings.Join(f.Args()[1:], " ")
+	r.Name = f.Arg(0)
 	if f.Changed("timeout") {
 		var err error
 		if r.Timeout, err = call.ParseTimeout(*timeout); err != nil {
@@ -133,6 +139,20 @@ func runText(ctx context.Context, c *call.VerbCall, shells call.Shells, f *flagS
 		return c.Fail(envFailure(err))
 	}
 	return shells.Run(ctx, r)
+}
+
+// reportSession makes a caller that gives --json to exec or start get a report even if its arguments are wrong, or if
+// there are too many calls.
+func reportSession(c *call.VerbCall, words []string) {
+	if len(words) == 0 || words[0] != "exec" && words[0] != "start" {
+		return
+	}
+	r := call.ShellRequest{Start: words[0] == "start"}
+	if dash := slices.Index(words, "--"); dash >= 0 {
+		r.Text, words = strings.Join(words[dash+1:], " "), words[:dash]
+	}
+	r.JSON = slices.Contains(words, "--json")
+	c.ReportText(r)
 }
 
 // envFailure is the failure to set a variable of a shell. It has the exit code of bash.

@@ -83,6 +83,9 @@ func (Verbs) Serve(ctx context.Context, c *call.VerbCall) error {
 	if why := unsupported(c.NonStreamingCarrier(), args); why != "" {
 		return c.Fail(call.Failure{Status: call.StatusUnsupported, Reason: why, Hint: "call the command itself, or hostexec in the container"})
 	}
+	if args[0] == "session" {
+		reportSession(c, args[1:])
+	}
 	if slices.Contains(verbNames, args[0]) {
 		if in, err := c.Enter(ctx); !in {
 			return err
