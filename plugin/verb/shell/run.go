@@ -7,10 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
+	"strings"
 	"time"
 
 	dockercli "github.com/docker/cli/cli"
 	"github.com/docker/cli/cli/command"
+	"github.com/spf13/cobra"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/shell"
@@ -36,6 +40,41 @@ func newShellView(dockerCLI command.Cli, c control.ShellCommand, asJSON bool) (s
 		return report.Events(), nil
 	}
 	return report.Object(func() (io.ReadWriteSeeker, error) { return shell.Spool("") })
+}
+
+// notRun returns err as the failure of a text that has not started. A caller of --json gets a report, too.
+func notRun(dockerCLI command.Cli, c control.ShellCommand, asJSON bool, code int, err error) error {
+	if asJSON {
+		shell.Report{To: dockerCLI.Out(), Command: c.Text, Since: time.Now()}.NotRun(c.Start, code, err.Error())
+	}
+	return &cli.Failure{Code: code, Err: err}
+}
+
+// reportUsage makes cmd, which runs c, report a wrong command line to a caller of --json. --json may come after the wrong
+// flag, where pflag has not parsed it.
+func reportUsage(dockerCLI command.Cli, cmd *cobra.Command, c *control.ShellCommand, asJSON *bool) *cobra.Command {
+	args, flagError := cmd.Args, cmd.FlagErrorFunc()
+	report := func(err error) error {
+		words := os.Args
+		if end := slices.Index(words, "--"); end >= 0 {
+			c.Text, words = strings.Join(words[end+1:], " "), words[:end]
+		}
+		if *asJSON || slices.Contains(words, "--json") {
+			shell.Report{To: dockerCLI.Out(), Command: c.Text, Since: time.Now()}.NotRun(c.Start, cli.CodeRun, err.Error())
+		}
+		return err
+	}
+	cmd.Args = func(cmd *cobra.Command, words []string) error {
+		if err := args(cmd, words); err != nil {
+			return report(err)
+		}
+		return nil
+	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		_ = report(err)
+		return flagError(cmd, err)
+	})
+	return cmd
 }
 
 // plainShell passes the output on unchanged.
@@ -79,12 +118,12 @@ func shellError(session, name string, err error) error {
 func runInShell(ctx context.Context, dockerCLI command.Cli, session, name string, c control.ShellCommand, asJSON bool) error {
 	client, err := dialSession(session)
 	if err != nil {
-		return &cli.Failure{Code: cli.CodeRun, Err: err}
+		return notRun(dockerCLI, c, asJSON, cli.CodeRun, err)
 	}
 	defer client.Close()
 	v, err := newShellView(dockerCLI, c, asJSON)
 	if err != nil {
-		return &cli.Failure{Code: cli.CodeRun, Err: err}
+		return notRun(dockerCLI, c, asJSON, cli.CodeRun, err)
 	}
 	defer v.Close()
 	out, errs := v.Out(), v.Err()

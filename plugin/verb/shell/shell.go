@@ -6,6 +6,7 @@ package shell
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -47,7 +48,7 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
 		Args:    cli.NoArgs,
 		RunE:    command.ShowHelp(dockerCLI.Err()),
 	}
-	cmd.AddCommand(newShellCreateCommand(dockerCLI), cli.ArgsAsRun(newShellRunCommand(dockerCLI, false)), cli.ArgsAsRun(newShellRunCommand(dockerCLI, true)),
+	cmd.AddCommand(newShellCreateCommand(dockerCLI), newShellRunCommand(dockerCLI, false), newShellRunCommand(dockerCLI, true),
 		newShellLsCommand(dockerCLI), newShellRmCommand())
 	return cmd
 }
@@ -129,10 +130,11 @@ func newShellRunCommand(dockerCLI command.Cli, start bool) *cobra.Command {
 		Use: "exec [OPTIONS] SESSION|CONTAINER NAME -- TEXT...", Short: "Run bash code in a shell, which keeps the changes", Long: execLong, Example: execExample,
 		Args: dockercli.RequiresMinArgs(3), ValidArgsFunction: completeShells,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			c.Text = strings.Join(args[2:], " ")
+			c.Timeout = (timeout + time.Millisecond - 1).Milliseconds() // 0 would mean no limit
 			if timeout < 0 {
-				return &cli.Failure{Code: cli.CodeRun, Err: fmt.Errorf("--timeout %v: must not be negative", timeout)}
+				return notRun(dockerCLI, c, asJSON, cli.CodeRun, fmt.Errorf("--timeout %v: must not be negative", timeout))
 			}
-			c.Text, c.Timeout = strings.Join(args[2:], " "), timeout.Milliseconds()
 			if !asJSON {
 				defer cli.EndOnSignal(cmd.Context())()
 				return runInShell(cmd.Context(), dockerCLI, args[0], args[1], c, false)
@@ -153,8 +155,33 @@ func newShellRunCommand(dockerCLI command.Cli, start bool) *cobra.Command {
 		usage = "Print a line of JSON for each event: start, stdout and stderr, complete"
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, usage)
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "End the text, but not the shell, after this `time`")
-	return cmd
+	cmd.Flags().Var((*timeLimit)(&timeout), "timeout", "End the text, but not the shell, after this `time`")
+	return reportUsage(dockerCLI, cli.ArgsAsRun(cmd), &c, &asJSON)
+}
+
+// timeLimit is the value of --timeout: a duration or, as in the container, a number of seconds.
+type timeLimit time.Duration
+
+func (l *timeLimit) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		d, err = time.ParseDuration(text + "s")
+	}
+	if err != nil {
+		return errors.New("want a time such as 5s, 2m or 300")
+	}
+	*l = timeLimit(d)
+	return nil
+}
+
+func (l *timeLimit) Type() string { return "duration" }
+
+// String returns "" for no limit, so that the help shows no default.
+func (l *timeLimit) String() string {
+	if *l == 0 {
+		return ""
+	}
+	return time.Duration(*l).String()
 }
 
 // completeShells completes a session, and then its shells.
