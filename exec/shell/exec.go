@@ -56,7 +56,7 @@ func (s *Shell) takeTurn(ctx context.Context, o Output) error {
 type TimeoutError struct{ After time.Duration }
 
 func (e *TimeoutError) Error() string {
-	return fmt.Sprintf("Command timeout after %dms", e.After.Milliseconds())
+	return fmt.Sprintf("Command timeout after %dms", (e.After + time.Millisecond - 1).Milliseconds())
 }
 
 // KilledError means that a person has ended a command. Code is its exit code.
