@@ -141,7 +141,7 @@ func sayNarrowed(dockerCLI command.Cli, name, title string, project bool) {
 		where = "in all projects"
 	}
 	cli.Say(dockerCLI.Err(), "%s has rules now: %s, what none of them matches is denied, unless a session has --proxy %s=allow or =ask", name, where, name)
-	cli.Say(dockerCLI.Err(), "in running sessions, in sessions without --proxy, and in containers that have their own %s, call it as: hostexec %s", name, name)
+	cli.Say(dockerCLI.Err(), "in running sessions, and where a container or agent has its own %s, call it as: hostexec %s", name, name)
 	if !project {
 		cli.Say(dockerCLI.Err(), "hint: for this project only: docker hostexec policy rm %s, then add --project", title)
 	}

@@ -3,10 +3,12 @@
 package policy
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/docker-hostexec/hostexec/plugin/cli/clitest"
 	"github.com/docker-hostexec/hostexec/plugin/config"
 )
 
@@ -34,5 +36,16 @@ func TestRemoveHint(t *testing.T) {
 		if got := removeHint(p, "git", tt.title, tt.file); got != tt.want {
 			t.Errorf("%s in %s: %s, want %s", tt.title, tt.file, got, tt.want)
 		}
+	}
+}
+
+// TestSayNarrowed checks where the command has to be called with hostexec. It is in PATH of a new session without --proxy.
+func TestSayNarrowed(t *testing.T) {
+	var out bytes.Buffer
+	sayNarrowed(clitest.New(t, &out), "gh", "gh/a", true)
+	want := "hostexec: gh has rules now: in this project, what none of them matches is denied, unless a session has --proxy gh=allow or =ask\n" +
+		"hostexec: in running sessions, and where a container or agent has its own gh, call it as: hostexec gh\n"
+	if out.String() != want {
+		t.Errorf("sayNarrowed prints %q, want %q", out.String(), want)
 	}
 }
