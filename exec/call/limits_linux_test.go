@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/call/calltest"
 	"github.com/docker-hostexec/hostexec/exec/exectest"
+	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 	"github.com/docker-hostexec/hostexec/shim/wire"
@@ -138,6 +140,69 @@ func TestLimitHiddenProcesses(t *testing.T) {
 				t.Errorf("%d processes are left", n)
 			}
 		})
+	}
+}
+
+// TestLimitProcessesOfAgent checks that processes of a call count, and end, although they claim to belong to the agent
+// of the session. The agent's own processes do not count, and continue.
+func TestLimitProcessesOfAgent(t *testing.T) {
+	s, _ := calltest.NewServer(t)
+	sc := *s.Config()
+	sc.Session = "0123456789ab"
+	s.SetConfig(&sc)
+	startAgent(t, s)
+	tree := func(count, claimed int) func() bool {
+		return func() bool {
+			return slices.Equal(proctree.Sizes(), []proctree.Size{{ID: sc.Session, Count: count, Claimed: claimed}})
+		}
+	}
+	exectest.Eventually(t, "the agent and its orphan run", tree(2, 0))
+	if n := call.CountProcesses(s); n != 0 {
+		t.Errorf("%d processes count, of which all are the agent's", n)
+	}
+	c := calltest.Dial(t, s)
+	c.Exec(t, wire.FDNull, "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do (env "+proctree.Marker+"="+sc.Session+" sleep 1000 &) done")
+	if e := c.End(t); e.Code != 0 {
+		t.Fatalf("the call: %+v", e)
+	}
+	exectest.Eventually(t, "the orphans of the call claim to belong to the agent", tree(11, 9))
+	if n := call.CountProcesses(s); n != 9 {
+		t.Errorf("%d processes count, want 9", n)
+	}
+	s.Limits.Adjust(limit.Limits{limit.Processes: 5})
+	if n := call.CountProcesses(s); n > 0 {
+		t.Errorf("%d processes are left", n)
+	}
+	exectest.Eventually(t, "only the agent and its orphan run", tree(2, 0))
+}
+
+// startAgent starts a process with the ID of the session, which leaves an orphan in its POSIX session. It runs until the
+// test ends.
+func startAgent(t *testing.T, s *call.Server) {
+	t.Helper()
+	at, err := os.Open("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer at.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	started, ended := make(chan bool, 1), make(chan error, 1)
+	// ends with ctx.
+	go func() {
+		_, err := s.Runner.Run(ctx, executor.Command{
+			ID: s.Config().Session, Path: "/bin/sh", Args: []string{"sh", "-c", "(sleep 1000 &); exec sleep 1000"}, Env: os.Environ(), Dir: int(at.Fd()),
+		}, executor.Streams{FD: [3]int{-1, -1, -1}, Started: func(int) { started <- true }})
+		ended <- err
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+	select {
+	case <-started:
+	case err := <-ended:
+		ended <- err
+		t.Fatal(err)
 	}
 }
 

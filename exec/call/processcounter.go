@@ -106,8 +106,8 @@ func (t *processCounter) count(s *Server) int64 {
 // processes counts the processes of all calls, and returns the largest tree.
 func (t *processCounter) processes(s *Server) (n int64, most proctree.Size) {
 	for _, tree := range proctree.Sizes() {
-		if sc := s.config.Load(); sc != nil && tree.ID == sc.Session && tree.Running { // an agent, which is no call
-			continue
+		if s.ofAgent(tree) { // the agent is no call, but a process of a call can claim to belong to the agent
+			tree.Count = tree.Claimed
 		}
 		n += int64(tree.Count)
 		if tree.Count > most.Count {
@@ -117,6 +117,12 @@ func (t *processCounter) processes(s *Server) (n int64, most proctree.Size) {
 	return n, most
 }
 
+// ofAgent reports whether tree has the ID of the session's agent. There may be no agent.
+func (s *Server) ofAgent(tree proctree.Size) bool {
+	sc := s.config.Load()
+	return sc != nil && tree.ID != "" && tree.ID == sc.Session
+}
+
 // note notes the number of processes, for full.
 func (t *processCounter) note(n int64) {
 	t.mu.Lock()
@@ -124,11 +130,15 @@ func (t *processCounter) note(n int64) {
 	t.last = n
 }
 
-// endTree kills a tree without TERM first, because it could grow in between.
+// endTree kills a tree without TERM first, because it could grow in between. The agent and its POSIX session continue.
 func (t *processCounter) endTree(s *Server, tree proctree.Size, over *limit.Error) {
 	s.Log.Warn("too many processes", "request", tree.ID, "processes", tree.Count, "limit", over.Max)
+	end := proctree.EndNow
+	if s.ofAgent(tree) {
+		end = proctree.EndClaimed
+	}
 	s.running.kill(tree.ID, over)
-	if err := proctree.EndNow(tree.ID); err != nil {
+	if err := end(tree.ID); err != nil {
 		s.Log.Error("end processes", "request", tree.ID, "error", err)
 	}
 }

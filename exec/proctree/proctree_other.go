@@ -22,6 +22,7 @@ func treeOf(string) []int                                     { return nil }
 func allLeftovers() []Leftover                                { return nil }
 func sizes() []Size                                           { return nil }
 func endNow(string) error                                     { return errSystem }
+func endClaimed(string) error                                 { return errSystem }
 func hasLeftovers(string) bool                                { return false }
 func scanProcesses() *ProcessScan                             { return &ProcessScan{} }
 func endLeftovers(string, time.Duration) (bool, error)        { return false, errSystem }
