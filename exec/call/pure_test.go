@@ -3,11 +3,13 @@
 package call
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
 	"net"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -15,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
@@ -273,5 +276,44 @@ func TestWorkdirWithoutDescriptors(t *testing.T) {
 	got := workdirMismatch(&SessionConfig{Dirs: dirs}, &request{Request: policy.Request{Args: []string{"make"}, Cwd: "/w"}}, lost)
 	if got.Status != StatusRefused || got.Reason != lost.Error() || !strings.Contains(got.Hint, "ulimit -n") {
 		t.Errorf("workdirMismatch = %+v", got)
+	}
+}
+
+// TestReadExecReserves checks that a request takes no more memory than it has reserved. The lists of half a million
+// empty arguments are four times as large as the frame. They were allocated, as was a copy of the frame, before anything
+// but the frame was reserved: 31 such requests took 775 MiB at a limit of 64 MiB.
+//
+// Attack 40.
+func TestReadExecReserves(t *testing.T) {
+	msg := wire.Exec{Args: append([]string{"make"}, make([]string, 500_000)...), Cwd: "/"}
+	frame := wire.AppendFrame(nil, wire.KindExec, msg.Append(nil))
+	for _, tt := range []struct {
+		name string
+		max  int64
+		args int
+		fits bool
+	}{
+		{"memory for the lists", 16 << 20, len(msg.Args), true},
+		{"memory for the frame only", 4 << 20, 1, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { // a refusal comes after a wait
+				s := &Server{}
+				s.Limits.Adjust(limit.Limits{limit.Argv: tt.max})
+				held := s.newReservation()
+				defer held.release()
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				got, err := readExec(bytes.NewReader(frame), held)
+				runtime.ReadMemStats(&after)
+				if len(got.Args) != tt.args || got.Args[0] != "make" || (err == nil) != tt.fits {
+					t.Errorf("readExec = %d arguments, %v, want %d", len(got.Args), err, tt.args)
+				}
+				taken, reserved := int64(after.TotalAlloc-before.TotalAlloc), s.Limits.Held(limit.Argv)
+				if most := reserved + 256<<10; taken > most { // beside it: the first bytes, and timers
+					t.Errorf("readExec takes %d bytes, and has reserved %d", taken, reserved)
+				}
+			})
+		})
 	}
 }

@@ -127,12 +127,15 @@ func readExec(r io.Reader, held *reservation) (wire.Exec, error) {
 	if err != nil {
 		return wire.Exec{Args: beginning(b)}, err
 	}
-	msg, err := wire.ParseExec(b)
-	if err == nil {
-		// Many short strings take more memory than their bytes.
-		err = held.wait(context.Background(), limit.Argv, stringOverhead*int64(len(msg.Args)+len(msg.Env)))
+	strings, err := wire.CheckExec(b)
+	if err != nil {
+		return wire.Exec{}, err
 	}
-	return msg, err
+	// Many short strings take more memory than their bytes, so it is reserved before the lists exist.
+	if err := held.wait(context.Background(), limit.Argv, stringOverhead*int64(strings)); err != nil {
+		return wire.Exec{Args: beginning(b)}, err
+	}
+	return wire.ParseExec(b)
 }
 
 // beginning returns the name of the command in b, the beginning of a request, as its only argument. It returns nothing

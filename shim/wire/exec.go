@@ -2,6 +2,8 @@
 
 package wire
 
+import "unsafe"
+
 // FD is the kind of one of the caller's descriptors, as the shim sees it. A closed one is FDNull.
 type FD byte
 
@@ -48,17 +50,28 @@ func (m *Exec) Append(b []byte) []byte {
 	return appendStrings(b, m.Env)
 }
 
-// ParseExec is the inverse of Append. For another version it returns ErrVersion, whatever follows. It is
-// strict: extra bytes, a NUL in a string and a missing argv[0] are errors.
-func ParseExec(p []byte) (Exec, error) {
+// CheckExec returns the number of strings in Args and Env of the Exec that ParseExec would return, or its error. It
+// allocates nothing: many short strings take more memory than their bytes, and the caller may have to limit it.
+func CheckExec(p []byte) (strings int, err error) {
 	if len(p) == 0 {
-		return Exec{}, ErrMalformed
+		return 0, ErrMalformed
 	}
 	if p[0] != Version {
-		return Exec{}, ErrVersion
+		return 0, ErrVersion
 	}
-	if !wellFormed(p) {
-		return Exec{}, ErrMalformed
+	strings, ok := countStrings(p)
+	if !ok {
+		return 0, ErrMalformed
+	}
+	return strings, nil
+}
+
+// ParseExec is the inverse of Append. For another version it returns ErrVersion, whatever follows. It is
+// strict: extra bytes, a NUL in a string and a missing argv[0] are errors. The strings of the result share the memory
+// of p, so nothing may change p afterwards.
+func ParseExec(p []byte) (Exec, error) {
+	if _, err := CheckExec(p); err != nil {
+		return Exec{}, err
 	}
 	m := Exec{
 		FDs:     [3]FD{FD(p[1]), FD(p[2]), FD(p[3])},
@@ -66,8 +79,8 @@ func ParseExec(p []byte) (Exec, error) {
 		SameOut: p[5] == 1,
 		Winsize: winsizeAt(p[6:]),
 	}
-	// All lengths are checked, so the strings can share one allocation.
-	s := string(p)
+	// All lengths are checked. A copy of p would take as much memory as p, of which a caller can send megabytes.
+	s := unsafe.String(&p[0], len(p))
 	m.Args, s = takeStrings(s[execFixed:])
 	m.Cwd, s = takeString(s)
 	m.Env, _ = takeStrings(s)
@@ -87,23 +100,24 @@ func Arg0(p []byte) string {
 	return string(p[4 : len(p)-len(rest)])
 }
 
-// wellFormed checks all of p without an allocation, so that invalid data causes none.
-func wellFormed(p []byte) bool {
+// countStrings checks all of p without an allocation, so that invalid data causes none. It returns the number of
+// strings in both lists.
+func countStrings(p []byte) (n int, ok bool) {
 	if len(p) < execFixed || p[4] > 7 || p[5] > 1 {
-		return false
+		return 0, false
 	}
 	for _, fd := range p[1:4] {
 		if FD(fd) > FDOther {
-			return false
+			return 0, false
 		}
 	}
 	args, p, ok := skipStrings(p[execFixed:])
 	if !ok || args == 0 {
-		return false
+		return 0, false
 	}
 	if p, ok = skipString(p); !ok {
-		return false
+		return 0, false
 	}
-	_, p, ok = skipStrings(p)
-	return ok && len(p) == 0
+	env, p, ok := skipStrings(p)
+	return args + env, ok && len(p) == 0
 }

@@ -19,6 +19,9 @@ func FuzzExec(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, p []byte) {
 		m, err := ParseExec(p)
+		if n, cerr := CheckExec(p); cerr != err || n != len(m.Args)+len(m.Env) {
+			t.Errorf("CheckExec(%q) = %d, %v, but ParseExec = %+v, %v", p, n, cerr, m, err)
+		}
 		if err != nil {
 			if !reflect.DeepEqual(m, Exec{}) {
 				t.Errorf("ParseExec(%q) = %+v with error %v, want nothing", p, m, err)

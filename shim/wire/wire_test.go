@@ -97,6 +97,24 @@ func TestParseExecFalseLength(t *testing.T) {
 	}
 }
 
+// TestCheckExecAllocates checks that the strings of a request are counted before any memory is taken for them, and
+// that parsing takes no memory but that of the lists.
+//
+// Attack 40.
+func TestCheckExecAllocates(t *testing.T) {
+	p := (&Exec{Args: make([]string, 1000), Cwd: "/", Env: make([]string, 500)}).Append(nil)
+	if n := testing.AllocsPerRun(10, func() {
+		if n, err := CheckExec(p); n != 1500 || err != nil {
+			t.Errorf("CheckExec = %d, %v, want 1500", n, err)
+		}
+	}); n != 0 {
+		t.Errorf("CheckExec allocates %v times, want 0", n)
+	}
+	if n := testing.AllocsPerRun(10, func() { ParseExec(p) }); n != 2 {
+		t.Errorf("ParseExec allocates %v times, want 2", n)
+	}
+}
+
 func TestExitRoundTrip(t *testing.T) {
 	for _, m := range []Exit{
 		{},
