@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -145,15 +146,7 @@ func (t *Table) Begin(id string, args []string, dir string, keep bool) (*Job, er
 func (t *Table) Find(ref string) (*Job, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if j := t.jobs[ref]; j != nil {
-		return j, nil
-	}
-	var hits []*Job
-	for id, j := range t.jobs {
-		if ref != "" && strings.HasPrefix(id, ref) {
-			hits = append(hits, j)
-		}
-	}
+	hits := names.FindID(slices.Collect(maps.Values(t.jobs)), func(j *Job) string { return filepath.Base(j.dir) }, ref)
 	switch len(hits) {
 	case 0:
 		return nil, ErrUnknown

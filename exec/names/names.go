@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package names checks and shows untrusted texts: the permitted forms of names and ids, strict JSON, and texts in
-// printable ASCII. It also has small functions for words and paths.
+// printable ASCII. It also has small functions for words, ids and paths.
 //
 // Form supports a small part of regular expressions without allocating memory. Compiled regular expressions took a
 // third of the memory of a watcher, which runs all day.

@@ -8,10 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
@@ -70,20 +70,12 @@ func find(dir, request string) (string, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("find recording: %w", err)
 	}
-	var hits []string
-	for _, e := range entries {
-		if e.Name() == request {
-			return request, nil
-		}
-		if strings.HasPrefix(e.Name(), request) {
-			hits = append(hits, e.Name())
-		}
-	}
+	hits := names.FindID(entries, fs.DirEntry.Name, request)
 	switch len(hits) {
 	case 0:
 		return "", none
 	case 1:
-		return hits[0], nil
+		return hits[0].Name(), nil
 	}
 	return "", fmt.Errorf("%s begins %d recordings: give more of it", names.Quoted(request), len(hits))
 }

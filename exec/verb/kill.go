@@ -112,20 +112,12 @@ func endOne(ctx context.Context, c *call.VerbCall, ref string, sig executor.Sign
 
 // listedAs returns the id in the list of hostexec ps that is ref, or the only one that begins with ref.
 func listedAs(c *call.VerbCall, ref string) (string, error) {
-	hits := map[string]bool{} // a job and its leftover processes have the same id
-	for _, r := range rows(c) {
-		if r.ID == ref {
-			return ref, nil
-		}
-		if ref != "" && strings.HasPrefix(r.ID, ref) {
-			hits[r.ID] = true
-		}
+	hits := names.FindID(rows(c), func(r row) string { return r.ID }, ref) // a job and its leftover processes have the same id
+	switch len(hits) {
+	case 0:
+		return "", fmt.Errorf("%w or call: %s", job.ErrUnknown, names.Quoted(call.Truncate(ref)))
+	case 1:
+		return hits[0].ID, nil
 	}
-	if len(hits) > 1 {
-		return "", fmt.Errorf("%s is the beginning of %d ids", names.Printable(call.Truncate(ref)), len(hits))
-	}
-	for id := range hits {
-		return id, nil
-	}
-	return "", fmt.Errorf("%w or call: %s", job.ErrUnknown, names.Quoted(call.Truncate(ref)))
+	return "", fmt.Errorf("%s is the beginning of %d ids", names.Printable(call.Truncate(ref)), len(hits))
 }

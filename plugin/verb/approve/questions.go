@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
@@ -119,20 +118,18 @@ const minID = 8
 
 // request returns the request with the ID ref, or whose ID begins with ref.
 func request(all []control.Question, ref string) (control.Question, error) {
-	var found []control.Question
+	var ids []string
 	for _, q := range all {
-		ids := append([]string{q.ID}, q.Waiting...) // the first caller may have left
-		if slices.Contains(ids, ref) {
-			return q, nil
-		}
-		if ref != "" && slices.ContainsFunc(ids, func(id string) bool { return strings.HasPrefix(id, ref) }) {
-			found = append(found, q)
-		}
+		ids = append(append(ids, q.ID), q.Waiting...) // the first caller may have left
 	}
+	hits := names.FindID(ids, func(id string) string { return id }, ref)
+	found := slices.DeleteFunc(slices.Clone(all), func(q control.Question) bool {
+		return !slices.ContainsFunc(hits, func(id string) bool { return id == q.ID || slices.Contains(q.Waiting, id) })
+	})
 	switch {
 	case len(found) == 0:
 		return control.Question{}, cli.Hint(fmt.Errorf("no request %s waits for approval", names.Quoted(ref)), "docker hostexec pending")
-	case len(ref) < minID:
+	case len(ref) < minID && hits[0] != ref:
 		return control.Question{}, fmt.Errorf("%s is too short for an id: give at least %d characters", names.Quoted(ref), minID)
 	case len(found) > 1:
 		return control.Question{}, fmt.Errorf("%s names %d requests: give more of the id", names.Quoted(ref), len(found))

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/names"
@@ -127,16 +126,7 @@ func endedJobs(dir string) (all []activity, err error) {
 
 // findActivity returns the activity with the ID ref, or whose ID begins with ref.
 func findActivity(all []activity, what, ref string) (activity, error) {
-	var matching []activity
-	for _, a := range all {
-		if a.ID == ref {
-			return a, nil
-		}
-		known := slices.ContainsFunc(matching, func(b activity) bool { return b.ID == a.ID }) // a job and its remaining processes have one ID
-		if ref != "" && strings.HasPrefix(a.ID, ref) && !known {
-			matching = append(matching, a)
-		}
-	}
+	matching := names.FindID(all, func(a activity) string { return a.ID }, ref) // a job and its remaining processes have one ID
 	switch len(matching) {
 	case 0:
 		return activity{}, cli.Hint(fmt.Errorf("no such %s: %s", what, names.Quoted(ref)), "docker hostexec ps -a")

@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
@@ -30,7 +28,7 @@ func revokeAnswer(ctx context.Context, store *state.Store, e control.AnswerKind,
 	if err != nil && len(all) == 0 {
 		return "", err
 	}
-	found := slices.DeleteFunc(all, func(g control.StandingAnswer) bool { return ref == "" || !strings.HasPrefix(g.ID, ref) })
+	found := names.FindID(all, func(g control.StandingAnswer) string { return g.ID }, ref)
 	switch len(found) {
 	case 0:
 		return "", fmt.Errorf("no %s %s", e, names.Quoted(ref))
