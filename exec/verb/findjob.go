@@ -18,7 +18,7 @@ var errIsCall = errors.New("is a call, not a job")
 func findJob(c *call.VerbCall, ref string) (*job.Job, error) {
 	j, err := c.Job(ref)
 	if errors.Is(err, job.ErrUnknown) {
-		if _, listed := listedAs(c, ref); listed == nil {
+		if _, listed := listedAs(rows(c), ref); listed == nil {
 			err = fmt.Errorf("%s %w", names.Printable(call.Truncate(ref)), errIsCall)
 		}
 	}

@@ -6,8 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/executor"
@@ -50,12 +51,12 @@ func kill(ctx context.Context, c *call.VerbCall, args []string) error {
 	}
 	var ended, failures strings.Builder
 	var reasons []string
-	for id, err := range endEach(ctx, c, refs, sig) {
-		if err == nil {
-			fmt.Fprintln(&ended, id)
-		} else if !*all || !errors.Is(err, job.ErrEnded) {
-			failures.WriteString(killFailed(err))
-			reasons = append(reasons, err.Error())
+	for _, e := range endEach(ctx, c, refs, sig) {
+		if e.err == nil {
+			fmt.Fprintln(&ended, e.id)
+		} else if !*all || !errors.Is(e.err, job.ErrEnded) {
+			failures.WriteString(killFailed(e.err))
+			reasons = append(reasons, e.err.Error())
 		}
 	}
 	if len(reasons) == 0 {
@@ -73,51 +74,65 @@ func killFailed(err error) string {
 	return call.MessageLine("%v", err)
 }
 
-// endEach ends everything that refs name at the same time, and yields the results in the order of refs.
-func endEach(ctx context.Context, c *call.VerbCall, refs []string, sig executor.Signal) iter.Seq2[string, error] {
-	type result struct {
-		id  string
-		err error
-	}
-	results := make([]chan result, len(refs))
-	for i, ref := range refs {
-		results[i] = make(chan result, 1)
-		// ends with endOne, or with ctx; the reader below waits for it.
-		go func() {
-			id, err := endOne(ctx, c, ref, sig)
-			results[i] <- result{id, err}
-		}()
-	}
-	return func(yield func(string, error) bool) {
-		for _, one := range results {
-			r := <-one
-			if !yield(r.id, r.err) {
-				return
-			}
+// ending is the result of kill for one id.
+type ending struct {
+	id  string
+	err error
+}
+
+// endEach ends everything that refs name at the same time, each entry once. It returns the results in the order of
+// refs. It lists the entries only once, because that scans processes of the host.
+func endEach(ctx context.Context, c *call.VerbCall, refs []string, sig executor.Signal) []*ending {
+	listed := rows(c)
+	var all []*ending
+	known := map[string]bool{}
+	var running sync.WaitGroup
+	for _, ref := range refs {
+		entry, err := listedAs(listed, ref)
+		if err == nil && known[entry.ID] {
+			continue
+		}
+		e := &ending{entry.ID, err}
+		all = append(all, e)
+		if err == nil {
+			known[entry.ID] = true
+			// ends with the processes of the entry, or with ctx; Wait waits.
+			running.Go(func() { e.err = endOne(ctx, c, entry, ref, sig) })
 		}
 	}
+	running.Wait()
+	return all
 }
 
-// endOne ends the entry ref of hostexec ps. The entry is a job, a running call, a text of a shell, or the leftover
-// processes of one of these. It returns when they are gone.
-func endOne(ctx context.Context, c *call.VerbCall, ref string, sig executor.Signal) (id string, err error) {
-	if id, err = listedAs(c, ref); err != nil {
-		return "", err
+// endOne ends the entry of hostexec ps that ref names. The entry is a job, a running call, a text of a shell, or the
+// leftover processes of one of these. It returns when they are gone.
+func endOne(ctx context.Context, c *call.VerbCall, entry row, ref string, sig executor.Signal) error {
+	switch {
+	case ctx.Err() != nil: // looking for leftover processes takes time, and does not end with ctx
+		return context.Cause(ctx)
+	case entry.Status != job.Running: // if it had left processes, they would be listed
+		return fmt.Errorf("job %s: %w", entry.ID, job.ErrEnded)
 	}
-	if err = c.End(ctx, id, sig); errors.Is(err, call.ErrNotJob) {
-		err = fmt.Errorf("%s is %w", names.Printable(call.Truncate(ref)), err)
+	err := c.End(ctx, entry.ID, sig)
+	if errors.Is(err, call.ErrNotJob) {
+		return fmt.Errorf("%s is %w", names.Printable(call.Truncate(ref)), err)
 	}
-	return id, err
+	return err
 }
 
-// listedAs returns the id in the list of hostexec ps that is ref, or the only one that begins with ref.
-func listedAs(c *call.VerbCall, ref string) (string, error) {
-	hits := names.FindID(rows(c), func(r row) string { return r.ID }, ref) // a job and its leftover processes have the same id
+// listedAs returns the entry in listed whose id is ref, or the only one whose id begins with ref. A job that has ended
+// and the processes that it has left have the same id: listedAs returns the entry of the processes.
+func listedAs(listed []row, ref string) (row, error) {
+	hits := names.FindID(listed, func(r row) string { return r.ID }, ref)
 	switch len(hits) {
 	case 0:
-		return "", fmt.Errorf("%w or call: %s", job.ErrUnknown, names.Quoted(call.Truncate(ref)))
+		return row{}, fmt.Errorf("%w or call: %s", job.ErrUnknown, names.Quoted(call.Truncate(ref)))
 	case 1:
-		return hits[0].ID, nil
+		runs := func(r row) bool { return r.ID == hits[0].ID && r.Status == job.Running }
+		if i := slices.IndexFunc(listed, runs); i >= 0 {
+			return listed[i], nil
+		}
+		return hits[0], nil
 	}
-	return "", fmt.Errorf("%s is the beginning of %d ids", names.Printable(call.Truncate(ref)), len(hits))
+	return row{}, fmt.Errorf("%s is the beginning of %d ids", names.Printable(call.Truncate(ref)), len(hits))
 }
