@@ -10,11 +10,11 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
 
+	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
@@ -132,7 +132,7 @@ type cachedDigest struct {
 
 // of returns the SHA-256 of the file path, in hex.
 func (s *digestCache) of(path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := dir.OpenRegular(path)
 	if err != nil {
 		return "", err
 	}

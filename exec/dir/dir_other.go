@@ -12,9 +12,13 @@ import (
 
 var errSystem = errors.New("holding directories is not supported on " + runtime.GOOS)
 
-// openPlain checks the file before it opens it, and after: there is no way to do both at once.
-func openPlain(path string) (*os.File, error) {
-	before, err := os.Lstat(path)
+func openPlain(path string) (*os.File, error) { return openChecked(path, os.Lstat) }
+
+func openRegular(path string) (*os.File, error) { return openChecked(path, os.Stat) }
+
+// openChecked checks the file before it opens it, and after: there is no way to do both at once.
+func openChecked(path string, stat func(string) (os.FileInfo, error)) (*os.File, error) {
+	before, err := stat(path)
 	if err != nil {
 		return nil, errors.Unwrap(err)
 	}

@@ -50,6 +50,16 @@ func OpenPlain(path string) (*os.File, error) {
 	return f, nil
 }
 
+// OpenRegular opens the file at path, or the one that links there lead to, for reading. If it is a device, a pipe or a
+// socket, OpenRegular returns an error instead of calling a driver or waiting.
+func OpenRegular(path string) (*os.File, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	return f, nil
+}
+
 var errNotPlain = errors.New("not a regular file")
 
 // maxPlain is larger than any file that ReadPlain reads, in bytes.

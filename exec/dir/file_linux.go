@@ -43,9 +43,13 @@ func openFile(dir int, name string) (*File, error) {
 	return f, nil
 }
 
-// openPlain checks the held file before it opens it.
-func openPlain(path string) (*os.File, error) {
-	fd, err := retry(func() (int, error) { return unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0) })
+func openPlain(path string) (*os.File, error) { return openChecked(path, unix.O_NOFOLLOW) }
+
+func openRegular(path string) (*os.File, error) { return openChecked(path, 0) }
+
+// openChecked checks the held file before it opens it.
+func openChecked(path string, how int) (*os.File, error) {
+	fd, err := retry(func() (int, error) { return unix.Open(path, unix.O_PATH|unix.O_CLOEXEC|how, 0) })
 	if err != nil {
 		return nil, err
 	}

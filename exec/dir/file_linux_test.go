@@ -66,6 +66,32 @@ func TestOpenPlain(t *testing.T) {
 	}
 }
 
+// TestOpenRegular checks that links are followed, and that nothing but a regular file is opened: opening a pipe waits for
+// its writer.
+func TestOpenRegular(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if err := errors.Join(os.WriteFile(at("file"), []byte("text"), 0o600), unix.Mkfifo(at("pipe"), 0o700),
+		os.Symlink("file", at("link")), os.Symlink("pipe", at("pipeLink"))); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]error{
+		"file": nil, "link": nil, "pipe": errNotPlain, "pipeLink": errNotPlain, ".": errNotPlain, "none": fs.ErrNotExist,
+	} {
+		f, err := OpenRegular(at(name))
+		if !errors.Is(err, want) {
+			t.Errorf("OpenRegular(%s) = %v, want %v", name, err, want)
+		}
+		if err != nil {
+			continue
+		}
+		if b, err := io.ReadAll(f); string(b) != "text" || err != nil {
+			t.Errorf("read %s: %q, %v", name, b, err)
+		}
+		f.Close()
+	}
+}
+
 // TestReadPlainLimit: a large file is an error, and is not read whole.
 func TestReadPlainLimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")

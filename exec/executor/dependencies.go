@@ -5,10 +5,11 @@ package executor
 import (
 	"debug/elf"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/dir"
 )
 
 const (
@@ -21,8 +22,9 @@ const (
 // WritableDependency returns the first file or directory with which the container can replace the program at path. The
 // result is absolute, or relative to the directory of the call, which the caller chooses, or a PATH=VALUE of env(1). It
 // checks the program, the interpreters of scripts, the loader of a binary, and its library directories. For env(1) as
-// interpreter, it checks the program that env finds in search, a PATH. Of a program that it cannot read, it checks only
-// the path. A chain of scripts that is too long to check, and has env(1) in it, counts as writable.
+// interpreter, it checks the program that env finds in search, a PATH. Of a program that it cannot read, or that is no
+// regular file, it checks only the path: opening a pipe could wait forever. A chain of scripts that is too long to
+// check, and has env(1) in it, counts as writable.
 func WritableDependency(path, search string, access ContainerAccess) (at string, ok bool) {
 	byEnv := false
 	for range maxInterpreters + 1 {
@@ -64,7 +66,7 @@ func WritableDependency(path, search string, access ContainerAccess) (at string,
 
 // interpreter returns the words of the first line of a script, or none.
 func interpreter(path string) []string {
-	f, err := os.Open(path)
+	f, err := dir.OpenRegular(path)
 	if err != nil {
 		return nil
 	}
@@ -85,11 +87,15 @@ func interpreter(path string) []string {
 // writableInBinary returns the loader of a binary, or a file or directory in the header that the loader uses,
 // if the container can write it.
 func writableInBinary(path string, access ContainerAccess) (at string, ok bool) {
-	f, err := elf.Open(path)
+	file, err := dir.OpenRegular(path)
 	if err != nil {
 		return "", false
 	}
-	defer f.Close()
+	defer file.Close()
+	f, err := elf.NewFile(file)
+	if err != nil {
+		return "", false
+	}
 	for _, p := range f.Progs {
 		if p.Type != elf.PT_INTERP || p.Filesz > 4096 {
 			continue

@@ -6,9 +6,12 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/mount"
 )
@@ -82,6 +85,36 @@ func TestCode(t *testing.T) {
 		if at, got := WritableDependency(filepath.Join(bin, name), bin, access); got != want {
 			t.Errorf("Code(%s) = %q, %v, want %v", name, at, got, want)
 		}
+	}
+}
+
+// TestDependencyPipe has a named pipe as the program, and as the interpreter of a script. No writer opens the pipe, so
+// opening it would wait forever.
+func TestDependencyPipe(t *testing.T) {
+	dir := t.TempDir()
+	pipe, script := filepath.Join(dir, "pipe"), filepath.Join(dir, "script")
+	if err := errors.Join(syscall.Mkfifo(pipe, 0o755), os.WriteFile(script, []byte("#!"+pipe+"\n"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	access, err := mount.NewTable(nil, mount.Default{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer access.Close()
+	done := make(chan struct{})
+	// ends with the checks; t.Fatal ends a test whose check waits.
+	go func() {
+		defer close(done)
+		for _, path := range []string{pipe, script} {
+			if at, ok := WritableDependency(path, dir, access); ok {
+				t.Errorf("WritableDependency(%s) = %s, want none", path, at)
+			}
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the check waits for a writer of the pipe")
 	}
 }
 

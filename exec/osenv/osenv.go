@@ -72,15 +72,14 @@ func Dirs(path string) iter.Seq[string] {
 // relative path is not found.
 func LookPath(name, path string) (string, bool) {
 	if filepath.IsAbs(name) {
-		p, err := exec.LookPath(name)
+		p, err := findExecutable(name)
 		return p, err == nil
 	}
 	if filepath.Base(name) != name {
 		return "", false
 	}
 	for dir := range Dirs(path) {
-		// For a path with a directory, exec.LookPath only checks that the file is executable.
-		if p, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+		if p, err := findExecutable(filepath.Join(dir, name)); err == nil {
 			return p, true
 		}
 	}
@@ -90,7 +89,7 @@ func LookPath(name, path string) (string, bool) {
 // CheckProgram returns the reason why the program at a path with a directory cannot be executed, or nil. The error does
 // not name the path.
 func CheckProgram(path string) error {
-	_, err := exec.LookPath(path)
+	_, err := findExecutable(path)
 	var lookup *exec.Error
 	if errors.As(err, &lookup) { // both errors name the path
 		err = lookup.Err
@@ -100,4 +99,21 @@ func CheckProgram(path string) error {
 		err = inner.Err
 	}
 	return err
+}
+
+var errNotRegular = errors.New("not a regular file")
+
+// findExecutable returns the file at a path with a directory, with the extension of a program on systems that have one.
+// Unlike exec.LookPath, it accepts only regular files: the kernel executes no others, and opening a pipe could wait
+// forever.
+func findExecutable(path string) (string, error) {
+	found, err := exec.LookPath(path)
+	if err != nil {
+		return "", err
+	}
+	fi, err := os.Stat(found)
+	if err == nil && !fi.Mode().IsRegular() {
+		err = errNotRegular
+	}
+	return found, err
 }

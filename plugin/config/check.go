@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
 
@@ -86,7 +87,7 @@ func checkProgram(path, digest string) error {
 }
 
 func checkDigest(path, digest string) error {
-	f, err := os.Open(path)
+	f, err := dir.OpenRegular(path)
 	if err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func (l *Launch) bindRunning(ctx context.Context, api client.APIClient, id strin
 	<-l.Ready
 	err := l.Err
 	if err == nil {
-		err = l.Conn.Bind(id, "")
+		err = l.Conn.Bind(ctx, id, "")
 	}
 	l.warnOfMounts()
 	if err != nil {

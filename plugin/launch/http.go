@@ -111,7 +111,7 @@ func (l *Launch) httpAddress(ctx context.Context, api client.APIClient, want Cre
 	if l.Err != nil {
 		return "", l.Err
 	}
-	if address, err = l.Conn.HTTP(at); err != nil {
+	if address, err = l.Conn.HTTP(ctx, at); err != nil {
 		return "", cli.Hint(fmt.Errorf("--http: %w", err), "--http=:PORT names another port")
 	}
 	return address, nil

@@ -55,7 +55,8 @@ type Launch struct {
 	// Report gets the messages of Notice; nil: the terminal does.
 	Report func(text string)
 
-	filled func() error // waits until the share is filled; nil before Create
+	bind   func(container, volume string) error // Conn.Bind, until an interruption
+	filled func() error                         // waits until the share is filled; nil before Create
 
 	Conn       *watch.Conn
 	Background sync.WaitGroup // what the container need not wait for
@@ -90,6 +91,7 @@ func Begin(ctx context.Context, dockerCLI command.Cli, p *Plan, stdio ...*os.Fil
 	if l.Conn, err = watch.Start(l.Dir, p.Record.GlobalArgs, stdio...); err != nil {
 		return nil, err
 	}
+	l.bind = func(container, volume string) error { return l.Conn.Bind(ctx, container, volume) }
 	if err = store.Create(&p.Record); err == nil {
 		err = l.Conn.Recorded()
 	}
@@ -271,7 +273,7 @@ func (l *Launch) bindContainer(api client.APIClient, want Creation) error {
 		err = l.Conn.Inspected(raw)
 	}
 	if err == nil {
-		err = l.Conn.Bind(l.ID, l.volume)
+		err = l.bind(l.ID, l.volume)
 	}
 	l.warnOfMounts()
 	if w := linkWarning(<-linked, l.Plan.Record.Linked()); w != "" && err == nil {

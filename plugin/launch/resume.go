@@ -21,7 +21,7 @@ func Resume(ctx context.Context, store *state.Store, rec state.Session) (*watch.
 		err = conn.Ready(ctx)
 	}
 	if err == nil {
-		err = conn.Bind(rec.Container, rec.Volume)
+		err = conn.Bind(ctx, rec.Container, rec.Volume)
 	}
 	if err != nil {
 		_ = conn.Done() // its error would be the same

@@ -82,15 +82,26 @@ func (c *Conn) Recorded() error {
 
 // Ready returns when the watcher serves. ctx limits the wait. If ctx ends, the connection is closed.
 func (c *Conn) Ready(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, func() { c.f.Close() })
-	err := c.await("ready")
-	if !stop() {
-		err = context.Cause(ctx)
-	}
+	_, err := c.exchange(ctx, "ready", func() error { return nil })
 	if err != nil {
 		return fmt.Errorf("start watcher: %w", err)
 	}
 	return nil
+}
+
+// exchange sends a message, and waits for the answer want, whose value it returns. If ctx ends first, exchange closes
+// the connection and returns the cause. The watcher then ends, even if it waits for a file system that does not answer.
+func (c *Conn) exchange(ctx context.Context, want string, send func() error) (string, error) {
+	stop := context.AfterFunc(ctx, func() { c.f.Close() })
+	err := send()
+	value := ""
+	if err == nil {
+		value, err = c.awaitValue(want)
+	}
+	if !stop() {
+		return "", context.Cause(ctx)
+	}
+	return value, err
 }
 
 // Inspected passes the engine's description of a container that was just created to the watcher, before Bind.
@@ -104,12 +115,13 @@ func (c *Conn) Inspected(raw []byte) error {
 }
 
 // Bind sends the watcher the id of the session's container, and the volume in place of the share, or "". A new
-// container starts only after Bind. It returns an error if the watcher refuses the container's mounts.
-func (c *Conn) Bind(container, volume string) error {
-	if err := c.send("%s", strings.TrimSpace("container "+container+" "+volume)); err != nil {
-		return err
-	}
-	return c.await("bound")
+// container starts only after Bind. It returns an error if the watcher refuses the container's mounts. ctx limits the
+// wait. If ctx ends, the connection is closed.
+func (c *Conn) Bind(ctx context.Context, container, volume string) error {
+	_, err := c.exchange(ctx, "bound", func() error {
+		return c.send("%s", strings.TrimSpace("container "+container+" "+volume))
+	})
+	return err
 }
 
 // Warnings returns the warnings that the watcher has sent during Ready and Bind.

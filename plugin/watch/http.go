@@ -3,6 +3,7 @@
 package watch
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,16 +32,14 @@ const FirstPort = 9998
 // triedPorts is the number of ports from FirstPort on that are tried.
 const triedPorts = 200
 
-// HTTP lets the watcher listen at the gateway. It returns the address with the port.
-func (c *Conn) HTTP(at Gateway) (string, error) {
+// HTTP lets the watcher listen at the gateway. It returns the address with the port. If ctx ends first, the connection
+// is closed.
+func (c *Conn) HTTP(ctx context.Context, at Gateway) (string, error) {
 	b, err := json.Marshal(at)
 	if err != nil {
 		return "", err
 	}
-	if err := c.send("http %s", b); err != nil {
-		return "", err
-	}
-	return c.awaitValue("listening")
+	return c.exchange(ctx, "listening", func() error { return c.send("http %s", b) })
 }
 
 // Listening reports the address of calls over HTTP.

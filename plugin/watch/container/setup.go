@@ -84,12 +84,8 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 	fresh := c.State.Status == container.StateCreated
 	found := m.mounts.warnings(c)
 	list := append(slices.Clone(found), m.mounts.adapt(c)...)
-	if err := m.mounts.refuseNew(c); err != nil {
-		if m.s.Record.Container == c.ID { // a container to attach to has no session yet, and is not killed
-			err = m.killer.killExposed(ctx, api, c, err)
-		}
-		conn.Fail(err)
-		return "", nil, setUpFailed(fresh, err)
+	if err := awaitCheck(ctx, conn, func() error { return m.mounts.refuseNew(c) }); err != nil {
+		return "", nil, m.checkFailed(ctx, api, c, conn, err)
 	}
 	if c.State.Running { // resumed
 		m.s.Calls.Containers.RemoveLeftovers(ctx)
@@ -118,6 +114,42 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 	}
 	m.bound(conn, c, list)
 	return c.State.StartedAt, exit, nil
+}
+
+// errNotAwaited means that the launcher has ended before its container was checked.
+var errNotAwaited = errors.New("the launcher has ended")
+
+// awaitCheck returns the result of check. It does not wait any more when ctx is done, or when the launcher has ended. It
+// sends nothing before the result.
+func awaitCheck(ctx context.Context, conn *watch.LauncherConn, check func() error) error {
+	checked := make(chan error, 1)
+	// ends with the check, or with this process: the file system of a program may not answer.
+	go func() { checked <- check() }()
+	select {
+	case err := <-checked:
+		return err
+	case <-conn.Lines:
+		return errNotAwaited
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// checkFailed ends the session of container c, whose check has returned err. It returns the reason for the end.
+func (m *Mode) checkFailed(ctx context.Context, api watch.Engine, c container.InspectResponse, conn *watch.LauncherConn, err error) error {
+	fresh := c.State.Status == container.StateCreated
+	switch {
+	case errors.Is(err, errNotAwaited) && fresh:
+		if gone := m.leftovers.removeUnstarted(ctx, api, c.ID); gone != nil {
+			return gone
+		}
+		fresh = false // another client has started it
+	case errors.Is(err, errNotAwaited), errors.Is(err, context.Cause(ctx)):
+	case m.s.Record.Container == c.ID: // a container to attach to has no session yet, and is not killed
+		err = m.killer.killExposed(ctx, api, c, err)
+	}
+	conn.Fail(err)
+	return setUpFailed(fresh, err)
 }
 
 // inspectFirst inspects container id, and registers a wait for its exit. registered returns when the engine has
