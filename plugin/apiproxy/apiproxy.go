@@ -56,13 +56,13 @@ type Server struct {
 	Sessions Sessions // nil: no container gets a session
 	Socket   string   // path of the socket that clients connect to; no container may mount it
 
-	creations    inFlight
+	changes      inFlight // calls of Sessions
 	http1, http2 http.RoundTripper
 	base         string // of the paths of an engine with tcp://host/base
 }
 
-// Serve serves on ln until ctx ends. Then it closes all connections, and waits for creations of containers that have
-// begun: otherwise their sessions would stay without a container.
+// Serve serves on ln until ctx ends. Then it closes all connections, and waits for the calls of Sessions that have
+// begun: otherwise sessions would stay without a container, or a launcher would end before its watcher serves.
 func (s *Server) Serve(ctx context.Context, ln *net.UnixListener) error {
 	if u, err := client.ParseHostURL(s.Engine.DaemonHost()); err == nil && u.Scheme == "tcp" {
 		s.base = u.Path
@@ -82,7 +82,7 @@ func (s *Server) Serve(ctx context.Context, ln *net.UnixListener) error {
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })() // Serve returns its error
 	err := srv.Serve(l)
 	l.closeAll()
-	s.creations.wait()
+	s.changes.wait()
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -123,11 +123,15 @@ func (s *Server) handler() http.Handler {
 			_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/1 of net/http has it
 		}
 		if isCreate(r) {
-			s.creations.run(func() { s.create(w, r) })
+			s.changes.run(func() { s.create(w, r) })
 			return
 		}
-		if id, ok := isStart(r); ok && !s.start(w, r, id) {
-			return
+		if id, ok := isStart(r); ok {
+			allowed := false
+			s.changes.run(func() { allowed = s.start(w, r, id) })
+			if !allowed {
+				return
+			}
 		}
 		if isUpgrade(r) {
 			s.upgrade(w, r)

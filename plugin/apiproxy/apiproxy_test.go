@@ -26,6 +26,20 @@ import (
 // startProxy serves h as the engine, and a proxy in front of it. It returns the proxy's socket, and the engine's.
 func startProxy(t *testing.T, h http.Handler, sessions Sessions) (proxy, engine string) {
 	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	proxy, engine, done := serveProxy(t, ctx, h, sessions)
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	return proxy, engine
+}
+
+// serveProxy is startProxy for a proxy that serves until ctx ends. done gets the result of Serve.
+func serveProxy(t *testing.T, ctx context.Context, h http.Handler, sessions Sessions) (proxy, engine string, done <-chan error) {
+	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "h") // the paths of sockets are short
 	if err != nil {
 		t.Fatal(err)
@@ -50,18 +64,11 @@ func startProxy(t *testing.T, h http.Handler, sessions Sessions) (proxy, engine 
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	// ends with cancel
-	go func() { done <- (&Server{Engine: api, Sessions: sessions, Socket: proxy}).Serve(ctx, pl) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Serve: %v", err)
-		}
-		api.Close()
-	})
-	return proxy, engine
+	served := make(chan error, 1)
+	t.Cleanup(func() { api.Close() })
+	// ends with ctx
+	go func() { served <- (&Server{Engine: api, Sessions: sessions, Socket: proxy}).Serve(ctx, pl) }()
+	return proxy, engine, served
 }
 
 // httpClient returns a client that connects to the socket at path.
@@ -188,6 +195,43 @@ func TestStart(t *testing.T) {
 		if string(b) != want {
 			t.Errorf("POST %s: Sessions heard of %q before the engine, want %q", path, b, want)
 		}
+	}
+}
+
+// waiter is an implementation of Sessions whose Start waits for release.
+type waiter struct {
+	*labeler
+	release chan struct{}
+}
+
+func (w waiter) Start(ctx context.Context, id string) error {
+	_ = w.labeler.Start(ctx, id)
+	<-w.release
+	return nil
+}
+
+// TestServeWaitsForStart checks that Serve returns after Sessions.Start has. Otherwise the process could end while a
+// watcher starts, and Start could begin goroutines after their caller has waited for them.
+func TestServeWaitsForStart(t *testing.T) {
+	w := waiter{newLabeler(), make(chan struct{})}
+	ctx, cancel := context.WithCancel(t.Context())
+	proxy, _, done := serveProxy(t, ctx, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"Id":"a"}`) }), w)
+	c, err := net.Dial("unix", proxy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, "POST /containers/a/start HTTP/1.1\r\nHost: d\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	<-w.started
+	cancel()
+	select {
+	case <-done:
+		t.Error("Serve returned before Start")
+	case <-time.After(200 * time.Millisecond):
+		close(w.release)
+		<-done
 	}
 }
 

@@ -187,7 +187,7 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 	return text, nil
 }
 
-// inFlight waits for the creations that have begun.
+// inFlight waits for the creations and starts that have begun.
 type inFlight struct {
 	mu     sync.Mutex // guards closed, and ensures that wg.Add precedes wg.Wait
 	closed bool
@@ -207,7 +207,7 @@ func (i *inFlight) run(f func()) {
 	f()
 }
 
-// wait waits for all creations that have begun, and prevents new ones.
+// wait waits for all creations and starts that have begun, and prevents new ones.
 func (i *inFlight) wait() {
 	i.mu.Lock()
 	i.closed = true
