@@ -30,6 +30,7 @@ func (m *Mode) Follow(ctx context.Context, conn *watch.LauncherConn) (err error)
 		conn.Fail(err)
 		return err
 	}
+	existed := m.s.Record.Container == id || m.s.Record.Attached // setUp sets Container
 	defer func() {
 		if errors.Is(err, watch.ErrGone) && m.s.Record.Volume != "" {
 			m.leftovers.removeVolumes(api)
@@ -40,7 +41,7 @@ func (m *Mode) Follow(ctx context.Context, conn *watch.LauncherConn) (err error)
 		return err
 	}
 	// end with run, or with ctx.
-	m.s.Go(func() { m.followLauncher(ctx, api, id, conn) })
+	m.s.Go(func() { m.followLauncher(ctx, api, id, existed, conn) })
 	if m.s.Life.Agent != nil {
 		m.s.Go(func() { agentStopper{m.s, m.leftovers}.stop(ctx, api, id, conn) })
 	}
@@ -79,18 +80,17 @@ func (m *Mode) followRuns(ctx context.Context, api watch.Engine, id, began strin
 	}
 }
 
-// followLauncher reacts to the end of the launcher. If this was killed before the container has started, followLauncher
-// removes the container. If the caller of an agent was killed, it ends the agent's container.
-func (m *Mode) followLauncher(ctx context.Context, api watch.Engine, id string, conn *watch.LauncherConn) {
+// followLauncher reacts to the end of the launcher. If a launcher that has created the container was killed before the
+// start, followLauncher removes the container. If the caller of an agent was killed, it ends the agent's container. A
+// container that existed before its launcher belongs to a user: there, a killed launcher is one that is done.
+func (m *Mode) followLauncher(ctx context.Context, api watch.Engine, id string, existed bool, conn *watch.LauncherConn) {
 	select {
 	case line := <-conn.Lines:
 		switch {
-		case line == "done" && m.s.Record.StartedLater:
-			m.endIfRemoved(ctx, api, id)
-		case line == "done":
-			m.endUnstarted(ctx, api, id)
 		case line == "over":
 			m.s.Life.EndUnlessKept(m.leftovers.awaitRemoval(ctx, api, id), conn)
+		case line == "done" || existed:
+			m.awaitStart(ctx, api, id)
 		case m.s.Record.Agent != nil:
 			m.s.Life.EndUnlessKept(m.leftovers.endAbandoned(ctx, api, id), conn)
 		default:
@@ -100,6 +100,15 @@ func (m *Mode) followLauncher(ctx context.Context, api watch.Engine, id string, 
 		}
 	case <-ctx.Done():
 	}
+}
+
+// awaitStart ends the session of a container that does not start, or is removed before that.
+func (m *Mode) awaitStart(ctx context.Context, api watch.Engine, id string) {
+	if m.s.Record.StartedLater {
+		m.endIfRemoved(ctx, api, id)
+		return
+	}
+	m.endUnstarted(ctx, api, id)
 }
 
 // createdPoll is the interval at which a container that has not started yet is inspected.

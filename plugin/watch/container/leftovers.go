@@ -59,7 +59,7 @@ func (l leftovers) removeVolumes(api watch.Engine) {
 	}
 }
 
-// removeUnstarted removes container id if the launcher was killed between its creation and its start.
+// removeUnstarted removes container id if the launcher that has created it was killed before the start.
 func (l leftovers) removeUnstarted(ctx context.Context, api watch.Engine, id string) error {
 	for deadline := time.Now().Add(pendingTimeout); ; {
 		c, err := api.ContainerInspect(ctx, id)
