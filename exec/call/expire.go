@@ -69,8 +69,8 @@ func (s *sendLimit) limitLocked(p *peer) {
 	s.late = time.AfterFunc(2*sendTime, p.hangUp)
 }
 
-// keepUnsent keeps the rest of a frame that was not sent in time. Later frames except Exit are dropped. The caller holds
-// mu.
+// keepUnsent keeps the rest of a frame that was not sent in time. Later frames except Exit are dropped. The caller
+// holds mu.
 func (p *peer) keepUnsent(kind wire.Kind, rest net.Buffers) {
 	p.unsent = slices.Concat(rest...)
 	p.unsentExit = kind == wire.KindExit
