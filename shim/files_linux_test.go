@@ -222,3 +222,38 @@ func TestFilesSignal(t *testing.T) {
 		t.Errorf("the host is told %q, %v", text, err)
 	}
 }
+
+// TestCopyOutputCloses checks that the shim holds no descriptor while only one of the two files of output is there. Each
+// poll left one open.
+func TestCopyOutputCloses(t *testing.T) {
+	f := &files{id: filepath.Join(t.TempDir(), "call"), buf: make([]byte, 1)}
+	if err := os.WriteFile(f.id+".stdout", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open := func() (n int) {
+		all, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, fd := range all {
+			if link, _ := os.Readlink("/proc/self/fd/" + fd.Name()); strings.HasPrefix(link, f.id) {
+				n++
+			}
+		}
+		return n
+	}
+	for range 3 {
+		if moved, err := f.copyOutput(); moved || err != nil || open() != 0 {
+			t.Fatalf("without stderr: moved %v, %v, %d files are open", moved, err, open())
+		}
+	}
+	if err := os.WriteFile(f.id+".stderr", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if moved, err := f.copyOutput(); !moved || err != nil || open() != 2 {
+		t.Errorf("with both: moved %v, %v, %d files are open", moved, err, open())
+	}
+	for _, fd := range f.fds {
+		syscall.Close(fd)
+	}
+}

@@ -60,7 +60,10 @@ func (f *files) copyOutput() (moved bool, err error) {
 		for i, what := range streams {
 			fd, err := openRegular(f.id+what, syscall.O_RDONLY)
 			if err == syscall.ENOENT {
-				return false, nil // a later call opens both again; an extra descriptor does no harm
+				if i > 0 {
+					syscall.Close(f.fds[0]) // the next call opens both again
+				}
+				return false, nil
 			}
 			if err != nil {
 				return false, err
