@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -34,6 +36,33 @@ func TestFileIsRewound(t *testing.T) {
 	c.wantExit(0)
 	if rest, _ := io.ReadAll(f); string(rest) != "56789" {
 		t.Errorf("left in the file: %q, want %q", rest, "56789")
+	}
+}
+
+// TestWithheldIsNoOffset checks that the mark of a stdin that was not passed on is never taken for a number of bytes. A
+// file in memory has that offset.
+func TestWithheldIsNoOffset(t *testing.T) {
+	s := newFakeHost(t)
+	c := s.command("make")
+	fd, err := unix.MemfdCreate("stdin", unix.MFD_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := os.NewFile(uintptr(fd), "stdin")
+	defer f.Close()
+	if _, err := f.WriteAt([]byte("0123"), 0); err != nil {
+		t.Fatal(err)
+	}
+	c.Stdin = f
+	c.start()
+	p := s.accept()
+	p.started(wire.Copied, wire.Null, wire.Null)
+	p.want(wire.KindStdin, "0123")
+	p.want(wire.KindStdinEOF, "")
+	p.exit(wire.Exit{Outcome: wire.Exited, Consumed: wire.Withheld})
+	c.wantExit(0)
+	if at, _ := f.Seek(0, io.SeekCurrent); at > 4 {
+		t.Errorf("the file of 4 bytes is at %d", at)
 	}
 }
 

@@ -61,7 +61,7 @@ func (s *stdin) notify() {
 // rewind sets the offset of a regular file behind the bytes that the command has read. This matters to the
 // next reader, as in: while read l; do make $l; done < list.
 func (s *stdin) rewind(consumed uint64) {
-	if s.start < 0 || consumed >= 1<<62 {
+	if s.start < 0 || consumed >= wire.Withheld {
 		return
 	}
 	s.closed.Store(true)
