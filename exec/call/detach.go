@@ -21,7 +21,7 @@ import (
 
 // detach has the request decided, and starts it as a job, which ends with lifetime at the latest.
 func (x *exchange) detach(lifetime, ctx context.Context, ready Readiness) error {
-	x.req.detached = true
+	x.req.detached, x.req.awaitsPort = true, ready.Port != 0
 	x.req.drop(0)
 	x.req.close() // the shim writes to its own descriptors
 	return x.decided(ctx, func(_ context.Context, dc *decidedCall) error { return x.startJob(lifetime, ctx, dc, ready) })

@@ -11,9 +11,11 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/call/calltest"
 	"github.com/docker-hostexec/hostexec/exec/exectest"
 	"github.com/docker-hostexec/hostexec/exec/job"
+	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
 
@@ -109,4 +111,32 @@ func TestJobHangUp(t *testing.T) {
 	if got := calltest.InfoOf(t, s, id); got.Status != job.Killed || got.Reason != "the session ended" {
 		t.Errorf("after the session: %+v", got)
 	}
+}
+
+// placedElsewhere has sh run in a container, by run.
+func placedElsewhere(s *call.Server, run call.Runner) {
+	sc := *s.Config()
+	sc.Policy = &policy.Policy{Commands: []policy.Command{{Name: "sh", Action: policy.Allow, Path: "/bin/sh", Placed: true, Place: policy.Place{Image: "img"}}}}
+	sc.InContainer = func(policy.Place, string, string) (call.Runner, string, error) { return run, "/", nil }
+	s.SetConfig(&sc)
+}
+
+// TestJobPortInContainer checks that a job in a container is refused if its caller waits for a port. The host does not
+// see its processes: the job was ended when the time was up, although it listened.
+func TestJobPortInContainer(t *testing.T) {
+	s, log := calltest.NewServer(t)
+	placedElsewhere(s, s.Runner)
+	for _, words := range [][]string{{"--wait-for-port", "80"}, {"--wait-for-log", "up", "--wait-for-port", "80"}} {
+		c := calltest.Hostexec(t, s, append(append([]string{"-d", "--wait-timeout", "100ms"}, words...), "sh", "-c", "echo up; exec sleep 1000")...)
+		if c.Exit.Code != 126 || !strings.Contains(c.Exit.Text, "sh: --wait-for-port does not see ports of where=container") {
+			t.Errorf("%q: %+v", words, c.Exit)
+		}
+	}
+	if len(s.Jobs.All()) > 0 || len(calltest.Audited(t, log, "START")) > 0 {
+		t.Errorf("jobs %v, or commands, were started", s.Jobs.All())
+	}
+	if c := calltest.Hostexec(t, s, "-d", "--wait-for-log", "up", "sh", "-c", "echo up; exec sleep 1000"); c.Exit.Code != 0 {
+		t.Errorf("--wait-for-log: %+v", c.Exit)
+	}
+	calltest.Hostexec(t, s, "kill", "--all")
 }

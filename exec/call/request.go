@@ -36,6 +36,7 @@ type request struct {
 	timeout         string        // --timeout, as it was typed
 	detached        bool          // it continues without its caller
 	keep            bool          // and without its container
+	awaitsPort      bool          // its caller waits until it listens on a port
 
 	stdinWithheld bool   // the caller has a stdin, but the command gets none
 	captured      []byte // stdin, if it was read before the command runs; otherwise nil

@@ -14,6 +14,7 @@ import (
 var (
 	errHostOnly     = errors.New("commands of this session run on the host only")
 	errSandboxPrivs = errors.New("no program gains privileges in a sandbox: omit --allow-new-privs or where=sandbox")
+	errPortPlace    = errors.New("--wait-for-port does not see ports of where=container: --wait-for-log waits for a line of its output")
 	errShellPlace   = errors.New("where=container is not for shells with state: hostexec session create --in CONTAINER makes one in a container")
 )
 
@@ -38,6 +39,9 @@ func (dc *decidedCall) findRunner(req *request, report func(string)) error {
 		dc.runner = dc.server.Runner
 		dc.env = environ(dc.config.hostEnviron, req.env, dc.config.PassEnv, dc.v.Env, dc.cwd.Path())
 		return nil
+	}
+	if req.awaitsPort { // its processes may be on another machine, or belong to another user
+		return errPortPlace
 	}
 	if dc.config.InContainer == nil {
 		return errHostOnly
