@@ -36,7 +36,7 @@ func (x *exchange) startJob(lifetime, ctx context.Context, dc *decidedCall, read
 	}
 	if err := dc.noteStart(x.req); err != nil {
 		dc.close()
-		return errors.Join(fail(x.peer, err, unwritten(err)), j.Discard())
+		return errors.Join(fail(x.peer, err, unwritten(err)), j.Discard(wire.CodeFailed, unwritten(err)))
 	}
 	x.server.calls.Add(1)
 	alive, end := context.WithCancelCause(lifetime)
@@ -84,7 +84,7 @@ func (x *exchange) background(ctx context.Context, dc *decidedCall, j *job.Job, 
 	x.noteComplete(dc, st.Code, st.Signal, begin)
 	if !ran {
 		notStarted(st, err)
-		err = j.Discard()
+		err = j.Discard(st.Code, reason)
 	} else {
 		err = j.End(how, st, reason)
 	}

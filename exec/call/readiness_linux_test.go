@@ -5,6 +5,7 @@ package call_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"net"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/call/calltest"
 	"github.com/docker-hostexec/hostexec/exec/exectest"
+	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/shim/wire"
@@ -139,4 +141,50 @@ func TestJobPortInContainer(t *testing.T) {
 		t.Errorf("--wait-for-log: %+v", c.Exit)
 	}
 	calltest.Hostexec(t, s, "kill", "--all")
+}
+
+// failing is a runner that cannot start a command. It says so only after it has sent a value.
+type failing struct {
+	starting chan struct{}
+	err      error
+}
+
+func (f failing) Run(ctx context.Context, _ executor.Command, _ executor.Streams) (executor.Status, error) {
+	select {
+	case f.starting <- struct{}{}:
+	case <-ctx.Done():
+	}
+	return executor.Status{}, f.err
+}
+
+// TestJobNotStarted checks that a job that cannot be started ends with the code of its caller for those who wait for it
+// already. They got 0. A container takes seconds to start.
+func TestJobNotStarted(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		err  error
+		code int
+	}{
+		{"not in the image", fs.ErrNotExist, 127},
+		{"not executable", fs.ErrPermission, 126},
+		{"another reason", errors.New("no such image"), 125},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, _ := calltest.NewServer(t)
+			run := failing{make(chan struct{}), tt.err}
+			placedElsewhere(s, run)
+			c := calltest.Dial(t, s)
+			c.Exec(t, wire.FDNull, "hostexec", "-d", "sh")
+			exectest.Eventually(t, "the job is there", func() bool { return len(s.Jobs.All()) == 1 })
+			waited := s.Jobs.All()[0]
+			<-run.starting
+			<-waited.Done()
+			if got := waited.Info(); got.Code != tt.code || got.Status != job.Error || got.Reason == "" {
+				t.Errorf("the job is %+v, want code %d", got, tt.code)
+			}
+			if e := c.End(t); int(e.Code) != tt.code {
+				t.Errorf("the caller is told %+v, want %d", e, tt.code)
+			}
+		})
+	}
 }

@@ -141,11 +141,12 @@ func (j *Job) End(status Status, st executor.Status, reason string) error {
 	return err
 }
 
-// Discard removes a job whose command never ran.
-func (j *Job) Discard() error {
+// Discard removes a job whose command never ran. The code of its caller and the reason are for those who wait for the
+// job already.
+func (j *Job) Discard(code int, reason string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.info.Status = Error
+	j.info.Status, j.info.Ended, j.info.Code, j.info.Reason = Error, time.Now(), code, reason
 	j.out.close()
 	j.notifyLocked()
 	close(j.done)

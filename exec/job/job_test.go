@@ -270,16 +270,20 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// TestDiscard checks that a discarded job leaves nothing, and has failed for those who wait for it: wait exited with 0.
 func TestDiscard(t *testing.T) {
 	table, dir := open(t)
 	j, err := table.Begin(id(1), []string{"lost"}, "/", false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := j.Discard(); err != nil {
+	if err := j.Discard(127, "not found"); err != nil {
 		t.Fatal(err)
 	}
 	<-j.Done()
+	if got := j.Info(); got.Status != Error || got.Code != 127 || got.Reason != "not found" || got.Ended.IsZero() {
+		t.Errorf("those who wait are told %+v", got)
+	}
 	if entries, err := os.ReadDir(dir); len(entries) > 0 || err != nil || len(table.All()) > 0 {
 		t.Errorf("%v, %v", entries, err)
 	}
