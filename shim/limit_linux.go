@@ -5,6 +5,7 @@ package shim
 import (
 	"syscall"
 	"time"
+	"unsafe"
 
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -56,6 +57,21 @@ func (c *call) expire(total time.Duration) {
 	}
 	c.restore()
 	syscall.Exit(c.fail(wire.CodeTimeout, noAnswer, "docker hostexec status on the host"))
+}
+
+// continueAfter continues this process after d, if it is stopped then. Only the kernel can do that: a stopped process
+// runs no code. So a call on which a caller has typed ^Z ends at its time limit, too.
+func continueAfter(d time.Duration) {
+	event := struct { // struct sigevent; zeros mean that the timer sends a signal
+		value          uintptr
+		signal, notify int32
+		pad            [13]int32
+	}{signal: int32(syscall.SIGCONT)}
+	when := [2]syscall.Timespec{1: syscall.NsecToTimespec(int64(d))} // once
+	var id int32
+	const monotonic = 1 // CLOCK_MONOTONIC
+	syscall.RawSyscall(syscall.SYS_TIMER_CREATE, monotonic, uintptr(unsafe.Pointer(&event)), uintptr(unsafe.Pointer(&id)))
+	syscall.RawSyscall6(syscall.SYS_TIMER_SETTIME, uintptr(id), 0, uintptr(unsafe.Pointer(&when)), 0, 0, 0)
 }
 
 const noAnswer = "timeout waiting for host to execute command"

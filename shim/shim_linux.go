@@ -57,6 +57,7 @@ func run(args, env []string) int {
 	if limit > 0 {
 		// Ends with the process; the main goroutine may wait for the host forever.
 		go c.expire(limit)
+		continueAfter(limit + finishTimeout)
 	}
 	dir := directory(env)
 	sock, relayed, err := c.dial(dir)

@@ -23,7 +23,7 @@ func (c *call) listen() {
 		ch := make(chan os.Signal, 64)
 		var list [len(wire.Signals)]os.Signal
 		n := 0
-		c.ctty, _ = syscall.Open("/dev/tty", syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
+		c.ctty = controllingTerminal()
 		actions.Lock()
 		for _, f := range wire.Signals {
 			if sig := syscall.Signal(f.Number); !ignored(sig) { // as after nohup, or in a shell without job control
@@ -176,14 +176,23 @@ func (c *call) resumeTerminal() {
 // stopped stops the shim after the command has stopped, so that the shell sees its job stop. It returns
 // when the job continues. It returns at once if the shim cannot be stopped (pid 1, an orphaned group). In
 // both cases, the command continues.
+//
+// Without a controlling terminal there is no job control. The shim then stops only if it got TSTP itself: whoever sent
+// that can continue it. A shim that stopped because its command has stopped itself would not see the call's end.
 func (c *call) stopped() {
-	if c.tty != nil {
+	commandOnly := c.stopCommandOnly.Swap(false)
+	switch {
+	case c.tty != nil:
 		c.tty.restore()
 		stopGroup()
 		c.tty.allowRaw()
 		c.resumeTerminal()
-	} else {
+	case commandOnly, syscall.Getpid() == 1:
 		stopSelf(syscall.SIGSTOP)
+	case hasControllingTerminal():
+		stopSelf(syscall.SIGTSTP) // has no effect in an orphaned group, which nobody would continue
+	default:
+		return
 	}
-	c.forward(syscall.SIGCONT, !c.stopCommandOnly.Swap(false)) // a shell continues the whole job
+	c.forward(syscall.SIGCONT, !commandOnly) // a shell continues the whole job
 }

@@ -93,6 +93,65 @@ func TestStopWithoutATerminal(t *testing.T) {
 	c.wantExit(6)
 }
 
+// TestCommandStopsItself checks a call without a terminal whose command stops itself. The shim goes on: it sees the end
+// of the call, and it passes CONT on to the command.
+func TestCommandStopsItself(t *testing.T) {
+	s := newFakeHost(t)
+	c := s.command("make")
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no controlling terminal
+	c.start()
+	p := s.accept()
+	p.runs()
+	listening(t, c.Process.Pid)
+	p.send(wire.KindStopped, nil)
+	c.Process.Signal(syscall.SIGUSR1)
+	p.wantSignal("USR1", wire.ToCommand) // without a CONT before it
+	c.Process.Signal(syscall.SIGCONT)
+	p.wantSignal("CONT", wire.ToCommand)
+	p.send(wire.KindStopped, nil)
+	p.exit(wire.Exit{Outcome: wire.TimedOut, Code: 124})
+	c.wantExit(124)
+}
+
+// TestCommandStopsItselfAtATerminal checks that a shell with job control sees such a stop, although the shim has no
+// descriptor of the terminal. In an orphaned group, where nobody continues jobs, the command goes on at once.
+func TestCommandStopsItselfAtATerminal(t *testing.T) {
+	s, y := newFakeHost(t), newTTY(t)
+	y.on(s.sh(`exec 3>&1; set -m; $SHIM </dev/null >/dev/null 2>&1; echo stopped $? >&3; fg >&3; echo ended $? >&3`))
+	p := s.accept()
+	p.runs()
+	p.send(wire.KindStopped, nil)
+	y.shows("stopped 148")
+	p.wantSignal("CONT", wire.ToGroup)
+	p.exit(wire.Exit{Outcome: wire.Exited, Code: 3})
+	y.shows("ended 3")
+
+	s, y = newFakeHost(t), newTTY(t)
+	y.on(s.sh(`$SHIM </dev/null; echo ended $?`))
+	p = s.accept()
+	p.runs()
+	p.send(wire.KindStopped, nil)
+	p.wantSignal("CONT", wire.ToGroup)
+	p.exit(wire.Exit{Outcome: wire.Exited, Code: 4})
+	y.shows("ended 4")
+}
+
+// TestLimitOfAStoppedCaller checks that a time limit ends a call that was stopped, as timeout(1) ends a stopped command.
+func TestLimitOfAStoppedCaller(t *testing.T) {
+	s := newFakeHost(t)
+	c := s.command("hostexec", "--timeout", "0.5", "make").start()
+	p := s.accept()
+	p.runs()
+	listening(t, c.Process.Pid)
+	c.Process.Signal(syscall.SIGTSTP)
+	p.wantSignal("TSTP", wire.ToCommand)
+	p.send(wire.KindStopped, nil)
+	stopped(t, c.Process.Pid)
+	p.send(wire.KindNotice, nil)
+	p.exit(wire.Exit{Outcome: wire.TimedOut, Code: 124})
+	c.wantExit(124)
+}
+
 // TestSignalOvertakesStdin checks that a signal does not wait behind stdin that the command does not read.
 func TestSignalOvertakesStdin(t *testing.T) {
 	s := newFakeHost(t)

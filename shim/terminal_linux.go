@@ -85,6 +85,21 @@ func foreground() bool {
 	return int(group) == syscall.Getpgrp()
 }
 
+// controllingTerminal opens the shim's controlling terminal. It returns -1 if there is none.
+func controllingTerminal() int {
+	fd, _ := syscall.Open("/dev/tty", syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
+	return fd
+}
+
+func hasControllingTerminal() bool {
+	fd := controllingTerminal()
+	if fd < 0 {
+		return false
+	}
+	syscall.Close(fd)
+	return true
+}
+
 func isTerminal(fd int) bool {
 	var t syscall.Termios
 	return ioctl(fd, syscall.TCGETS, unsafe.Pointer(&t)) == nil
