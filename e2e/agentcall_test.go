@@ -39,6 +39,19 @@ func TestIntegrationAgentCalls(t *testing.T) {
 	})
 }
 
+// TestIntegrationAgentRuleCommand calls a command that only has rules by its name, from an agent on this host. A program
+// of that name in the agent's PATH comes first, as in a container.
+func TestIntegrationAgentRuleCommand(t *testing.T) {
+	h := newHost(t, false)
+	const rules = "rules: [{id: a, do: allow, effects: [read], argv: [-n, '--', {re: '[a-z]+'}]}]"
+	h.Write(t, h.State, "config.yaml", "commands: {onlyrule: {exec: /bin/echo, "+rules+"}, printf: {exec: /bin/echo, "+rules+"}}\n", 0o600)
+	const script = "onlyrule -n -- rule; onlyrule x 2>/dev/null; env printf ' %s %s' $? own"
+	for _, flags := range [][]string{nil, {"--proxy", "hsh=/bin/sh"}} {
+		r := h.Docker(t, append(append([]string{"hostexec", "agent"}, flags...), "--", "sh", "-c", script)...)
+		want(t, "the agent", r.Out, "-- rule 126 own")
+	}
+}
+
 // TestIntegrationAgentStdin queues messages for an agent that makes a call for each of them, with
 // its own stdin: no carrier gives any of them to a call, unless a call asks for it.
 func TestIntegrationAgentStdin(t *testing.T) {

@@ -85,7 +85,7 @@ var allowedImports = map[string]string{
 		"plugin/watch plugin/watch/container exec/dir exec/mount exec/names exec/policy",
 
 	// Verbs do not import each other.
-	"plugin/verb/agent": "plugin/agent plugin/carrier plugin/cli plugin/config plugin/control plugin/inject plugin/launch plugin/sessions " +
+	"plugin/verb/agent": "plugin/agent plugin/carrier plugin/cli plugin/config plugin/control plugin/launch plugin/sessions " +
 		"plugin/state plugin/watch exec/mount exec/policy exec/names docs",
 	"plugin/verb/approve": "plugin/cli plugin/control plugin/page plugin/sessions plugin/state exec/approval exec/policy " +
 		"exec/names",

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -158,12 +159,17 @@ func TestHandshake(t *testing.T) {
 }
 
 func TestEnviron(t *testing.T) {
-	got, err := Environ([]string{"PATH=/bin", "A=1", "DOCKER_CLI_PLUGIN_SOCKET=x", "HOSTEXEC_DIR=/old"}, []string{"A=2"}, "/s")
+	got, err := Environ([]string{"PATH=/bin", "A=1", "DOCKER_CLI_PLUGIN_SOCKET=x", "HOSTEXEC_DIR=/old"}, []string{"A=2"}, "/s", false)
 	if want := []string{"A=2", "PATH=/s/bin:/bin", "HOSTEXEC_DIR=/s"}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("Environ = %q, %v, want %q", got, err, want)
 	}
+	for base, want := range map[string]string{"PATH=/bin:/usr/bin": "PATH=/s/bin:/bin:/usr/bin:/s/rules", "A=1": "PATH=/s/bin:/s/rules"} {
+		if got, err := Environ([]string{base}, nil, "/s", true); err != nil || !slices.Contains(got, want) {
+			t.Errorf("Environ of %s with rules = %q, %v, want %s", base, got, err, want)
+		}
+	}
 	for _, share := range []string{"/" + strings.Repeat("x", state.MaxSocketPath-7), "/a:b"} {
-		if _, err := Environ(nil, nil, share); err == nil {
+		if _, err := Environ(nil, nil, share, false); err == nil {
 			t.Errorf("Environ takes %s", share)
 		}
 	}

@@ -15,18 +15,21 @@ import (
 )
 
 // Environ returns the environment of an agent on this host. It consists of base and add, with the shims'
-// directory first in PATH, and HOSTEXEC_DIR, where the shims find the host. It returns an error if
-// share cannot hold a socket, or cannot be in PATH.
-func Environ(base, add []string, share string) ([]string, error) {
+// directory first in PATH, and HOSTEXEC_DIR, where the shims find the host. If hasRules is set, the directory of
+// commands that only have rules is last in PATH. It returns an error if share cannot hold a socket, or cannot be in PATH.
+func Environ(base, add []string, share string, hasRules bool) ([]string, error) {
 	if sock := filepath.Join(share, "socket"); len(sock) > state.MaxSocketPath || strings.Contains(share, ":") {
 		return nil, &Error{Type: Failed, Message: fmt.Sprintf("%s is too long for a socket, or has a colon: an agent could not call commands", sock), Hint: "set HOSTEXEC_HOME to a shorter path"}
 	}
 	env := SetEnv(base, add)
-	bin := filepath.Join(share, "bin")
+	dirs := []string{filepath.Join(share, "bin")}
 	if path := osenv.Get(env, "PATH"); path != "" {
-		bin += string(filepath.ListSeparator) + path
+		dirs = append(dirs, path)
 	}
-	return SetEnv(env, []string{"PATH=" + bin, "HOSTEXEC_DIR=" + share}), nil
+	if hasRules {
+		dirs = append(dirs, filepath.Join(share, "rules"))
+	}
+	return SetEnv(env, []string{"PATH=" + strings.Join(dirs, string(filepath.ListSeparator)), "HOSTEXEC_DIR=" + share}), nil
 }
 
 // SetEnv returns base with the variables of add, which replace those with the same names. It removes the

@@ -202,7 +202,11 @@ func (l *Launch) printGitSetup(allowed []string) {
 func (l *Launch) printRules(ruled []string) {
 	l.Notice("session %s: rules of the configuration apply to %s", l.Plan.Record.ID, strings.Join(ruled, ", "))
 	if only := l.Plan.ruleCommands(os.Getenv("PATH")); len(only) > 0 {
-		l.Notice("if the container has a program of that name, call hostexec %s", strings.Join(only, ", hostexec "))
+		owner := "container"
+		if l.Plan.Record.OnHost() {
+			owner = "agent's PATH"
+		}
+		l.Notice("if the %s has a program of that name, call hostexec %s", owner, strings.Join(only, ", hostexec "))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/sandbox"
 	"github.com/docker-hostexec/hostexec/plugin/cli/clitest"
+	"github.com/docker-hostexec/hostexec/plugin/config"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
@@ -82,5 +83,29 @@ func TestPrivilegedCommandIsWarnedOf(t *testing.T) {
 	l.warnPrivs()
 	if out.Len() != 0 {
 		t.Errorf("said %q although it is allowed", out.String())
+	}
+}
+
+// TestRulesOfAgentOnHost checks that the banner of an agent on this host names no container: there is none.
+func TestRulesOfAgentOnHost(t *testing.T) {
+	home := t.TempDir()
+	text := "commands: {onlyrule: {exec: /bin/echo, rules: [{id: a, do: allow, effects: [read], argv: [x]}]}}\n"
+	if err := os.WriteFile(home+"/config.yaml", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for mode, want := range map[string]string{
+		"process":   "if the agent's PATH has a program of that name, call hostexec onlyrule\r\n",
+		"container": "if the container has a program of that name, call hostexec onlyrule\r\n",
+	} {
+		var out bytes.Buffer
+		l := testLaunch()
+		l.CLI = clitest.New(t, &out)
+		l.CLI.Err().SetIsTerminal(true)
+		l.Plan.Config = config.Load(config.Source{Store: home})
+		l.Plan.Record.Agent = &state.Agent{Name: "a", Mode: mode}
+		l.printRules([]string{"onlyrule"})
+		if !strings.HasSuffix(out.String(), want) {
+			t.Errorf("%s: %q, want %q", mode, out.String(), want)
+		}
 	}
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/agent"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
-	"github.com/docker-hostexec/hostexec/plugin/inject"
 	"github.com/docker-hostexec/hostexec/plugin/launch"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
@@ -79,9 +78,9 @@ func (r *agentRun) onHost(ctx context.Context, flags *pflag.FlagSet) error {
 // process has the session's watcher run the agent.
 func (r *agentRun) process(ctx context.Context, l *launch.Launch, program string) (int, error) {
 	share := state.ShareDir(l.Dir)
-	env, err := agent.Environ(os.Environ(), r.spec.Env, share)
+	env, err := agent.Environ(os.Environ(), r.spec.Env, share, len(r.plan.Record.RuleCommands) > 0)
 	if err == nil {
-		err = inject.FillShare(l.Store.Home, l.Dir, runtime.GOARCH, r.plan.Record.Shims())
+		err = launch.FillShare(l.Store, r.plan, runtime.GOARCH)
 	}
 	if <-l.Ready; err == nil { // until then, the launch reads from Conn
 		err = l.Err
