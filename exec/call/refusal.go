@@ -320,12 +320,12 @@ func fullDisk(err error) string {
 // promptFailed are the exit codes of git and ssh for such a failure, among others.
 var promptFailed = []int{128, 255}
 
-// explainMissingTerminal adds to e that the command had no terminal, if its caller has one and the command seems
-// to have failed for that reason.
+// explainMissingTerminal adds to e that the command had no terminal, if its caller has one and the command may have
+// failed for that reason. Many other failures have the same exit codes.
 func (r *request) explainMissingTerminal(e wire.Exit, v *policy.Verdict) wire.Exit {
 	half := slices.Contains(r.fds[:], wire.FDTTY) && !(r.fds[0] == wire.FDTTY && r.fds[1] == wire.FDTTY)
 	if half && !r.detached && v.Streams.Whole && slices.Contains(promptFailed, int(e.Code)) {
-		e.Text = MessageLine("%s: hint: it had no terminal to ask on, because stdin and stdout are not both a terminal: call it without a pipe", quoteWord(r.Args[0]))
+		e.Text = MessageLine("%s: hint: if it wanted to ask something, it had no terminal to ask on, because stdin and stdout are not both a terminal: then call it without a pipe", quoteWord(r.Args[0]))
 	}
 	return e
 }
