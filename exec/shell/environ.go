@@ -14,19 +14,26 @@ import (
 
 var envForm = names.Form{First: "A-Za-z_", Chars: "A-Za-z0-9_", Min: 1, Max: names.Unbounded}
 
-// EnvNameError is the error of an invalid name of a variable.
-type EnvNameError struct{ Name string }
+// EnvNameError is the error of an invalid name of a variable, or of a name without a value.
+type EnvNameError struct {
+	Name    string
+	NoValue bool
+}
 
 func (e *EnvNameError) Error() string {
 	q := strconv.QuoteToASCII(e.Name)
-	return "Invalid environment variable name: " + q[1:len(q)-1]
+	text := "Invalid environment variable name: " + q[1:len(q)-1]
+	if e.NoValue {
+		text += ": want NAME=VALUE"
+	}
+	return text
 }
 
 // CheckEnv checks that each of env is NAME=value.
 func CheckEnv(env []string) error {
 	for _, kv := range env {
 		if name, _, ok := strings.Cut(kv, "="); !ok || !envForm.Matches(name) {
-			return &EnvNameError{name}
+			return &EnvNameError{Name: name, NoValue: !ok}
 		}
 	}
 	return nil
