@@ -27,12 +27,12 @@ func TestCheckAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct{ section, want string }{
-		{"{mode: foo}", "invalid agent.mode: foo (must be 'process' or 'container')"},
-		{"{env: {A=B: x}}", "agent.env: A=B is not the name of a variable"},
-		{"{mode: container, container: {cpu_limit: many}}", "agent.container.cpu_limit: many is not understood"},
-		{"{container: {cpu_limit: many}}", "agent.container.cpu_limit: many is not understood"}, // for --mode container
+		{"{mode: foo}", "invalid agent.mode: foo (must be 'process' or 'container'): docker hostexec agent --mode container, or agent.mode: process"},
+		{"{env: {A=B: x}}", "agent.env: A=B is not the name of a variable: write a line of agent.env as NAME: value"},
+		{"{mode: container, container: {cpu_limit: many}}", "agent.container.cpu_limit: many is not understood: agent.container.cpu_limit: 1.5"},
+		{"{container: {cpu_limit: many}}", "agent.container.cpu_limit: many is not understood: agent.container.cpu_limit: 1.5"}, // for --mode container
 		{"{container: {memory_limit: 1g}}", ""},
-		{"{mode: process, container: {workspace_container_path: w}}", "agent.container.workspace_container_path: w is not an absolute path below /"},
+		{"{mode: process, container: {workspace_container_path: w}}", "agent.container.workspace_container_path: w is not an absolute path below /: agent.container.workspace_container_path: /workspace"},
 		{"{mode: container}", ""},
 		{"{}", ""},
 	} {
@@ -185,6 +185,17 @@ func TestBadValueOfAgentsFlag(t *testing.T) {
 	var out bytes.Buffer
 	if code := cli.Report(&out, root.Execute()); code != 125 || !strings.Contains(out.String(), "bogus") {
 		t.Errorf("agent --memory bogus: %d, %q, want 125", code, out.String())
+	}
+}
+
+func TestEmptyModeOfAgent(t *testing.T) {
+	t.Setenv("HOSTEXEC_HOME", t.TempDir())
+	root := newRootCommand(clitest.New(t, io.Discard))
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetArgs([]string{"agent", "--mode=", "--", "true"})
+	var out bytes.Buffer
+	if code := cli.Report(&out, root.Execute()); code != 125 || !strings.Contains(out.String(), "--mode: want process or container") {
+		t.Errorf("agent --mode=: %d, %q, want 125", code, out.String())
 	}
 }
 

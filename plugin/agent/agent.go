@@ -83,6 +83,9 @@ func NewSpec(c config.Agent, o Overrides, h Host) (s Spec, warnings []string, er
 	if s.Args = o.Args; len(s.Args) == 0 && c.Command != "" {
 		s.Args = append([]string{c.Command}, c.Args...)
 	}
+	if len(s.Args) > 0 && s.Args[0] == "" {
+		return s, nil, invalid("docker hostexec agent -- COMMAND", "the agent's command is empty")
+	}
 	if s.Mode == OnHost && len(s.Args) == 0 {
 		return s, nil, &Error{Type: InvalidConfig, Message: "no agent: agent.command is not set", Hint: "docker hostexec agent --config FILE, or docker hostexec agent -- COMMAND"}
 	}

@@ -82,6 +82,16 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
+func TestEmptyCommand(t *testing.T) {
+	for _, mode := range []Mode{OnHost, InContainer} {
+		_, _, err := NewSpec(config.Agent{}, Overrides{Mode: string(mode), Args: []string{"", "x"}, Image: "i"}, host)
+		var e *Error
+		if !errors.As(err, &e) || e.Type != InvalidConfig || e.Message != "the agent's command is empty" {
+			t.Errorf("%s: %v", mode, err)
+		}
+	}
+}
+
 // TestNewWarns checks that a warning has the variable's name but not the value, which may be a secret.
 func TestNewWarns(t *testing.T) {
 	_, warnings, err := NewSpec(config.Agent{Command: "a", Env: []config.Variable{{Name: "A", Value: "x${NONE}secret"}}}, Overrides{}, host)

@@ -5,6 +5,7 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -121,6 +122,9 @@ func (o *agentOptions) start(cmd *cobra.Command, dockerCLI command.Cli, args []s
 	if err != nil {
 		return err
 	}
+	if cmd.Flags().Changed("mode") && o.mode == "" { // as an unset variable causes
+		return &agent.Error{Type: agent.InvalidConfig, Message: "--mode: want process or container"}
+	}
 	if len(args) > 0 { // the command may be a path
 		if fi, err := os.Stat(args[0]); err == nil && fi.IsDir() {
 			if err := launch.RefuseBareWorkspace(cmd.Flags(), args); err != nil {
@@ -207,7 +211,12 @@ func CheckConfig(store *state.Store, c config.Agent) []policy.Problem {
 		_, _, err = agent.NewSpec(c, overrides, agentHost(store))
 	}
 	if err != nil {
-		return []policy.Problem{{Position: c.Position, Text: err.Error(), Fatal: true}}
+		text := err.Error()
+		var wrong *agent.Error
+		if errors.As(err, &wrong) && wrong.Hint != "" {
+			text += ": " + wrong.Hint
+		}
+		return []policy.Problem{{Position: c.Position, Text: text, Fatal: true}}
 	}
 	return nil
 }
