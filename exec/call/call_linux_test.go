@@ -17,6 +17,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/call/calltest"
+	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -74,6 +75,24 @@ func TestServe(t *testing.T) {
 				t.Errorf("%q: text = %q, want one line with %q", tt.args, c.Exit.Text, tt.text)
 			}
 		})
+	}
+}
+
+// TestServeNoInterpreter calls a script without its interpreter. The message was that the script itself is not found.
+func TestServeNoInterpreter(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "script")
+	if err := os.WriteFile(script, []byte("#!/nope/interp\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := calltest.NewServer(t)
+	sc := *s.Config()
+	sc.Policy = &policy.Policy{Commands: []policy.Command{{Name: "script", Action: policy.Allow, Path: script}}}
+	s.SetConfig(&sc)
+	c := calltest.Dial(t, s)
+	c.Exec(t, wire.FDNull, "script")
+	c.Read(t, wire.KindExit)
+	if c.Exit.Code != 127 || !strings.Contains(c.Exit.Text, "script: its interpreter is missing on the host") || !strings.Contains(c.Exit.Text, `look for "/nope/interp" there`) {
+		t.Errorf("code %d, %s", c.Exit.Code, c.Exit.Text)
 	}
 }
 

@@ -4,7 +4,10 @@ package executor
 
 import (
 	"debug/elf"
+	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -65,23 +68,78 @@ func WritableDependency(path, search string, access ContainerAccess) (at string,
 }
 
 // interpreter returns the words of the first line of a script, or none.
-func interpreter(path string) []string {
+func interpreter(path string) []string { return strings.Fields(interpreterLine(path)) }
+
+// interpreterLine returns the first line of a script, without #!, or "".
+func interpreterLine(path string) string {
 	f, err := dir.OpenRegular(path)
 	if err != nil {
-		return nil
+		return ""
 	}
 	defer f.Close()
 	head := make([]byte, maxInterpreterLine)
 	n, err := io.ReadFull(f, head)
 	if err != nil && err != io.ErrUnexpectedEOF {
-		return nil
+		return ""
 	}
 	line, found := strings.CutPrefix(string(head[:n]), "#!")
 	if !found {
-		return nil
+		return ""
 	}
 	line, _, _ = strings.Cut(line, "\n")
-	return strings.Fields(line)
+	return line
+}
+
+// MissingInterpreter returns the interpreter of a script, or the loader of a binary, that does not exist. It returns ""
+// if nothing is missing. The kernel reports a program without its interpreter as not found (execve(2)).
+func MissingInterpreter(path string) string {
+	for range maxInterpreters + 1 {
+		next := kernelInterpreter(path)
+		if next == "" {
+			return ""
+		}
+		if _, err := os.Stat(next); errors.Is(err, fs.ErrNotExist) {
+			return next
+		}
+		path = next
+	}
+	return ""
+}
+
+// kernelInterpreter returns the program that the kernel starts for path, or "". Unlike interpreter, it separates words
+// only as the kernel does: the carriage return of a file from Windows is a part of the name.
+func kernelInterpreter(path string) string {
+	blank := func(r rune) bool { return r == ' ' || r == '\t' }
+	if words := strings.FieldsFunc(interpreterLine(path), blank); len(words) > 0 {
+		return words[0]
+	}
+	file, err := dir.OpenRegular(path)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	f, err := elf.NewFile(file)
+	if err != nil {
+		return ""
+	}
+	for _, p := range f.Progs {
+		if at, ok := loader(p); ok {
+			return at
+		}
+	}
+	return ""
+}
+
+// loader returns the path in a PT_INTERP header. ok is false for other headers.
+func loader(p *elf.Prog) (path string, ok bool) {
+	if p.Type != elf.PT_INTERP || p.Filesz > 4096 {
+		return "", false
+	}
+	b := make([]byte, p.Filesz)
+	if _, err := p.ReadAt(b, 0); err != nil {
+		return "", false
+	}
+	return strings.TrimRight(string(b), "\x00"), true
 }
 
 // writableInBinary returns the loader of a binary, or a file or directory in the header that the loader uses,
@@ -97,14 +155,8 @@ func writableInBinary(path string, access ContainerAccess) (at string, ok bool) 
 		return "", false
 	}
 	for _, p := range f.Progs {
-		if p.Type != elf.PT_INTERP || p.Filesz > 4096 {
-			continue
-		}
-		b := make([]byte, p.Filesz)
-		if _, err := p.ReadAt(b, 0); err == nil {
-			if at = strings.TrimRight(string(b), "\x00"); !filepath.IsAbs(at) || access.Writable(at) {
-				return at, true
-			}
+		if at, ok := loader(p); ok && (!filepath.IsAbs(at) || access.Writable(at)) {
+			return at, true
 		}
 	}
 	for _, tag := range []elf.DynTag{elf.DT_RPATH, elf.DT_RUNPATH, elf.DT_NEEDED} {

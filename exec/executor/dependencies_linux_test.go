@@ -88,6 +88,29 @@ func TestCode(t *testing.T) {
 	}
 }
 
+// TestMissingInterpreter: the kernel's answer for each of these programs is that the program is not found.
+func TestMissingInterpreter(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for name, first := range map[string]string{
+		"good": "#!/bin/sh", "missing": "#!/nope/interp -x", "chain": "#! \t" + at("missing"), "windows": "#!/bin/sh\r", "relative": "#!nope/sh",
+		"self": "#!" + at("self"), "text": "no script", "empty": "#!",
+	} {
+		if err := os.WriteFile(at(name), []byte(first+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	elfFile(t, at("elf"), "/nope/ld.so", elf.DT_RUNPATH, "/usr/lib")
+	for name, want := range map[string]string{
+		"good": "", "missing": "/nope/interp", "chain": "/nope/interp", "windows": "/bin/sh\r", "relative": "nope/sh",
+		"self": "", "text": "", "empty": "", "elf": "/nope/ld.so", "none": "",
+	} {
+		if got := MissingInterpreter(at(name)); got != want {
+			t.Errorf("MissingInterpreter(%s) = %q, want %q", name, got, want)
+		}
+	}
+}
+
 // TestDependencyPipe has a named pipe as the program, and as the interpreter of a script. No writer opens the pipe, so
 // opening it would wait forever.
 func TestDependencyPipe(t *testing.T) {
