@@ -19,6 +19,11 @@ const DefaultGrace = time.Duration(-1)
 // agent's container, and ends leftover processes of commands.
 const endTimeout = 20 * time.Second
 
+// UnstoppedError means that the watcher has not accepted the request to end, so that the session continues.
+type UnstoppedError struct{ error }
+
+func (e UnstoppedError) Unwrap() error { return e.error }
+
 // StopWatcher asks the watcher to end, and waits for it. Processes have the grace period between TERM and
 // KILL. Without a watcher it returns nil.
 func StopWatcher(ctx context.Context, dir, id string, grace time.Duration) error {
@@ -27,6 +32,9 @@ func StopWatcher(ctx context.Context, dir, id string, grace time.Duration) error
 	ctx, cancel := context.WithTimeout(ctx, max(grace, watch.AgentGrace)+endTimeout)
 	defer cancel()
 	err := c.Stop(ctx, grace)
+	if err != nil && !errors.Is(err, control.ErrNoWatcher) {
+		err = UnstoppedError{err}
+	}
 	for tick := time.NewTicker(20 * time.Millisecond); err == nil; {
 		select {
 		case <-tick.C:

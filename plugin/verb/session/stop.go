@@ -77,16 +77,25 @@ func stop(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref st
 			return err
 		}
 	}
-	// Noted before the watcher ends, because resume --watch would start it again.
-	if err := store.NoteStopped(rec.ID, true); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
 	grace := sessions.DefaultGrace
 	if opts.timeSet {
 		grace = time.Duration(opts.time) * time.Second
 	}
-	err = sessions.StopWatcher(ctx, store.Dir(rec.ID), rec.ID, grace)
+	err = stopWatcher(ctx, store, rec.ID, grace)
 	return errors.Join(err, watch.EndUnwatched(store.Dir(rec.ID)))
+}
+
+// stopWatcher ends the session's watcher, and notes that a user has stopped the session.
+func stopWatcher(ctx context.Context, store *state.Store, id string, grace time.Duration) error {
+	// Noted before the watcher ends, because resume --watch would start it again.
+	if err := store.NoteStopped(id, true); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	err := sessions.StopWatcher(ctx, store.Dir(id), id, grace)
+	if errors.As(err, new(sessions.UnstoppedError)) { // a watcher that ends after all notes it again
+		err = errors.Join(err, store.NoteStopped(id, false))
+	}
+	return err
 }
 
 func stopContainer(ctx context.Context, dockerCLI command.Cli, rec state.Session, seconds int) error {
