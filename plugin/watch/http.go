@@ -138,8 +138,12 @@ func (c *Carriers) portsAt(at Gateway) (ports []uint16, err error) {
 	}
 	if at.Port != 0 {
 		if i := holder(at.Port); i >= 0 {
-			return nil, fmt.Errorf("%w: %s is that of session %s, which may be resumed; take another, or remove that session: docker hostexec prune",
-				http.ErrTaken, netip.AddrPortFrom(at.Addr, at.Port), all[i].ID)
+			remove := "docker hostexec prune"
+			if name := all[i].ContainerName; name != "" { // prune keeps a session whose container exists
+				remove = "docker rm -f " + name + ", then " + remove
+			}
+			return nil, fmt.Errorf("%w: %s is that of session %s, which runs or may be resumed; take another, or remove that session: %s",
+				http.ErrTaken, netip.AddrPortFrom(at.Addr, at.Port), all[i].ID, remove)
 		}
 		return []uint16{at.Port}, nil
 	}

@@ -21,7 +21,7 @@ func TestPortsAt(t *testing.T) {
 	}
 	const own, other = "0123456789ab", "0123456789ac"
 	for id, address := range map[string]string{own: "172.17.0.1:9999", other: "172.17.0.1:9998"} {
-		rec := state.Session{ID: id, HTTP: &state.HTTP{Device: "docker0", Address: address}}
+		rec := state.Session{ID: id, ContainerName: "web", HTTP: &state.HTTP{Device: "docker0", Address: address}}
 		if err := store.Create(&rec); err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +30,8 @@ func TestPortsAt(t *testing.T) {
 	at := func(addr string, port uint16) ([]uint16, error) {
 		return c.portsAt(Gateway{Addr: netip.MustParseAddr(addr), Port: port})
 	}
-	if _, err := at("172.17.0.1", 9998); !errors.Is(err, http.ErrTaken) || !strings.Contains(err.Error(), "172.17.0.1:9998 is that of session "+other) {
+	if _, err := at("172.17.0.1", 9998); !errors.Is(err, http.ErrTaken) || !strings.Contains(err.Error(), "172.17.0.1:9998 is that of session "+other) ||
+		!strings.HasSuffix(err.Error(), ": docker rm -f web, then docker hostexec prune") { // prune alone keeps that session
 		t.Errorf("another session's: %v", err)
 	}
 	for addr, port := range map[string]uint16{"172.18.0.1": 9998, "172.17.0.1": 9999} {
