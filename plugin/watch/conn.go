@@ -45,6 +45,10 @@ import (
 //
 //	launcher -> watcher  drain                  end after the calls in flight
 //
+// A watcher that ends because it was asked to sends, as its last message,
+//
+//	launcher <- watcher  ended
+//
 // If the stream ends without done, abort or over, the launcher was killed. The watcher of an agent closes the stream
 // early if it continues with kept jobs.
 
@@ -197,13 +201,24 @@ func (c *Conn) Abort() {
 // Drain asks a session without a container to end when its calls have. It does not wait.
 func (c *Conn) Drain() error { return c.send("drain") }
 
-// WaitEnd returns when the watcher has exited. It discards the watcher's messages.
-func (c *Conn) WaitEnd() { io.Copy(io.Discard, c.r) }
+// WaitEnd returns when the watcher has exited. It returns an error if the watcher was killed, or ended for another reason
+// than a request.
+func (c *Conn) WaitEnd() error {
+	_, err := c.awaitValue("ended")
+	if errors.Is(err, errEnded) {
+		err = errKilled
+	}
+	io.Copy(io.Discard, c.r)
+	return err
+}
 
 func (c *Conn) end(word string) error { return errors.Join(c.send("%s", word), c.f.Close()) }
 
 // errEnded means that the watcher has exited too early.
 var errEnded = errors.New("the watcher ended: docker hostexec logs may show why")
+
+// errKilled means that the watcher has exited without a message.
+var errKilled = errors.New("the watcher was killed")
 
 // await reads lines until want comes.
 func (c *Conn) await(want string) error {
@@ -302,6 +317,9 @@ func (c *LauncherConn) Warn(warnings []string) {
 
 // Fail sends the reason why the session cannot be served.
 func (c *LauncherConn) Fail(err error) { fmt.Fprintln(c.f, "error", strconv.Quote(err.Error())) }
+
+// Ended reports that the session has ended as it was asked to.
+func (c *LauncherConn) Ended() { fmt.Fprintln(c.f, "ended") }
 
 // CloseEarly ends the connection before the watcher exits, so that the launcher does not wait for the exit.
 func (c *LauncherConn) CloseEarly() { c.f.Close() }

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -30,5 +31,31 @@ func TestBound(t *testing.T) {
 	}
 	if got := c.CommandDirs(); got != "commands run in /src" {
 		t.Errorf("CommandDirs() = %q", got)
+	}
+}
+
+// TestWaitEnd: the end of a watcher that was killed is an error. The proxy ended with exit code 0 then.
+func TestWaitEnd(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		end  func(*LauncherConn)
+		want string // "": no error
+	}{
+		{"as asked", func(c *LauncherConn) { c.Warn([]string{"a note"}); c.Ended() }, ""},
+		{"watcher killed", func(*LauncherConn) {}, errKilled.Error()},
+		{"keeper killed", func(c *LauncherConn) { c.Fail(errKeeper) }, errKeeper.Error()},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			tt.end(&LauncherConn{f: w})
+			w.Close()
+			if err := (&Conn{r: bufio.NewReader(r)}).WaitEnd(); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("WaitEnd = %v, want %q", err, tt.want)
+			}
+		})
 	}
 }

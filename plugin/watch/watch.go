@@ -133,7 +133,14 @@ func (w *Watcher) run(ctx context.Context, conn *LauncherConn) (*Session, error)
 		return s, err
 	}
 	defer entries.Close()
-	return s, w.serve(ctx, s, entries, conn)
+	err = w.serve(ctx, s, entries, conn)
+	switch {
+	case errors.Is(context.Cause(ctx), errKeeper):
+		err = errors.Join(errKeeper, err)
+	case err == nil:
+		conn.Ended()
+	}
+	return s, err
 }
 
 // Pause waits for d. It returns false if ctx is done first.

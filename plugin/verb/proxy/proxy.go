@@ -53,7 +53,8 @@ once. The client and the PID file are removed.
 EXIT STATUS
   0    the proxy was ended by a signal, or by docker hostexec stop
   1    another proxy serves the command in that directory, or a third signal ended it
-  125  the proxy could not start, or the command line is wrong; a line on stderr says why`
+  125  the proxy could not start, its watcher or keeper was killed, or the command line is wrong;
+       a line on stderr says why`
 
 const proxyExample = `  docker hostexec proxy make
   docker run --rm -v "$PWD:/w" -w /w debian .hostexec/proxy/make/make build
@@ -127,23 +128,19 @@ func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, arg
 	}
 	announceProxy(dockerCLI, opts, p, conn.Warnings())
 	launch.StartPage(store, p.Record, p.Config)
-	gone := make(chan struct{})
+	gone := make(chan error, 1)
 	// ends with the watcher, at the latest when conn is closed.
-	go func() {
-		defer close(gone)
-		conn.WaitEnd()
-	}()
+	go func() { gone <- conn.WaitEnd() }()
 	select {
-	case <-gone:
-		return watch.EndUnwatched(store.Dir(p.Record.ID)) // another process has ended the watcher
+	case err := <-gone: // another process has ended the watcher
+		return errors.Join(err, watch.EndUnwatched(store.Dir(p.Record.ID)))
 	case <-ctx.Done():
 	}
 	if cli.DockerKilled(ctx) {
 		return conn.Close() // the calls end at once, as if this process had been killed
 	}
 	err = conn.Drain()
-	<-gone
-	return err
+	return errors.Join(err, <-gone)
 }
 
 // startWatcher creates the session of p and starts its watcher. It returns when the watcher answers calls.
