@@ -57,14 +57,15 @@ SMALL_ppc64le := -gcflags=all=-l
 COLLECTOR := $(shell GOEXPERIMENT=nogreenteagc $(GO) env GOEXPERIMENT 2>/dev/null)
 
 # Two changes of Go's runtime for shims: the message if no thread can be created, because no code of ours runs then;
-# and how the shim subscribes to signals, which was a tenth of a call. Go ignores directories that begin with _.
+# and which signals it handles, and how the shim subscribes to them, which was a tenth of a call. Go ignores directories
+# that begin with _.
 OVERLAY  := bin/_overlay/$(shell $(GO) env GOVERSION)/overlay.json
 $(OVERLAY): plugin/inject/nothread.sed plugin/inject/signals.sed
 	mkdir -p $(@D)
 	sed -f plugin/inject/nothread.sed "$$($(GO) env GOROOT)/src/runtime/os_linux.go" >$(@D)/os_linux.go
 	sed -f plugin/inject/signals.sed "$$($(GO) env GOROOT)/src/runtime/signal_unix.go" >$(@D)/signal_unix.go
 	grep -q 'hostexec: ' $(@D)/os_linux.go
-	grep -q 'hostexec: ' $(@D)/signal_unix.go
+	test "$$(grep -c 'hostexec: ' $(@D)/signal_unix.go)" = 3
 	goroot="$$($(GO) env GOROOT)/src/runtime" && printf '{"Replace": {"%s": "%s", "%s": "%s"}}\n' \
 		"$$goroot/os_linux.go" '$(CURDIR)/$(@D)/os_linux.go' "$$goroot/signal_unix.go" '$(CURDIR)/$(@D)/signal_unix.go' >$@
 

@@ -17,12 +17,14 @@ const soon = 10 * time.Second
 // TestIntegrationSignalsReachTheCommand sends the shim signals, which the command on the
 // host gets under the same names.
 func TestIntegrationSignalsReachTheCommand(t *testing.T) {
-	const script = `for s in HUP INT QUIT TERM USR1 USR2 WINCH CONT; do trap "echo got $s" $s; done
+	const script = `for s in HUP INT QUIT TERM USR1 USR2 WINCH CONT ALRM ABRT SEGV XCPU SYS; do trap "echo got $s" $s; done
 		echo ready; while read -t 0.05 x || [ $? -gt 128 ]; do :; done; exit 4`
 	forEachUser(t, func(t *testing.T, c *Container) {
 		call := c.Start(t, "hbash", "-c", script)
 		want(t, "line", call.Line(t), "ready")
-		for _, sig := range []string{"USR1", "USR2", "WINCH", "HUP", "INT", "QUIT", "TERM", "CONT"} {
+		for _, sig := range []string{
+			"USR1", "USR2", "WINCH", "HUP", "INT", "QUIT", "TERM", "ALRM", "ABRT", "SEGV", "XCPU", "SYS", "CONT",
+		} {
 			call.Signal(t, sig)
 			want(t, "line", call.Line(t), "got "+sig)
 		}
@@ -31,9 +33,13 @@ func TestIntegrationSignalsReachTheCommand(t *testing.T) {
 }
 
 // TestIntegrationSignalsKill sends signals to commands that do not catch them: the caller
-// sees the same death as of a local command, and the host's process is gone.
+// sees the same death as of a local command, and the host's process is gone. The last three signals
+// are not forwarded: they end the caller, and by that the command.
 func TestIntegrationSignalsKill(t *testing.T) {
-	codes := map[string]int{"HUP": 129, "INT": 130, "TERM": 143, "USR1": 138}
+	codes := map[string]int{
+		"HUP": 129, "INT": 130, "TERM": 143, "USR1": 138, "ALRM": 142, "ABRT": 134, "TRAP": 133, "IO": 157,
+		"XFSZ": 153, "PROF": 155, "RTMIN+3": 165,
+	}
 	forEachUser(t, func(t *testing.T, c *Container) {
 		for sig, code := range codes {
 			call := c.Start(t, "hsh", "-c", `echo $$; exec sleep 1000`)

@@ -41,8 +41,13 @@ func swapAction(sig syscall.Signal, a *action) (old action) {
 }
 
 // ignored reports whether sig was ignored when the process started. It works only for HUP, INT, TSTP and
-// CONT: the runtime overwrites the actions of other signals.
+// CONT: the runtime overwrites the actions of other signals, for which a system call would be wasted.
 func ignored(sig syscall.Signal) bool {
+	switch sig {
+	case syscall.SIGHUP, syscall.SIGINT, syscall.SIGTSTP, syscall.SIGCONT:
+	default:
+		return false
+	}
 	a := swapAction(sig, nil)
 	return *(*uintptr)(unsafe.Pointer(&a)) == sigIgnore
 }

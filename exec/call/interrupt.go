@@ -17,11 +17,8 @@ func (i *interrupted) Error() string { return "its caller got SIG" + i.by }
 
 // exit returns an Exit with which the caller ends like a program that the signal ends.
 func (i *interrupted) exit() wire.Exit {
-	return wire.Exit{Outcome: wire.Signaled, Code: 128 + fatalSignals[i.by], Signal: i.by}
+	return wire.Exit{Outcome: wire.Signaled, Code: 128 + wire.Fatal(i.by), Signal: i.by}
 }
-
-// fatalSignals are the numbers of the forwarded signals that end a program which does not handle them.
-var fatalSignals = map[executor.Signal]byte{"HUP": 1, "INT": 2, "QUIT": 3, "USR1": 10, "USR2": 12, "TERM": 15}
 
 // interruptible returns a context for a verb that waits. A fatal signal to the caller cancels it with an
 // interrupted as its cause, and makes output expire. ^Z stops only the caller. Call it after Started, because the shim handles
@@ -34,7 +31,7 @@ func (p *peer) interruptible(parent context.Context) (ctx context.Context, stop 
 		for {
 			select {
 			case got := <-p.signals:
-				if fatalSignals[got.Signal] != 0 {
+				if wire.Fatal(got.Signal) != 0 {
 					cancel(&interrupted{got.Signal})
 					p.expire()
 				} else if got.Signal == "TSTP" {

@@ -32,7 +32,9 @@ func TestInterrupt(t *testing.T) {
 		{"logs", []string{"logs", "-f", job}},
 		{"logs of both", []string{"logs", "-f", "--combined", "--raw", job}},
 	} {
-		for name, number := range map[string]byte{"HUP": 1, "INT": 2, "QUIT": 3, "USR1": 10, "USR2": 12, "TERM": 15} {
+		for name, number := range map[string]byte{
+			"HUP": 1, "INT": 2, "QUIT": 3, "USR1": 10, "USR2": 12, "TERM": 15, "ALRM": 14, "ABRT": 6, "SYS": 31,
+		} {
 			c := calltest.Dial(t, s)
 			c.Exec(t, wire.FDNull, append([]string{"hostexec"}, tt.words...)...)
 			for !strings.Contains(c.Out.String(), "said") {

@@ -58,10 +58,25 @@ type Signal struct {
 	Name   string
 }
 
-// Signals are the signals that a shim forwards. The list is short because each subscription costs time.
+// Signals are the signals that a shim forwards: those that end a program which does not handle them, and three more.
+// Some are missing. The kernel sends PIPE and XFSZ to a shim for its own writes, and Go's runtime cannot subscribe to
+// PROF. Real-time signals are rare. A shim dies of XFSZ, PROF and real-time signals (plugin/inject/signals.sed).
 // CONT is the last one: tests wait for its handler to know that all are subscribed.
 var Signals = [...]Signal{
-	{2, "INT"}, {15, "TERM"}, {1, "HUP"}, {3, "QUIT"}, {10, "USR1"}, {12, "USR2"}, {28, "WINCH"}, {20, "TSTP"}, {18, "CONT"},
+	{2, "INT"}, {15, "TERM"}, {1, "HUP"}, {3, "QUIT"}, {10, "USR1"}, {12, "USR2"}, {14, "ALRM"}, {6, "ABRT"},
+	{4, "ILL"}, {5, "TRAP"}, {7, "BUS"}, {8, "FPE"}, {11, "SEGV"}, {16, "STKFLT"}, {24, "XCPU"}, {26, "VTALRM"},
+	{29, "IO"}, {30, "PWR"}, {31, "SYS"},
+	{28, "WINCH"}, {20, "TSTP"}, {18, "CONT"},
+}
+
+// Fatal returns the number of the forwarded signal with this name if it ends a program that does not handle it, else 0.
+func Fatal(name string) byte {
+	for _, s := range Signals[:len(Signals)-3] {
+		if s.Name == name {
+			return s.Number
+		}
+	}
+	return 0
 }
 
 // AppendSignal appends the payload of a Signal frame: a name such as TERM.
