@@ -7,11 +7,14 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/docker-hostexec/hostexec/exec/call"
+	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
@@ -111,5 +114,96 @@ func TestMeasureEmpty(t *testing.T) {
 				t.Errorf("empty = %v, %v, want %v", m.empty, err, tt.want)
 			}
 		})
+	}
+}
+
+// TestMeasureNames checks that a directory counts, and is cleared, also if its name is not UTF-8. fs.WalkDir has left
+// it out, so a container could fill the disk there.
+//
+// Attack 285.
+func TestMeasureNames(t *testing.T) {
+	for _, below := range []string{"\xff", "make/\xff", "make/a/\xff/b"} {
+		t.Run(strconv.QuoteToASCII(below), func(t *testing.T) {
+			root, limits := requestDirs(t)
+			at := filepath.Join(root.Name(), below)
+			if err := errors.Join(os.MkdirAll(at, 0o700), os.WriteFile(at+"/fill", make([]byte, 1<<20), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			m, err := limits.measure(root, usage{empty: true})
+			if err != nil || m.empty || m.bytes < 1<<20 {
+				t.Errorf("measure = %+v, %v, want a MiB", m, err)
+			}
+			clearRequests(root)
+			if m, err := limits.measure(root, usage{empty: true}); err != nil || !m.empty {
+				t.Errorf("after clearRequests: measure = %+v, %v, want nothing", m, err)
+			}
+			if _, err := os.Stat(root.Name() + "/make"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestMeasureEntries checks that files count for limits.requests in a directory whose name is not UTF-8.
+//
+// Attack 285.
+func TestMeasureEntries(t *testing.T) {
+	root, limits := requestDirs(t)
+	at := root.Name() + "/make/\xff"
+	err := os.Mkdir(at, 0o700)
+	for i := range 100 {
+		err = errors.Join(err, os.WriteFile(at+"/"+strconv.Itoa(i), nil, 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits.calls.Server.Limits.Adjust(limit.Limits{limit.Requests: 50})
+	if _, err := limits.measure(root, usage{}); err == nil || errors.Is(err, errUnmeasured) {
+		t.Errorf("measure: %v, want limits.requests", err)
+	}
+}
+
+// TestMeasureDeep checks that nested directories do not make a measurement slow: below watch.MaxDepth they count as too
+// much. With paths, a measurement of 4000 took 39 seconds, and the next came six minutes later.
+//
+// Attack 286.
+func TestMeasureDeep(t *testing.T) {
+	for depth, want := range map[int]error{watch.MaxDepth - 1: nil, 4000: errUnmeasured} {
+		root, limits := requestDirs(t)
+		d, err := root.OpenRoot("make")
+		for i := 0; i < depth && err == nil; i++ {
+			var next *os.Root
+			if err = d.Mkdir("d", 0o700); err == nil {
+				next, err = d.OpenRoot("d")
+			}
+			d.Close()
+			d = next
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Close()
+		began := time.Now()
+		if _, err := limits.measure(root, usage{}); !errors.Is(err, want) {
+			t.Errorf("depth %d: measure: %v, want %v", depth, err, want)
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("depth %d: measure took %v", depth, took)
+		}
+		clearRequests(root)
+		if list, err := os.ReadDir(root.Name() + "/make"); err != nil || len(list) > 0 {
+			t.Errorf("depth %d: after clearRequests: %v, %v", depth, list, err)
+		}
+	}
+}
+
+// TestWaitAfter checks that the time between two measurements has a limit, which a container cannot exceed.
+//
+// Attack 286.
+func TestWaitAfter(t *testing.T) {
+	for took, want := range map[time.Duration]time.Duration{0: diskPoll, 100 * time.Millisecond: time.Second, time.Minute: maxWait} {
+		if got := waitAfter(took); got != want {
+			t.Errorf("waitAfter(%v) = %v, want %v", took, got, want)
+		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -26,13 +25,15 @@ const (
 	// diskPoll is the interval at which the free space of the disk is read, and measureInterval the maximum interval
 	// between measurements. Neither applies while the directories are empty and the kernel reports changes.
 	diskPoll, measureInterval = 50 * time.Millisecond, time.Second
+	// maxWait is the maximum time between measurements that are slow, whatever the container does to make them slow.
+	maxWait = 5 * time.Second
 	// maxWatched is the number of directories in which changes are reported.
 	maxWatched = 1024
 	// byteStep and fileStep are the decrease of free space, in bytes and files, that triggers a measurement.
 	byteStep, fileStep = 8 << 20, 256
 )
 
-// errUnmeasured means that only the container can read one of its directories.
+// errUnmeasured means that only the container can read one of its directories, or that they are nested too deep.
 var errUnmeasured = errors.New("it has made a directory there that cannot be measured")
 
 // requestLimit limits the files that a container may put into its directories of requests.
@@ -73,7 +74,7 @@ func (r requestLimit) watch(ctx context.Context, api watch.Engine, id string) {
 		waits := process.visible && reports.begin(root) // before it is measured, so that no change is missed
 		used, err := r.measure(root, deletedFiles(process.pid))
 		held.Force(max(0, used.bytes-(r.calls.Server.Limits.Held(limit.Spool)-held.Amount())))
-		wait = max(wait, 10*time.Since(last))
+		wait = waitAfter(time.Since(last))
 		if err != nil {
 			r.endContainer(ctx, api, id, err)
 			clearRequests(root)
@@ -87,6 +88,9 @@ func (r requestLimit) watch(ctx context.Context, api watch.Engine, id string) {
 		before = freeSpace(root.Name())
 	}
 }
+
+// waitAfter returns the time until the next measurement, after one that took the given time.
+func waitAfter(took time.Duration) time.Duration { return min(max(diskPoll, 10*took), maxWait) }
 
 // firstProcess is the container's first process.
 type firstProcess struct {
@@ -121,9 +125,12 @@ type usage struct {
 func (r requestLimit) measure(root *os.Root, deleted usage) (used usage, err error) {
 	maxSpace, maxEntries := r.calls.Server.Limits.Limit(limit.Spool), r.calls.Server.Limits.Limit(limit.Requests)
 	used = deleted
-	var entries int64
-	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrPermission) {
+	if fi, err := root.Stat("."); err == nil {
+		used.bytes += onDisk(fi)
+	}
+	entries := int64(1)
+	err = watch.Walk(root, func(e watch.Found, err error) error {
+		if errors.Is(err, fs.ErrPermission) || errors.Is(err, watch.ErrTooDeep) {
 			return errUnmeasured
 		}
 		if err != nil {
@@ -132,13 +139,12 @@ func (r requestLimit) measure(root *os.Root, deleted usage) (used usage, err err
 		if entries++; entries > maxEntries.Max {
 			return maxEntries
 		}
-		fi, err := e.Info()
-		if err != nil {
-			return nil
+		if e.Info.IsDir() {
+			used.empty = used.empty && e.Depth == 1
+		} else {
+			used.empty = used.empty && e.Depth <= 2 && e.Info.Size() == 0 && onDisk(e.Info) == 0
 		}
-		depth := strings.Count(name, "/")
-		used.empty = used.empty && (e.IsDir() && depth == 0 || depth <= 1 && fi.Size() == 0 && onDisk(fi) == 0)
-		if used.bytes += onDisk(fi); used.bytes > maxSpace.Max+maxSpace.Max/4 {
+		if used.bytes += onDisk(e.Info); used.bytes > maxSpace.Max+maxSpace.Max/4 {
 			return maxSpace
 		}
 		return nil
@@ -161,17 +167,29 @@ func (r requestLimit) endContainer(ctx context.Context, api watch.Engine, id str
 // clearRequests removes the entries below the directories of requests, as far as possible. The directories
 // themselves are needed if the container is started again.
 func clearRequests(root *os.Root) {
-	top, err := fs.ReadDir(root.FS(), ".")
+	for _, name := range entries(root) {
+		if fi, err := root.Lstat(name); err != nil || !fi.IsDir() {
+			root.RemoveAll(name)
+			continue
+		}
+		d, err := root.OpenRoot(name)
+		if err != nil {
+			continue
+		}
+		for _, below := range entries(d) {
+			d.RemoveAll(below) // the next measurement includes the rest
+		}
+		d.Close()
+	}
+}
+
+// entries returns the names of the entries of d, as far as d can be read.
+func entries(d *os.Root) []string {
+	f, err := d.Open(".")
 	if err != nil {
-		return
+		return nil
 	}
-	for _, e := range top {
-		below, _ := fs.ReadDir(root.FS(), e.Name())
-		for _, f := range below {
-			root.RemoveAll(e.Name() + "/" + f.Name()) // the next measurement includes the rest
-		}
-		if !e.IsDir() {
-			root.RemoveAll(e.Name())
-		}
-	}
+	defer f.Close()
+	list, _ := f.Readdirnames(-1)
+	return list
 }
