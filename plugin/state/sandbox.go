@@ -29,3 +29,13 @@ func (s *Store) SandboxDirs(workspace string, writable []string) (SandboxDirs, e
 	}
 	return d, nil
 }
+
+// Lock waits until no other session changes the home. Sessions with the same directories share them. The lock's file is
+// beside the home, where no sandboxed program can hold it.
+func (d SandboxDirs) Lock() (unlock func(), err error) {
+	lock := NewLock(filepath.Join(filepath.Dir(d.Home), "home.lock"))
+	if err := lock.Lock(); err != nil {
+		return nil, fmt.Errorf("wait for the sandbox of another session: %w", err)
+	}
+	return func() { _ = lock.Close() }, nil // the kernel unlocks the file with its last descriptor
+}

@@ -10,7 +10,8 @@
 //	    projects/<name>.yaml         the configuration of one project
 //	    *.yaml.lock                  beside both: held while docker hostexec changes the file
 //	    trust/<digest>               the workspaces' proposals that are trusted
-//	    sandbox/<digest>/            home and tmp of sandboxed commands, for each workspace and list of writable paths
+//	    sandbox/<digest>/            home and tmp of sandboxed commands, for each workspace and list of writable paths;
+//	                                 home.lock is held while home is changed
 //	    workspaces/<id>/             an agent's own directory, which is kept: plugin/agent
 //	    images/                      which paths exist in images, by digest: plugin/inject
 //	    call-engines                 engines, other than the sessions' own, that ran call containers

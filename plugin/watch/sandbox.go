@@ -40,7 +40,7 @@ type sandboxes struct {
 	// checkWrites refuses paths that a command may write, if a file there decides which code runs on this host.
 	checkWrites func(paths []string) error
 
-	copying sync.Mutex // held while caches are copied
+	copying sync.Mutex // held while caches are copied; one call at a time waits for other sessions
 }
 
 // forCommand returns a sandbox for the command of v, and the command's environment.
@@ -96,6 +96,11 @@ func (s *sandboxes) privateDirs(v *policy.Verdict, home string, report func(stri
 	}
 	s.copying.Lock()
 	defer s.copying.Unlock()
+	unlock, err := private.Lock()
+	if err != nil {
+		return private, err
+	}
+	defer unlock()
 	return private, linkHome(private.Home, home, v.Sandbox, &cacheCopy{maxSize: s.maxCache(), report: report})
 }
 

@@ -3,14 +3,20 @@
 package watch
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/mount"
+	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/sandbox"
+	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // TestReadFor checks that programs in the home get a hint what to add to read, and readable
@@ -82,6 +88,40 @@ func TestCopyOnce(t *testing.T) {
 	}
 	if err := (&cacheCopy{maxSize: 1}).copyOnce(root, "none", filepath.Join(from, "none"), nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestCopyShared checks that sessions that share a home copy a cache one after the other. Two copies at once removed
+// each other's files, and an incomplete cache stayed.
+func TestCopyShared(t *testing.T) {
+	const files = 200
+	home := t.TempDir()
+	cache := filepath.Join(home, "cache")
+	err := os.Mkdir(cache, 0o755)
+	for i := range files {
+		err = errors.Join(err, os.WriteFile(filepath.Join(cache, strconv.Itoa(i)), []byte("x"), 0o644))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &policy.Verdict{Args: []string{"make"}, Sandbox: policy.Sandbox{Cache: []string{cache}}}
+	for range 10 {
+		store := &state.Store{Home: t.TempDir()}
+		var wg sync.WaitGroup
+		for range 4 {
+			s := &sandboxes{rec: &Record{Store: store}, dirs: mount.WritableTable(nil), maxCache: func() int64 { return 1 << 20 }}
+			// ends with the copy
+			wg.Go(func() {
+				private, err := s.privateDirs(v, home, nil)
+				if err != nil {
+					t.Error(err)
+				}
+				if list, err := os.ReadDir(filepath.Join(private.Home, "cache")); err != nil || len(list) != files {
+					t.Errorf("the copy has %d files, %v, want %d", len(list), err, files)
+				}
+			})
+		}
+		wg.Wait()
 	}
 }
 
