@@ -51,8 +51,13 @@ func (c *cacheCopy) copyOnce(root *os.Root, rest, from string, named []string) e
 	case err == nil && !fi.IsDir():
 		return errors.New("it is not a directory: read or creds can name files")
 	}
+	src, err := os.OpenRoot(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
 	c.name, c.done, c.total, c.next = from, 0, 0, time.Now().Add(reportInterval)
-	if err := c.measure(os.DirFS(from)); err != nil {
+	if err := c.measure(src); err != nil {
 		return err
 	}
 	part := rest + ".hostexec"
@@ -64,21 +69,22 @@ func (c *cacheCopy) copyOnce(root *os.Root, rest, from string, named []string) e
 		return err
 	}
 	defer to.Close()
-	if err := c.copyTree(to, os.DirFS(from)); err != nil {
+	if err := c.copyTree(to, src); err != nil {
 		return errors.Join(err, root.RemoveAll(part))
 	}
 	return root.Rename(part, rest)
 }
 
 // measure sets c.total. It returns an error if the cache is too large, because the call waits for the copy.
-func (c *cacheCopy) measure(from fs.FS) error {
+func (c *cacheCopy) measure(from *os.Root) error {
 	files := 0
-	return fs.WalkDir(from, ".", func(_ string, d fs.DirEntry, err error) error {
+	return Walk(from, func(e Found, err error) error {
+		if errors.Is(err, ErrTooDeep) {
+			return err
+		}
 		files++
-		if err == nil && d.Type().IsRegular() {
-			if fi, err := d.Info(); err == nil {
-				c.total += fi.Size()
-			}
+		if err == nil && e.Info.Mode().IsRegular() {
+			c.total += e.Info.Size()
 		}
 		if c.total > c.maxSize || files > maxCacheFiles {
 			return fmt.Errorf("it has more than %s (limits.spool) or %d files: leave it out of cache, and the sandbox fills its own",
@@ -90,24 +96,24 @@ func (c *cacheCopy) measure(from fs.FS) error {
 
 // copyTree copies the directories and regular files of from into to. It leaves out links and files that cannot
 // be read.
-func (c *cacheCopy) copyTree(to *os.Root, from fs.FS) error {
-	return fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
+func (c *cacheCopy) copyTree(to, from *os.Root) error {
+	return Walk(from, func(e Found, err error) error {
 		switch {
-		case err != nil && name == ".":
+		case err != nil && e.Path == ".":
 			return err
-		case err != nil, name == ".":
+		case err != nil:
 			return nil
-		case d.IsDir():
-			return to.Mkdir(name, 0o700)
-		case d.Type().IsRegular():
-			return c.copyFile(to, from, name)
+		case e.Info.IsDir():
+			return to.Mkdir(e.Path, 0o700)
+		case e.Info.Mode().IsRegular():
+			return c.copyFile(to, e)
 		}
 		return nil
 	})
 }
 
-func (c *cacheCopy) copyFile(to *os.Root, from fs.FS, name string) error {
-	in, err := from.Open(name)
+func (c *cacheCopy) copyFile(to *os.Root, from Found) error {
+	in, err := from.Parent.Open(from.Name)
 	if err != nil {
 		return nil
 	}
@@ -116,7 +122,7 @@ func (c *cacheCopy) copyFile(to *os.Root, from fs.FS, name string) error {
 	if fi, err := in.Stat(); err == nil {
 		mode = fi.Mode().Perm()
 	}
-	out, err := to.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	out, err := to.OpenFile(from.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}

@@ -91,6 +91,29 @@ func TestCopyOnce(t *testing.T) {
 	}
 }
 
+// TestCopyNames checks that a cache is copied with its directories whose names are not UTF-8, and that they count for
+// its size.
+func TestCopyNames(t *testing.T) {
+	from, private := t.TempDir(), t.TempDir()
+	if err := errors.Join(os.MkdirAll(from+"/\xff/a", 0o755), os.WriteFile(from+"/\xff/a/b", make([]byte, 1000), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := (&cacheCopy{maxSize: 999}).copyOnce(root, "cache", from, nil); err == nil || !strings.Contains(err.Error(), "limits.spool") {
+		t.Errorf("a large cache: %v", err)
+	}
+	if err := (&cacheCopy{maxSize: 1000}).copyOnce(root, "cache", from, nil); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(private + "/cache/\xff/a/b"); err != nil || len(text) != 1000 {
+		t.Errorf("the copy has %d bytes, %v", len(text), err)
+	}
+}
+
 // TestCopyShared checks that sessions that share a home copy a cache one after the other. Two copies at once removed
 // each other's files, and an incomplete cache stayed.
 func TestCopyShared(t *testing.T) {
