@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -50,8 +51,9 @@ func NewStopCommand(dockerCLI command.Cli) *cobra.Command {
 		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: sessions.Complete,
 		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
-			if opts.timeSet = cmd.Flags().Changed("time"); opts.time < 0 {
-				return fmt.Errorf("--time %d: must not be negative", opts.time)
+			opts.timeSet = cmd.Flags().Changed("time")
+			if opts.time < 0 || opts.time > math.MaxInt32 { // a Duration holds no more than 292 years
+				return fmt.Errorf("--time %d: must be 0 to %d seconds", opts.time, math.MaxInt32)
 			}
 			store, err := sessions.OpenStore()
 			if err != nil {

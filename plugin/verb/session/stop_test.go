@@ -5,6 +5,7 @@ package session
 import (
 	"net"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
@@ -39,5 +40,17 @@ func TestStopRefused(t *testing.T) {
 	}()
 	if err := stop(); err == nil || store.Stopped(rec.ID) {
 		t.Errorf("with a watcher that does not accept: %v, stopped %v", err, store.Stopped(rec.ID))
+	}
+}
+
+// TestStopTime refuses a time that is no Duration. It became a time in the past: nothing was stopped.
+func TestStopTime(t *testing.T) {
+	for _, seconds := range []string{"-1", "2147483648", "9223372036"} {
+		cmd := NewStopCommand(nil)
+		cmd.SetArgs([]string{"--time", seconds, "x"})
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		if err := cmd.Execute(); err == nil || !strings.Contains(err.Error(), "must be 0 to 2147483647 seconds") {
+			t.Errorf("--time %s: %v", seconds, err)
+		}
 	}
 }

@@ -5,6 +5,7 @@ package container
 import (
 	"errors"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -160,6 +161,15 @@ func TestMeasureEntries(t *testing.T) {
 	limits.calls.Server.Limits.Adjust(limit.Limits{limit.Requests: 50})
 	if _, err := limits.measure(root, usage{}); err == nil || errors.Is(err, errUnmeasured) {
 		t.Errorf("measure: %v, want limits.requests", err)
+	}
+}
+
+// TestMeasureLargeLimit checks that a large limits.spool is a large limit, although a quarter more does not fit an int64.
+func TestMeasureLargeLimit(t *testing.T) {
+	root, limits := requestDirs(t)
+	limits.calls.Server.Limits.Adjust(limit.Limits{limit.Spool: math.MaxInt64})
+	if _, err := limits.measure(root, usage{}); err != nil {
+		t.Errorf("measure: %v", err)
 	}
 }
 

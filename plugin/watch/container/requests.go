@@ -144,12 +144,12 @@ func (r requestLimit) measure(root *os.Root, deleted usage) (used usage, err err
 		} else {
 			used.empty = used.empty && e.Depth <= 2 && e.Info.Size() == 0 && onDisk(e.Info) == 0
 		}
-		if used.bytes += onDisk(e.Info); used.bytes > maxSpace.Max+maxSpace.Max/4 {
+		if used.bytes += onDisk(e.Info); used.bytes-maxSpace.Max > maxSpace.Max/4 {
 			return maxSpace
 		}
 		return nil
 	})
-	if err == nil && used.bytes > maxSpace.Max+maxSpace.Max/4 {
+	if err == nil && used.bytes-maxSpace.Max > maxSpace.Max/4 {
 		err = maxSpace
 	}
 	return used, err
