@@ -24,6 +24,9 @@ func (s Subtree) Alive() bool { return s.alive() }
 // recognised by the marker of request.
 func (s Subtree) Interrupt(request string, sig syscall.Signal) { s.interrupt(request, sig) }
 
+// Continue continues the process if a signal has stopped it: a stopped process acts on no other signal than KILL.
+func (s Subtree) Continue() { s.resume() }
+
 // HangUp suspends the process and queues HUP, which ends it as soon as it is continued. Until then, its children still
 // have it as their parent, and so can be found.
 func (s Subtree) HangUp() { s.hangUp() }

@@ -150,6 +150,12 @@ func (s Subtree) signal(sig syscall.Signal) {
 	e.send(s.root, unix.Signal(sig))
 }
 
+func (s Subtree) resume() {
+	if st, ok := readStat(s.root.pid); ok && st.state == 'T' { // else a trap for CONT would run
+		s.signal(unix.SIGCONT)
+	}
+}
+
 func (s Subtree) hangUp() {
 	s.signal(unix.SIGSTOP)
 	s.signal(unix.SIGHUP)

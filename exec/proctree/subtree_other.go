@@ -14,6 +14,7 @@ type subtree struct{}
 func newSubtree(_ int, id string) Subtree                   { return Subtree{id: id} }
 func (Subtree) alive() bool                                 { return false }
 func (Subtree) interrupt(string, syscall.Signal)            {}
+func (Subtree) resume()                                     {}
 func (Subtree) hangUp()                                     {}
 func (Subtree) endNew(string, time.Duration) error          { return errSystem }
 func (Subtree) endSubtree(int, string, time.Duration) error { return errSystem }

@@ -36,6 +36,7 @@ func testTimeout(t *testing.T, r *fixture) {
 		{"in the background", `sleep 301 & sh -c 'setsid sleep 301 & sleep 300'`},
 		{"double forks", `( ( setsid sleep 301 & ) & ); sleep 300`},
 		{"stopped", `sh -c 'kill -STOP $$'; echo outer`},
+		{"stopped shell", `kill -STOP $$; echo outer`},
 		{"with scope", `sleep 300`},
 	}
 	s := r.shell(t, "one")

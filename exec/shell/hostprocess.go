@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
@@ -30,6 +31,7 @@ type hostProcess struct {
 	cancel  context.CancelCauseFunc
 	subtree proctree.Subtree // bash, as it was when it started
 	hangUp  sync.Once
+	killed  atomic.Bool   // HangUp has suspended bash, or is about to
 	dead    chan struct{} // closed when bash has ended
 	code    int           // how it has ended; valid once dead is closed
 }
@@ -128,7 +130,7 @@ func (p *hostProcess) writeLine(line string) error {
 // waitDeath waits for the end of a bash that reads no more lines, and returns its result.
 func (p *hostProcess) waitDeath() error {
 	<-p.dead
-	return &TerminatedError{p.code}
+	return &TerminatedError{Code: p.code}
 }
 
 func (p *hostProcess) confined() bool { return false }
@@ -160,6 +162,7 @@ func (p *hostProcess) removeLeftovers() {
 // kill ends the tree through the runner. An interactive bash ignores TERM; it ends on HUP, or at
 // the end of its input. Without the HUP it would go on with its text after the end of a child.
 func (p *hostProcess) kill() {
+	p.killed.Store(true)
 	p.hangUp.Do(p.subtree.HangUp) // a second HangUp would suspend it again
 	p.in.Close()
 	p.cancel(endError{p.table.grace()})

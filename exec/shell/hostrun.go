@@ -85,7 +85,7 @@ func (r *run) wait(ctx context.Context) (int, error) {
 			if code, ok := r.files.exited(); ok { // and then another process killed it
 				return code, nil
 			}
-			return 0, &TerminatedError{r.process.code}
+			return 0, &TerminatedError{Code: r.process.code}
 		}
 	}
 }
@@ -111,13 +111,13 @@ func (r *run) interrupt(grace time.Duration) {
 func (r *run) giveUp(grace time.Duration) (code int, ok bool) {
 	sig := giveUpSignal
 	for pause := 50 * time.Millisecond; pause < 400*time.Millisecond; pause *= 2 {
-		r.subtree.Interrupt(r.command.ID, sig)
+		r.signal(sig)
 		sig = syscall.SIGINT
 		if code, err := r.waitFor(pause); err == nil || !r.process.usable() {
 			return code, err == nil
 		}
 	}
-	r.subtree.Interrupt(r.command.ID, giveUpSignal)
+	r.signal(giveUpSignal)
 	processesEnded := make(chan struct{})
 	defer func() { <-processesEnded }()
 	// ends when nothing is left, or grace and some seconds are over; waited for above.
@@ -136,9 +136,17 @@ func (r *run) giveUp(grace time.Duration) (code int, ok bool) {
 		if code, err := r.waitFor(200 * time.Millisecond); err == nil {
 			return code, true
 		}
-		r.subtree.Interrupt(r.command.ID, syscall.SIGINT)
+		r.signal(syscall.SIGINT)
 	}
 	return 0, false
+}
+
+// signal interrupts the command with sig. A bash that the command has stopped gets sig too, unless it was killed.
+func (r *run) signal(sig syscall.Signal) {
+	r.subtree.Interrupt(r.command.ID, sig)
+	if !r.process.killed.Load() {
+		r.subtree.Continue()
+	}
 }
 
 // waitFor is wait with the time limit d.
