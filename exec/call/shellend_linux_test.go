@@ -41,6 +41,12 @@ func TestShellJSONEnds(t *testing.T) {
 		{"kill", "echo part; sleep 1000", nil, func(*calltest.Caller) { s.Kill(s.Running()[0].Request) }, 143, "a person ended it"},
 		{"kill inside", "echo part; sleep 1000", nil, func(*calltest.Caller) { call.KillByContainer(s, s.Running()[0].Request) }, 143, "hostexec kill ended it"},
 		{"signal", "echo part; sleep 1000", nil, func(c *calltest.Caller) { c.Send(t, wire.KindSignal, wire.AppendSignal(nil, "INT")) }, 130, "its caller got SIGINT"},
+		{"killed by rm", "echo part; sleep 1000", nil, func(*calltest.Caller) {
+			s.Shells.Remove("one")
+			if err := s.Shells.Create("one", shell.Options{}); err != nil {
+				t.Error(err)
+			}
+		}, 125, "the shell was removed"},
 		{"death", "echo part; kill -KILL $$", nil, nil, 125, "shell terminated unexpectedly (exit code: 137)"},
 	} {
 		for _, verb := range []string{"exec", "start"} {

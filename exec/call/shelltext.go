@@ -248,6 +248,8 @@ func (r *shellRun) endReason(err error) Failure {
 	switch {
 	case errors.As(err, &over):
 		e.Status, e.Reason = StatusTimeout, err.Error()
+	case errors.As(err, &dead) && dead.Removed:
+		e.Status, e.Reason, e.Hint = StatusTerminated, err.Error(), "hostexec session create "+quoteWord(r.o.Name)
 	case errors.As(err, &dead):
 		e.Status, e.Reason, e.Hint = StatusTerminated, err.Error(), "the next command starts a new shell"
 	case errors.As(err, &none):

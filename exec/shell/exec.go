@@ -13,7 +13,8 @@ import (
 
 // Exec runs c in the shell itself, one command at a time, so that its changes stay. It returns the status of c in bash.
 // When ctx ends, all processes that c started end, and the error is the cause of ctx. If bash then stops c, the shell
-// keeps its state; otherwise bash is ended. If bash has ended by itself, the error is a TerminatedError.
+// keeps its state; otherwise bash is ended. If bash has ended by itself, or was removed, the error is a
+// TerminatedError.
 func (s *Shell) Exec(ctx context.Context, b StartConfig, c Command, o Output) (int, error) {
 	if err := s.takeTurn(ctx, o); err != nil {
 		return 0, err
@@ -25,7 +26,8 @@ func (s *Shell) Exec(ctx context.Context, b StartConfig, c Command, o Output) (i
 	if err != nil {
 		return 0, err
 	}
-	return p.exec(ctx, b, c, o)
+	code, err := p.exec(ctx, b, c, o)
+	return code, s.table.withRemoval(s, err)
 }
 
 // busyNotice is the time after which a caller is notified that its command waits for its turn.

@@ -148,7 +148,7 @@ func (r *remoteCommand) result(ctx context.Context, result runResult) (int, erro
 			return 0, cause
 		}
 	}
-	return 0, &TerminatedError{result.Code}
+	return 0, &TerminatedError{Code: result.Code}
 }
 
 // handle handles a frame of the program for the command.

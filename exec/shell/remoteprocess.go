@@ -164,7 +164,7 @@ func (p *remoteProcess) send(kind frameKind, command uint32, payload []byte) err
 
 // errTerminated is the error of commands whose program has ended or did not respond. It is the error of a bash
 // that was killed.
-var errTerminated = &TerminatedError{128 + 9}
+var errTerminated = &TerminatedError{Code: 128 + 9}
 
 // disconnect closes the connection to a program that does not answer. At the end of its input it ends all that
 // it has started.

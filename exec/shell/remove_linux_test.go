@@ -79,7 +79,7 @@ func testRemove(t *testing.T, r *fixture) {
 		t.Error("Remove does not report what it did")
 	}
 	var dead *TerminatedError
-	if err := <-done; !errors.As(err, &dead) {
+	if err := <-done; !errors.As(err, &dead) || !dead.Removed || err.Error() != "the shell was removed" {
 		t.Errorf("the command ended with %v", err)
 	}
 	if left := marked(id); len(left) > 0 {

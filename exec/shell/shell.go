@@ -110,9 +110,15 @@ func (e *UntrustedError) Error() string {
 }
 
 // TerminatedError means that a shell has died while a command ran in it.
-type TerminatedError struct{ Code int }
+type TerminatedError struct {
+	Code    int
+	Removed bool // Remove has ended it
+}
 
 func (e *TerminatedError) Error() string {
+	if e.Removed {
+		return "the shell was removed"
+	}
 	return fmt.Sprintf("shell terminated unexpectedly (exit code: %d)", e.Code)
 }
 
@@ -194,6 +200,23 @@ func (t *Table) List() []Info {
 	t.mu.Unlock()
 	slices.SortFunc(all, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
 	return all
+}
+
+// withRemoval returns err. If it is a TerminatedError because s was removed, the result says so.
+func (t *Table) withRemoval(s *Shell, err error) error {
+	var dead *TerminatedError
+	if !errors.As(err, &dead) {
+		return err
+	}
+	t.mu.Lock()
+	closed := t.closed
+	t.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.removed || closed {
+		return err
+	}
+	return &TerminatedError{Code: dead.Code, Removed: true}
 }
 
 // Close ends every shell, and returns when their processes have ended. Processes that a dead bash has left on this host

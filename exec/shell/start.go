@@ -24,7 +24,8 @@ func (s *Shell) Start(ctx context.Context, b StartConfig, c Command, o Output) (
 	if err != nil {
 		return 0, err
 	}
-	return p.start(ctx, b, c, o, release)
+	code, err := p.start(ctx, b, c, o, release)
+	return code, s.table.withRemoval(s, err)
 }
 
 // start implements process.
@@ -95,7 +96,7 @@ func (r *copyRun) await(ctx context.Context) error {
 			r.endProcesses(r.process.table.graceFor(ctx))
 			return context.Cause(ctx)
 		case <-r.process.dead:
-			return &TerminatedError{r.process.code}
+			return &TerminatedError{Code: r.process.code}
 		}
 	}
 }
@@ -118,11 +119,11 @@ func (r *copyRun) wait(ctx context.Context) (int, error) {
 				silent, orphaned = 0, 0
 			case r.process.usable():
 				if silent++; silent > patience {
-					return 0, &TerminatedError{128 + 9}
+					return 0, &TerminatedError{Code: 128 + 9}
 				}
 			default:
 				if orphaned++; orphaned > 2 {
-					return 0, &TerminatedError{r.process.code}
+					return 0, &TerminatedError{Code: r.process.code}
 				}
 			}
 		case <-ctx.Done():

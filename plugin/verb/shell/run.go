@@ -105,8 +105,9 @@ func sayBusy(dockerCLI command.Cli, name string) {
 // end of a text, such as a timeout, is reported as in the container.
 func shellError(session, name string, err error) error {
 	named := fmt.Errorf("shell %s: %w", names.Quoted(name), err)
+	removed := shell.TerminatedError{Removed: true}
 	switch err.Error() { // the reply is a text
-	case shell.ErrNoShell.Error():
+	case shell.ErrNoShell.Error(), removed.Error():
 		return cli.Hint(named, "docker hostexec shell create "+session+" "+name)
 	case shell.ErrExists.Error(), shell.ErrName.Error():
 		return cli.Hint(named, "docker hostexec shell ls "+session)
