@@ -39,8 +39,8 @@ prune removes
   - unpacked programs of other versions, and lists of which files images have
   - copies of git remotes (git-push) that were not used for 30 days; the next use makes them again
 
-It also ends commands that still run because the watcher and the keeper of their session were
-killed at once. It keeps the audit log, and containers of agents with auto_remove: false.
+First, without a question, it ends commands that still run because the watcher and the keeper of
+their session were killed at once. It keeps the audit log, and containers of agents with auto_remove: false.
 
 EXIT STATUS
   0  nothing failed; engines that do not answer are skipped
@@ -65,16 +65,17 @@ func NewPruneCommand(dockerCLI command.Cli, leftovers ...func(*state.Store) erro
 }
 
 func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, leftovers []func(*state.Store) error) error {
+	store, err := state.Open()
+	if err != nil {
+		return err
+	}
+	unwatched := watch.EndAllUnwatched(store) // whatever the answer is: status does it, too, and does not ask
 	if !force {
 		yes, err := cli.Confirm(ctx, dockerCLI,
 			"This will remove all sessions whose containers are gone.\nAre you sure you want to continue?")
 		if err != nil || !yes {
-			return err
+			return errors.Join(unwatched, err)
 		}
-	}
-	store, err := state.Open()
-	if err != nil {
-		return err
 	}
 	recs, err := store.List()
 	if err != nil {
@@ -83,7 +84,7 @@ func runPrune(ctx context.Context, dockerCLI command.Cli, force bool, leftovers 
 	rebuilt, answered := sessions.Rebuilt(ctx, dockerCLI, store, recs)
 	recs = append(recs, rebuilt...)
 	all := sessions.States(ctx, dockerCLI, store, recs)
-	errs := []error{watch.EndAllUnwatched(store), inject.Prune(store.Home), sessions.PruneAgents(ctx, dockerCLI, store, all), pruneEngines(ctx, dockerCLI, store, all), store.ProxyLocks().Prune()}
+	errs := []error{unwatched, inject.Prune(store.Home), sessions.PruneAgents(ctx, dockerCLI, store, all), pruneEngines(ctx, dockerCLI, store, all), store.ProxyLocks().Prune()}
 	if answered { // otherwise an unknown container may mount such a directory
 		errs = append(errs, pruneRecordless(store, recs, removalsOf(dockerCLI)))
 	}

@@ -49,6 +49,34 @@ func TestPruneWithoutEngine(t *testing.T) {
 	}
 }
 
+// TestPruneRefused answers no: what sessions without a watcher have left running ends all the same, and nothing is
+// removed. Without a control socket, a session counts as ended.
+func TestPruneRefused(t *testing.T) {
+	t.Setenv("HOSTEXEC_HOME", t.TempDir())
+	store, err := state.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := state.Session{ID: state.NewID()}
+	if err := store.Create(&rec); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{state.ControlSock(store.Dir(rec.ID)), state.LockFile(store.Dir(rec.ID))} {
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := runPrune(t.Context(), clitest.New(t, io.Discard), false, nil); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(state.ControlSock(store.Dir(rec.ID))); !os.IsNotExist(err) {
+		t.Errorf("the session counts as running: %v", err)
+	}
+	if _, err := store.Load(rec.ID); err != nil {
+		t.Errorf("the session was removed: %v", err)
+	}
+}
+
 // TestRemovalsProgress checks that the counter shows each removal, and is erased at the end.
 func TestRemovalsProgress(t *testing.T) {
 	store, err := state.OpenAt(t.TempDir())
