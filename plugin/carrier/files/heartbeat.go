@@ -40,11 +40,13 @@ func (p *changingFile) missed(requests *dir.UntrustedDir, now time.Time) bool {
 	return p.active && now.Sub(p.changed) > p.max
 }
 
-// createHeartbeat makes .heartbeat in a directory. Calls need no such file, so a failure ends nothing.
+// createHeartbeat makes .heartbeat in a directory, unless it exists. Calls need no such file, so a failure ends nothing.
 func (l *Listener) createHeartbeat(p *servedDir) {
-	if err := p.putHeartbeat(); err != nil {
+	err := p.putHeartbeat()
+	if err != nil && !p.heartbeatFailed {
 		l.log.Warn("callers cannot share "+heartbeat, "directory", p.Dir.Path(), "error", err)
 	}
+	p.heartbeatFailed = err != nil
 }
 
 // putHeartbeat makes .heartbeat writable for every user: callers with several user ids share it. The time 1970

@@ -151,3 +151,43 @@ func TestHeartbeatShared(t *testing.T) {
 		t.Errorf("the file is left: %v", err)
 	}
 }
+
+// TestHeartbeatRemoved removes .heartbeat, and puts a file in its place that only its owner can write. In both cases
+// every user can write it soon again.
+func TestHeartbeatRemoved(t *testing.T) {
+	_, at := openServedDir(t)
+	box, err := dir.MakeUntrustedDir(filepath.Dir(at), "x", dir.ForEveryone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := Listen([]RequestDir{{Dir: box, Commands: []string{"make"}, Cwd: func() string { return "/" }}}, slog.New(slog.DiscardHandler), &limit.Session{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	name := at + "/.heartbeat"
+	for range 2 {
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+		awaitShared(t, name)
+		if err := errors.Join(os.Remove(name), os.WriteFile(name, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		awaitShared(t, name)
+	}
+}
+
+// awaitShared waits until every user can write a file.
+func awaitShared(t *testing.T, name string) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		fi, err := os.Stat(name)
+		if err == nil && fi.Mode() == 0o666 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: %v, %v, want a file with mode 0666", name, fi, err)
+		}
+	}
+}

@@ -116,7 +116,6 @@ func (l *Listener) poll(now time.Time) {
 		l.swept = now
 		for _, p := range l.dirs {
 			p.sweep(now)
-			l.createHeartbeat(p)
 		}
 	}
 	l.renew(now)
@@ -175,6 +174,7 @@ func (l *Listener) scan(now time.Time) (taken bool) {
 		if !now.IsZero() && !p.changed(now) {
 			continue
 		}
+		l.createHeartbeat(p) // a caller may have removed it, and another caller would make it with its own umask
 		var ids []string
 		p.Dir.Names(func(name string) bool { // a directory that cannot be read now is read the next time
 			if id, kind, ok := split(name); ok && kind == "req" && !p.isDir(name) {

@@ -31,14 +31,15 @@ type RequestDir struct {
 type servedDir struct {
 	RequestDir
 	// Used by the loop only:
-	mod         time.Time            // time of the directory when it was last read
-	read        time.Time            // when the directory was last read
-	unfinished  map[string]time.Time // when requests that may be unfinished were first seen
-	future      map[string]time.Time // when files with a time in the future were first seen
-	renewTried  time.Time            // when renewing was last tried
-	wait        time.Duration        // the pause after that attempt
-	renewFailed bool                 // the last try failed
-	repairTried time.Time            // when the directory was last checked for its clients
+	mod             time.Time            // time of the directory when it was last read
+	read            time.Time            // when the directory was last read
+	unfinished      map[string]time.Time // when requests that may be unfinished were first seen
+	future          map[string]time.Time // when files with a time in the future were first seen
+	renewTried      time.Time            // when renewing was last tried
+	wait            time.Duration        // the pause after that attempt
+	renewFailed     bool                 // the last try failed
+	repairTried     time.Time            // when the directory was last checked for its clients
+	heartbeatFailed bool                 // the last attempt to make .heartbeat failed
 
 	mu             sync.Mutex // guards the fields below
 	inFlight       map[string]*call
