@@ -126,7 +126,14 @@ trap 'quit HUP' HUP
 trap 'quit INT' INT
 trap 'quit TERM' TERM
 
-{ [ $# -eq 0 ] || printf '%s\0' "$@"; } >"$f.req.tmp" || die 125 "the request cannot be written: $dir"
+# unwritten FILE: the disk is full if a file can be created, but not written.
+unwritten() {
+	why=$dir
+	[ ! -e "$1" ] || why="no space left in $dir"
+	tidy
+	die 125 "the request cannot be written: $why"
+}
+{ [ $# -eq 0 ] || printf '%s\0' "$@"; } 2>/dev/null >"$f.req.tmp" || unwritten "$f.req.tmp"
 set -- "$cmd" "cwd=$(pwd -P)" alive=1
 if [ "${HOSTEXEC_STDIN-}" != null ] && [ ! -t 0 ] && [ -e /proc/self/fd/0 ] && ! [ /proc/self/fd/0 -ef /dev/null ]; then
 	exec 5<&0
@@ -135,8 +142,8 @@ fi
 for name in TERM COLUMNS LINES NO_COLOR HOSTEXEC_JSON HOSTEXEC_TIMEOUT HOSTEXEC_APPROVAL_TIMEOUT @PASS@; do
 	eval "[ -z \"\${$name+x}\" ] || set -- \"\$@\" \"env=$name=\$$name\""
 done
-printf '%s\0' "$@" >"$f.cmd"
-"$mv" "$f.req.tmp" "$f.req" || die 125 "the request cannot be written: $dir"
+printf '%s\0' "$@" 2>/dev/null >"$f.cmd" || unwritten "$f.cmd"
+"$mv" "$f.req.tmp" "$f.req" || unwritten ''
 
 # beat shows the host that this is still here.
 beat() {

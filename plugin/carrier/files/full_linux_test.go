@@ -7,6 +7,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -93,6 +94,36 @@ func TestFilesFullDisk(t *testing.T) {
 	}
 	if code := read(t, exit); code != "125\n" {
 		t.Errorf("exit code %q, want 125", code)
+	}
+}
+
+// TestScriptFullDisk calls the script while the disk has no space for the request, and then for none of its files. The
+// script says so in one line, and leaves no files.
+func TestScriptFullDisk(t *testing.T) {
+	if !dirtest.OwnMounts(t) {
+		return
+	}
+	at := t.TempDir()
+	dirtest.Mount(t, "none", at, "tmpfs", 0, "size=64k")
+	script := filepath.Join(t.TempDir(), "make")
+	putFile(t, script, Client{Command: "make", Dir: at}.Script(), 0o755)
+	for _, tt := range []struct {
+		name string
+		free int // pages of 4 KiB
+		args int // bytes
+	}{{"no page", 0, 100}, {"part of the request", 1, 20_000}, {"only the arguments", 1, 100}} {
+		if err := os.WriteFile(at+"/filler", make([]byte, 64<<10-tt.free*4<<10), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), script, strings.Repeat("x", tt.args))
+		out, _ := cmd.CombinedOutput()
+		want := "hostexec: make: the request cannot be written: no space left in " + at + "\n"
+		if code := cmd.ProcessState.ExitCode(); code != 125 || string(out) != want {
+			t.Errorf("%s: code %d, %q, want 125, %q", tt.name, code, out, want)
+		}
+		if left, err := os.ReadDir(at); err != nil || len(left) != 1 {
+			t.Errorf("%s: it leaves %v, %v", tt.name, left, err)
+		}
 	}
 }
 

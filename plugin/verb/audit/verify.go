@@ -90,7 +90,7 @@ func printNotes(out io.Writer, rep audit.Report) {
 		fmt.Fprintf(out, "note: %s: it has a START record, but no end: it runs, or its watcher was killed\n", f)
 	}
 	if rep.Incomplete > 0 {
-		fmt.Fprintf(out, "note: %s, because a writer was killed\n", cli.Count(rep.Incomplete, "incomplete line"))
+		fmt.Fprintf(out, "note: %s, because a writer was killed, or the disk was full\n", cli.Count(rep.Incomplete, "incomplete line"))
 	}
 	if rep.Earlier > 0 {
 		fmt.Fprintf(out, "note: %s began in files that do not exist any more\n", cli.Count(rep.Earlier, "chain"))
