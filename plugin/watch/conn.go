@@ -220,13 +220,7 @@ var errEnded = errors.New("the watcher ended: docker hostexec logs may show why"
 // errKilled means that the watcher has exited without a message.
 var errKilled = errors.New("the watcher was killed")
 
-// await reads lines until want comes.
-func (c *Conn) await(want string) error {
-	_, err := c.awaitValue(want)
-	return err
-}
-
-// awaitValue is await for a message with a value, which it returns.
+// awaitValue reads lines until want comes, and returns the value that it has, if any.
 func (c *Conn) awaitValue(want string) (string, error) {
 	for {
 		s, err := c.r.ReadString('\n')

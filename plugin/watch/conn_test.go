@@ -20,7 +20,7 @@ func TestBound(t *testing.T) {
 	writable := []string{"/src", "/a dir\nbound \xff"}
 	(&LauncherConn{f: w}).Bound([]string{"careful"}, "commands run in /src", writable)
 	c := &Conn{r: bufio.NewReader(r)}
-	if err := c.await("bound"); err != nil {
+	if _, err := c.awaitValue("bound"); err != nil {
 		t.Fatal(err)
 	}
 	if got := c.Writable(); !slices.Equal(got, writable) {
