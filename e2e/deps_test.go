@@ -44,10 +44,11 @@ var allowedImports = map[string]string{
 	"exec/gitpush":  "exec/dir exec/executor exec/limit exec/names exec/sandbox",
 	"exec/git":      "exec/dir exec/limit exec/mount exec/names exec/osenv",
 	"exec/executor": "exec/proctree exec/dir exec/osenv exec/sandbox",
+	"exec/hostcode": "exec/dir exec/osenv",
 	"exec/sandbox":  "",
 	"exec/job":      "exec/dir exec/executor exec/proctree exec/names",
 	"exec/shell":    "exec/executor exec/proctree exec/dir exec/limit exec/names exec/osenv exec/sandbox",
-	"exec/call":     "exec/dir exec/mount exec/git exec/gitpush exec/policy exec/proctree exec/approval exec/audit exec/recording exec/executor exec/inputs exec/job exec/shell exec/limit exec/sandbox shim/wire exec/names exec/osenv",
+	"exec/call":     "exec/dir exec/mount exec/git exec/gitpush exec/policy exec/proctree exec/approval exec/audit exec/recording exec/executor exec/hostcode exec/inputs exec/job exec/shell exec/limit exec/sandbox shim/wire exec/names exec/osenv",
 
 	"exec/verb":          "exec/call exec/flags exec/gitpush exec/executor exec/job exec/names exec/policy exec/proctree exec/shell shim/wire",
 	"exec/call/calltest": "exec/approval exec/audit exec/call exec/dir exec/executor exec/job exec/mount exec/policy exec/shell exec/verb shim/wire",
@@ -68,7 +69,7 @@ var allowedImports = map[string]string{
 	"plugin/page":          "plugin/state plugin/control exec/approval exec/audit exec/dir exec/names exec/osenv",
 	"plugin/watch":         "plugin/state plugin/config plugin/carrier plugin/carrier/files plugin/carrier/http plugin/carrier/relay plugin/carrier/socket plugin/control plugin/callcontainer plugin/notify exec/call exec/verb exec/proctree exec/names exec/osenv exec/sandbox exec/limit",
 	"plugin/watch/container": "plugin/watch plugin/state plugin/config plugin/carrier plugin/carrier/relay plugin/callcontainer plugin/notify plugin/volume " +
-		"exec/audit exec/executor exec/limit exec/mount exec/names exec/osenv shim/wire",
+		"exec/audit exec/hostcode exec/limit exec/mount exec/names exec/osenv shim/wire",
 	"plugin/watch/process":   "plugin/watch exec/executor exec/mount",
 	"plugin/watch/directory": "plugin/watch plugin/state plugin/carrier plugin/carrier/files exec/dir exec/mount",
 	"plugin/agent":           "plugin/watch plugin/inject plugin/callcontainer plugin/config plugin/state exec/osenv exec/names",
@@ -78,7 +79,7 @@ var allowedImports = map[string]string{
 	"plugin/sessions":              "plugin/cli plugin/config plugin/control plugin/inject plugin/state plugin/watch exec/names plugin/callcontainer",
 	"plugin/sessions/sessionstest": "plugin/state",
 	"plugin/launch": "plugin/carrier plugin/carrier/files plugin/carrier/http plugin/cli plugin/config plugin/callcontainer plugin/control plugin/metadata plugin/inject " +
-		"plugin/notify plugin/page plugin/sessions plugin/state plugin/watch plugin/watch/container exec/call exec/dir exec/mount exec/executor " +
+		"plugin/notify plugin/page plugin/sessions plugin/state plugin/watch plugin/watch/container exec/call exec/dir exec/mount exec/hostcode " +
 		"exec/policy exec/names exec/osenv exec/sandbox",
 
 	"plugin/apiproxy": "plugin/carrier/socket plugin/cli plugin/config plugin/callcontainer plugin/control plugin/launch plugin/sessions plugin/state " +
@@ -97,7 +98,7 @@ var allowedImports = map[string]string{
 	"plugin/verb/policy": "plugin/cli plugin/config plugin/control plugin/launch plugin/sessions plugin/state plugin/watch exec/audit " +
 		"exec/policy exec/names exec/osenv",
 	"plugin/verb/proxy": "plugin/carrier plugin/cli plugin/metadata plugin/inject plugin/launch plugin/notify plugin/sessions plugin/state " +
-		"plugin/watch exec/mount exec/executor exec/policy exec/osenv exec/names",
+		"plugin/watch exec/mount exec/hostcode exec/policy exec/osenv exec/names",
 	"plugin/verb/run":     "plugin/carrier plugin/cli plugin/inject plugin/launch plugin/sessions plugin/state exec/names",
 	"plugin/verb/service": "plugin/cli plugin/watch exec/names",
 	"plugin/verb/session": "plugin/cli plugin/config plugin/callcontainer plugin/control plugin/metadata plugin/inject plugin/launch " +
@@ -119,18 +120,19 @@ var allowedImports = map[string]string{
 
 // extraImports are additional imports, each with a reason.
 var extraImports = map[[2]string]string{
-	{"plugin/config", "exec/executor"}:      "it finds the program of a rule on PATH as a call does, and its link targets",
+	{"plugin/config", "exec/hostcode"}:      "it finds the program of a rule on PATH as a call does, and its link targets",
 	{"plugin/config", "exec/inputs"}:        "it checks the patterns of inputs as a call does",
 	{"plugin/config", "exec/gitpush"}:       "it checks the names and URLs of remotes as a call does",
 	{"plugin/watch", "exec/gitpush"}:        "it has the remotes of the calls that it has served",
 	{"plugin/verb/session", "exec/gitpush"}: "prune removes its copies of remotes",
 	{"plugin/page", "exec/job"}:             "it cuts the texts of ended commands as those of jobs",
 	{"plugin/page", "exec/mount"}:           "it makes the table of files that containers can write; a browser is started without these",
-	{"plugin/page", "exec/executor"}:        "it finds a browser, and makes its environment, as for commands",
+	{"plugin/page", "exec/hostcode"}:        "it finds a browser, and makes its environment, as for commands",
 	{"plugin/watch", "exec/approval"}:       "it makes the queue that calls ask and that control answers",
 	{"plugin/watch", "exec/audit"}:          "it opens the log of the calls that it has served",
 	{"plugin/watch", "exec/dir"}:            "it makes the directories of requests, which containers can write",
 	{"plugin/watch", "exec/mount"}:          "it makes the table of the container's mounts",
+	{"plugin/watch", "exec/hostcode"}:       "it cleans the environment of calls, and warns about writable programs",
 	{"plugin/watch", "exec/executor"}:       "it makes the runner of the calls that it has served",
 	{"plugin/watch", "exec/job"}:            "it opens the table of the session's jobs",
 	{"plugin/watch", "plugin/inject"}:       "it has the program that runs shells in containers",

@@ -8,6 +8,7 @@
 //	             -> audit, recording, limit
 //	             -> git -> mount -> dir
 //	             -> job, shell, gitpush -> executor -> proctree, sandbox
+//	             -> hostcode
 //
 // Package call serves a request: policy decides, approval asks a person, and audit records the decision. Package
 // executor runs the command in a directory that mount finds and dir holds. Package recording stores the output if the
@@ -15,7 +16,8 @@
 //
 // Package inputs finds the files that decide what a command runs, and git detects commands of git that may run programs
 // of the repository. Package job keeps commands that continue without their callers, shell keeps shells with state, and
-// sandbox confines commands. Only call imports all of these.
+// sandbox confines commands. Package hostcode finds what of a command's code a container can write. Only call imports
+// all of these.
 //
 // Package verb answers the calls of hostexec itself, such as hostexec ps; call uses it through an interface.
 // Package gitpush answers the container's git, and pushes with the host's. Nothing below exec imports plugin or depends

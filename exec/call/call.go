@@ -28,6 +28,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/hostcode"
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/mount"
@@ -57,7 +58,7 @@ type SessionConfig struct {
 	PassEnv   []string // names that the container may set
 	NewPrivs  bool
 
-	Environ []string                                 // of commands on this host: the watcher's, as executor.Environ returns it for Dirs
+	Environ []string                                 // of commands on this host: the watcher's, as hostcode.Environ returns it for Dirs
 	Find    func(name string) (path string, ok bool) // finds programs that only the policy names; nil finds nothing
 	Scratch string                                   // a directory for copies, which no caller can reach
 
@@ -84,7 +85,7 @@ type SessionConfig struct {
 	programs    *programs    // that were checked
 	others      *mount.Table // paths that containers of other sessions can write, or nil
 	sandboxed   *mount.Table // the paths of SandboxWrites, or nil
-	hostEnviron []string     // executor.Environ of Environ, for sandboxed
+	hostEnviron []string     // hostcode.Environ of Environ, for sandboxed
 }
 
 // HostEnviron returns the environment of commands that run on the host without a sandbox.
@@ -134,7 +135,7 @@ func (s *Server) SetConfig(sc *SessionConfig) {
 	sc.sandboxed, sc.hostEnviron = nil, sc.Environ
 	if paths := sc.SandboxWrites(); len(paths) > 0 {
 		sc.sandboxed = mount.WritableTable(paths)
-		sc.hostEnviron, _ = executor.Environ(sc.Environ, sc.sandboxed)
+		sc.hostEnviron, _ = hostcode.Environ(sc.Environ, sc.sandboxed)
 	}
 	s.config.Store(sc)
 	s.configChanged.notify()

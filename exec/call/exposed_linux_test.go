@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
-	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/hostcode"
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
@@ -56,7 +56,7 @@ func TestExposed(t *testing.T) {
 			p := &policy.Policy{}
 			configure := func() *SessionConfig {
 				sc := &SessionConfig{Policy: p, Dirs: dirs}
-				sc.Environ, _ = executor.Environ(environ, dirs)
+				sc.Environ, _ = hostcode.Environ(environ, dirs)
 				return sc
 			}
 			s := &Server{}

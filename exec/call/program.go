@@ -15,7 +15,7 @@ import (
 	"sync"
 
 	"github.com/docker-hostexec/hostexec/exec/dir"
-	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/hostcode"
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/exec/policy"
@@ -105,9 +105,9 @@ func (sc *SessionConfig) checkOthers(path, search string, others *mount.Table) e
 // cleanPath returns the PATH of a command. If the policy sets it, cleanPath cleans it in v as that of the host is.
 func (sc *SessionConfig) cleanPath(v *policy.Verdict) string {
 	if path, ok := v.Env.Set["PATH"]; ok {
-		path, _ = executor.Path(path, sc.Dirs)
+		path, _ = hostcode.Path(path, sc.Dirs)
 		if !v.Place.Confined() && sc.sandboxed != nil {
-			path, _ = executor.Path(path, sc.sandboxed)
+			path, _ = hostcode.Path(path, sc.sandboxed)
 		}
 		v.Env.Set = maps.Clone(v.Env.Set) // dc.decided has the same map
 		v.Env.Set["PATH"] = path

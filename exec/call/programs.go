@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/hostcode"
 	"github.com/docker-hostexec/hostexec/exec/mount"
 )
 
@@ -36,7 +36,7 @@ func (p *programs) checkUnchangeable(path, search string, dirs *mount.Table) err
 	if was, ok := p.checked.Load(key); ok && unchanged(was.(fs.FileInfo), fi) {
 		return nil
 	}
-	switch at, ok := executor.WritableDependency(path, search, dirs); {
+	switch at, ok := hostcode.WritableDependency(path, search, dirs); {
 	case !ok:
 		p.checked.Store(key, fi)
 		return nil

@@ -14,7 +14,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/dir"
-	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/hostcode"
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/mount"
@@ -269,7 +269,7 @@ func notRun(req *request, v *policy.Verdict, err error) Failure {
 		e.Status, e.Reason, e.Hint = StatusNotExecutable, "not executable in "+v.Program(), "check its mode in the image"
 	case errors.Is(err, fs.ErrNotExist):
 		e.Status, e.Reason, e.Hint = StatusNotFound, "not found on the host any more", "look for "+path+" there"
-		if missing := executor.MissingInterpreter(v.Command.Path); missing != "" {
+		if missing := hostcode.MissingInterpreter(v.Command.Path); missing != "" {
 			e.Reason, e.Hint = "its interpreter is missing on the host", "look for "+strconv.QuoteToASCII(missing)+" there, which "+path+" needs"
 		}
 	case errors.Is(err, fs.ErrPermission):

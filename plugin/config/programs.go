@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/hostcode"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
@@ -23,7 +23,7 @@ func (c *Config) resolvePrograms(p *policy.Policy) {
 			path, _ = osenv.LookPath(name, os.Getenv("PATH"))
 		}
 		if path != "" && name != policy.Shell && !p.Place(name).InContainer() {
-			for _, at := range executor.LinkChain(path) {
+			for _, at := range hostcode.LinkChain(path) {
 				p.Programs[name] = append(p.Programs[name], filepath.Base(at))
 			}
 		}

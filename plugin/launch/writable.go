@@ -5,7 +5,7 @@ package launch
 import (
 	"os"
 
-	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/hostcode"
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/config"
@@ -63,7 +63,7 @@ func WritableCode(store *state.Store, src config.Source) ([]policy.Problem, erro
 		return nil, err
 	}
 	all := watch.WritableCode(config.Load(src).Policy(nil), os.Environ(), access)
-	for _, f := range executor.Links(os.Getenv("PATH"), access) {
+	for _, f := range hostcode.Links(os.Getenv("PATH"), access) {
 		all = append(all, policy.Problem{Text: f.String()})
 	}
 	return all, nil

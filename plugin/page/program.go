@@ -8,7 +8,7 @@ import (
 	"os"
 	"os/exec"
 
-	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/hostcode"
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -39,6 +39,6 @@ func environ(s *state.Store) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	env, _ := executor.Environ(os.Environ(), mount.WritableTable(writes.All()))
+	env, _ := hostcode.Environ(os.Environ(), mount.WritableTable(writes.All()))
 	return env, nil
 }

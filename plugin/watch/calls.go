@@ -13,6 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/hostcode"
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/mount"
@@ -120,11 +121,11 @@ func (c *Calls) AddWritable(fresh []mount.Point) {
 
 // cleanEnvironLocked removes the parts of the environment of sc that name files which containers can write.
 func (c *Calls) cleanEnvironLocked(sc *call.SessionConfig) {
-	env, found := executor.Environ(c.config.Environ, sc.Dirs)
+	env, found := hostcode.Environ(c.config.Environ, sc.Dirs)
 	for _, f := range found {
 		c.log.Warn("left out of the environment of commands", "finding", f.String())
 	}
-	path, _ := executor.Path(osenv.Get(c.config.Environ, "PATH"), sc.Dirs)
+	path, _ := hostcode.Path(osenv.Get(c.config.Environ, "PATH"), sc.Dirs)
 	_ = os.Setenv("PATH", path) // the engine's client looks up ssh for each connection; the name is valid
 	sc.Environ = env
 	sc.Find = func(name string) (string, bool) { return osenv.LookPath(name, path) }

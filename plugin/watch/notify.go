@@ -12,6 +12,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/hostcode"
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/plugin/config"
@@ -52,7 +53,7 @@ func NewNotifier(rec state.Session, options config.Notify, others *OtherSessions
 		access.AddWritable(WritableByCallers(rec))
 	}
 	others.AddTo(access)
-	if own, left := executor.Path(os.Getenv("PATH"), access); len(left) > 0 {
+	if own, left := hostcode.Path(os.Getenv("PATH"), access); len(left) > 0 {
 		getenv = func(name string) string {
 			if name == "PATH" {
 				return own
@@ -75,9 +76,9 @@ func NewNotifier(rec state.Session, options config.Notify, others *OtherSessions
 
 // WritableNotifier returns a file in notify.command that is writable according to access. A request of a container
 // starts this command without a question, so a file that its interpreter reads is as dangerous as the program.
-func WritableNotifier(n notify.Notifier, access executor.ContainerAccess) (at string, ok bool) {
+func WritableNotifier(n notify.Notifier, access hostcode.ContainerAccess) (at string, ok bool) {
 	for _, word := range n.Command {
-		if at, ok = executor.WritablePath(word, access); ok {
+		if at, ok = hostcode.WritablePath(word, access); ok {
 			return at, true
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/call"
-	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/hostcode"
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -118,12 +118,12 @@ func (o *OtherSessions) CheckPrograms(files []ProtectedFile, environ []string) e
 		return err
 	}
 	access := mount.WritableTable(others.Containers)
-	path, _ := executor.Path(osenv.Get(environ, "PATH"), access)
+	path, _ := hostcode.Path(osenv.Get(environ, "PATH"), access)
 	for _, k := range files {
 		if k.OnMount != RefuseWritable {
 			continue
 		}
-		if at, ok := executor.WritableDependency(k.Path, path, access); ok {
+		if at, ok := hostcode.WritableDependency(k.Path, path, access); ok {
 			all, _ := o.record.Store.Others(o.record.ID) // only names the writer
 			return fmt.Errorf("%s could change %s, which is, or is code of, %s, which %s: %s, or remove that container and then docker hostexec prune",
 				writerOf(all, at), at, k.Path, k.Does, k.Instead)

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/hostcode"
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -73,7 +73,7 @@ func (r *Record) restore() {
 // rest of PATH instead. access has the paths that containers can write, and environ contains PATH. Adapt returns
 // warnings for a person.
 func (r *Record) Adapt(access *mount.Table, environ []string) (notes []string) {
-	path, _ := executor.Path(osenv.Get(environ, "PATH"), access)
+	path, _ := hostcode.Path(osenv.Get(environ, "PATH"), access)
 	all := slices.Clone(r.Proxied()) // calls of an earlier container may still be decided by the old ones
 	for i := range all {
 		cmd := &all[i]

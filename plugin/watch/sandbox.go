@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/hostcode"
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
@@ -194,7 +194,7 @@ func (c *Calls) checkSandboxWrites(paths []string) error {
 	const format = "code in the sandbox could change %s, which %s: name other paths in write"
 	table := mount.WritableTable(paths)
 	for _, f := range decidingFiles(c.record, c.config, c.Questions.Notifier) {
-		if at, ok := executor.WritableDependency(f.Path, os.Getenv("PATH"), table); ok && f.OnMount == RefuseWritable {
+		if at, ok := hostcode.WritableDependency(f.Path, os.Getenv("PATH"), table); ok && f.OnMount == RefuseWritable {
 			return fmt.Errorf(format, strconv.QuoteToASCII(at), f.Does)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/hostcode"
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
@@ -19,12 +19,12 @@ import (
 
 // WritableCode lists the code and settings of commands that are writable according to access. It only reports. Commands
 // get env without the findings in it. A command whose program or sandbox is among the findings does not run.
-func WritableCode(p *policy.Policy, env []string, access executor.ContainerAccess) (all []policy.Problem) {
-	_, found := executor.Environ(env, access)
-	for _, f := range append(found, executor.WritableSettings(osenv.Get(env, "HOME"), access)...) {
+func WritableCode(p *policy.Policy, env []string, access hostcode.ContainerAccess) (all []policy.Problem) {
+	_, found := hostcode.Environ(env, access)
+	for _, f := range append(found, hostcode.WritableSettings(osenv.Get(env, "HOME"), access)...) {
 		all = append(all, policy.Problem{Text: f.String()})
 	}
-	search, _ := executor.Path(osenv.Get(env, "PATH"), access)
+	search, _ := hostcode.Path(osenv.Get(env, "PATH"), access)
 	s := writableFinder{access: access, search: search}
 	s.settings("", "", p.Defaults)
 	for _, name := range slices.Sorted(maps.Keys(p.Rules)) {
@@ -38,7 +38,7 @@ func WritableCode(p *policy.Policy, env []string, access executor.ContainerAcces
 
 // writableFinder collects the findings of WritableCode in a policy.
 type writableFinder struct {
-	access   executor.ContainerAccess
+	access   hostcode.ContainerAccess
 	search   string // PATH
 	problems []policy.Problem
 }
@@ -49,7 +49,7 @@ func (s *writableFinder) add(where, rule, format string, args ...any) {
 
 func (s *writableFinder) command(name string, set policy.Ruleset) {
 	if set.Exec != "" {
-		if at, ok := executor.WritableDependency(set.Exec, s.search, s.access); ok {
+		if at, ok := hostcode.WritableDependency(set.Exec, s.search, s.access); ok {
 			s.add(set.Position, name, "exec: %s could change %s, so it will not run", s.access.Writer(at), strconv.QuoteToASCII(at))
 		}
 	}
@@ -84,7 +84,7 @@ func (s *writableFinder) sandboxes(p *policy.Policy) {
 // words checks arguments of the configuration. A path in an argument may be code: -c core.sshCommand=/w/x.
 func (s *writableFinder) words(where, rule, key string, words []string) {
 	for _, word := range words {
-		if at, ok := executor.WritablePath(word, s.access); ok {
+		if at, ok := hostcode.WritablePath(word, s.access); ok {
 			s.add(where, rule, "%s: %s names %s, which %s can write", key, strconv.QuoteToASCII(word), strconv.QuoteToASCII(at), s.access.Writer(at))
 		}
 	}
@@ -95,7 +95,7 @@ func (s *writableFinder) settings(where, rule string, set policy.Settings) {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(set.Env.Set)) {
-		_, found := executor.Environ([]string{name + "=" + set.Env.Set[name]}, s.access)
+		_, found := hostcode.Environ([]string{name + "=" + set.Env.Set[name]}, s.access)
 		for _, f := range found {
 			if name != "PATH" {
 				f.Then = "it stays, because you set it"

@@ -18,7 +18,7 @@ import (
 	"github.com/docker/cli/cli/command"
 	"github.com/spf13/cobra"
 
-	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/hostcode"
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
@@ -216,7 +216,7 @@ func resolveProtected(p *launch.Plan) error {
 		return err
 	}
 	all := os.Getenv("PATH")
-	protected, _ := executor.Path(all, table)
+	protected, _ := hostcode.Path(all, table)
 	err = launch.ResolveCommands(p.Record.Commands, protected, p.Elsewhere)
 	for _, c := range p.Record.Commands {
 		if at, found := osenv.LookPath(c.Name, all); err != nil && c.Path == "" && found && table.Writable(at) {

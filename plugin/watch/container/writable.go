@@ -8,7 +8,7 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 
-	"github.com/docker-hostexec/hostexec/exec/executor"
+	"github.com/docker-hostexec/hostexec/exec/hostcode"
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
@@ -50,9 +50,9 @@ func (mc *mountCheck) adapt(c container.InspectResponse) (notes []string) {
 // also refuses one that could write a dependency of such a file: the interpreter of a script, or a library.
 func (mc *mountCheck) refuseDependencies(c container.InspectResponse, all []watch.ProtectedFile) error {
 	access := mc.access(c)
-	path, _ := executor.Path(osenv.Get(mc.config.Environ, "PATH"), access)
+	path, _ := hostcode.Path(osenv.Get(mc.config.Environ, "PATH"), access)
 	for _, k := range all {
-		at, ok := executor.WritableDependency(k.Path, path, access)
+		at, ok := hostcode.WritableDependency(k.Path, path, access)
 		switch {
 		case !ok || k.OnMount != watch.RefuseWritable:
 		case at == k.Path:

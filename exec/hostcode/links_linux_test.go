@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package executor
+package hostcode
 
 import (
 	"fmt"

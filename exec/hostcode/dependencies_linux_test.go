@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package executor
+package hostcode
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -57,7 +58,7 @@ func TestCode(t *testing.T) {
 	}
 	write(filepath.Join(bin, "self"), "#!"+bin+"/self\n")
 	for n := range 9 {
-		write(filepath.Join(bin, "envChain"+itoa(n)), "#!/usr/bin/env envChain"+itoa(n+1)+"\n")
+		write(filepath.Join(bin, "envChain"+strconv.Itoa(n)), "#!/usr/bin/env envChain"+strconv.Itoa(n+1)+"\n")
 	}
 	if err := os.Symlink(work+"/venv/bin/python", filepath.Join(bin, "envChain9")); err != nil {
 		t.Fatal(err)
