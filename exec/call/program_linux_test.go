@@ -8,9 +8,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/exec/policy"
@@ -72,8 +73,8 @@ func TestFindProgram(t *testing.T) {
 	}
 }
 
-// TestSlowProgram checks a program while another one, such as a file with a lease or on a server that is down, cannot
-// be read. A call of it delayed all other calls of the session.
+// TestSlowProgram checks a program while another one, such as a file on a server that is down, cannot be opened. A call
+// of it delayed all other calls of the session.
 func TestSlowProgram(t *testing.T) {
 	dirs, err := mount.NewTable(nil, mount.Default{})
 	if err != nil {
@@ -88,30 +89,54 @@ func TestSlowProgram(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			slow := filepath.Join(t.TempDir(), "slow")
-			if err := syscall.Mkfifo(slow, 0o755); err != nil {
+			if err := os.WriteFile(slow, []byte("#!/bin/sh\n"), 0o755); err != nil {
 				t.Fatal(err)
 			}
+			opened, allow := delayOpens(t, slow)
 			stuck, other := make(chan error, 1), make(chan error, 1)
-			// ends when the test closes its end of the pipe.
+			// ends when the test allows the program to be opened.
 			go func() { stuck <- check(slow) }()
-			end, err := os.OpenFile(slow, os.O_WRONLY, 0) // returns when the pipe is being read
-			if err != nil {
-				t.Fatal(err)
-			}
+			opened()
 			// ends when the program was checked.
 			go func() { other <- check("/bin/sh") }()
+			var err error
 			select {
 			case err = <-other:
 			case <-time.After(10 * time.Second):
 				t.Error("the check of another program waits")
 			}
-			os.Remove(slow) // a second read would wait for ever
-			end.Close()
+			allow()
 			if err := errors.Join(err, <-stuck); err != nil {
 				t.Error(err)
 			}
 		})
 	}
+}
+
+// delayOpens delays each open of a file (fanotify(7)). opened waits for the first one, and allow ends the delays.
+func delayOpens(t *testing.T, path string) (opened, allow func()) {
+	t.Helper()
+	fd, err := unix.FanotifyInit(unix.FAN_CLASS_CONTENT|unix.FAN_CLOEXEC, unix.O_RDONLY)
+	if errors.Is(err, unix.EPERM) {
+		t.Skip("only root can delay the opens of a file")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.FanotifyMark(fd, unix.FAN_MARK_ADD, unix.FAN_OPEN_PERM, unix.AT_FDCWD, path); err != nil {
+		unix.Close(fd)
+		t.Fatal(err)
+	}
+	opened = func() {
+		_, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1)
+		for errors.Is(err, unix.EINTR) {
+			_, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	return opened, func() { unix.Close(fd) } // the kernel then allows what waits
 }
 
 // TestFindProgramOfSandbox checks a program on the host that a command in a sandbox can write, because of the policy.
