@@ -204,7 +204,7 @@ func accept(t *testing.T, l *net.UnixListener) *peer {
 	if _, err := io.ReadFull(conn, b); err != nil {
 		t.Fatal(err)
 	}
-	if p.req, err = wire.ParseExec(b); err != nil {
+	if p.req, err = wire.ParseExec(string(b)); err != nil {
 		t.Fatal(err)
 	}
 	return p

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -109,33 +110,29 @@ const firstRead = 16 << 10
 // the rest at once, so that of many long requests some are served. The rest is reserved only after the beginning has
 // arrived, because a caller may announce megabytes and send nothing. Without memory for the rest, it returns the
 // beginning and discards the rest, so that the caller can read the answer.
-func readCounted(r io.Reader, n int, held *reservation) ([]byte, error) {
-	first := make([]byte, min(n, firstRead))
+func readCounted(r io.Reader, n int, held *reservation) (string, error) {
+	first := min(n, firstRead)
 	ctx := context.Background() // the limiter of connections sets a deadline
-	if err := held.wait(ctx, limit.Argv, int64(len(first))); err != nil {
-		return nil, errors.Join(err, drop(r, n))
+	if err := held.wait(ctx, limit.Argv, int64(first)); err != nil {
+		return "", errors.Join(err, copyWhole(io.Discard, r, n))
 	}
-	if _, err := io.ReadFull(r, first); err != nil {
-		return nil, io.ErrUnexpectedEOF
+	var b strings.Builder
+	b.Grow(first)
+	if err := copyWhole(&b, r, first); err != nil || first == n {
+		return b.String(), err
 	}
-	if len(first) == n {
-		return first, nil
-	}
-	if err := held.wait(ctx, limit.Argv, int64(n-len(first))); err != nil {
-		return first, errors.Join(err, drop(r, n-len(first)))
+	if err := held.wait(ctx, limit.Argv, int64(n-first)); err != nil {
+		return b.String(), errors.Join(err, copyWhole(io.Discard, r, n-first))
 	}
 	held.reportMemory()
-	b := make([]byte, n)
-	copy(b, first)
-	if _, err := io.ReadFull(r, b[len(first):]); err != nil {
-		return nil, io.ErrUnexpectedEOF
-	}
-	return b, nil
+	b.Grow(n - first)
+	err := copyWhole(&b, r, n-first)
+	return b.String(), err
 }
 
-// drop reads n bytes and discards them.
-func drop(r io.Reader, n int) error {
-	if _, err := io.CopyN(io.Discard, r, int64(n)); err != nil {
+// copyWhole copies n bytes, or fails.
+func copyWhole(w io.Writer, r io.Reader, n int) error {
+	if _, err := io.CopyN(w, r, int64(n)); err != nil {
 		return io.ErrUnexpectedEOF
 	}
 	return nil

@@ -141,7 +141,7 @@ func readExec(r io.Reader, held *reservation) (wire.Exec, error) {
 
 // beginning returns the name of the command in b, the beginning of a request, as its only argument. It returns nothing
 // if b is too short to contain the name.
-func beginning(b []byte) []string {
+func beginning(b string) []string {
 	if arg0 := wire.Arg0(b); arg0 != "" {
 		return []string{path.Base(arg0)}
 	}

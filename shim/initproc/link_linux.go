@@ -69,7 +69,7 @@ func (l *link) receiveExec() (req wire.Exec, fds []int, err error) {
 	if err != nil || kind != wire.KindExec {
 		return req, nil, wire.ErrKind
 	}
-	if req, err = wire.ParseExec(b); err != nil {
+	if req, err = wire.ParseExec(string(b)); err != nil {
 		return req, nil, err
 	}
 	if len(req.Args) < 2 || int(req.Passed&1+req.Passed>>1&1+req.Passed>>2&1) != len(fds) {

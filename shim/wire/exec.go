@@ -2,8 +2,6 @@
 
 package wire
 
-import "unsafe"
-
 // FD is the kind of one of the caller's descriptors, as the shim sees it. A closed one is FDNull.
 type FD byte
 
@@ -52,7 +50,7 @@ func (m *Exec) Append(b []byte) []byte {
 
 // CheckExec returns the number of strings in Args and Env of the Exec that ParseExec would return, or its error. It
 // allocates nothing: many short strings take more memory than their bytes, and the caller may have to limit it.
-func CheckExec(p []byte) (strings int, err error) {
+func CheckExec(p string) (strings int, err error) {
 	if len(p) == 0 {
 		return 0, ErrMalformed
 	}
@@ -67,9 +65,9 @@ func CheckExec(p []byte) (strings int, err error) {
 }
 
 // ParseExec is the inverse of Append. For another version it returns ErrVersion, whatever follows. It is
-// strict: extra bytes, a NUL in a string and a missing argv[0] are errors. The strings of the result share the memory
-// of p, so nothing may change p afterwards.
-func ParseExec(p []byte) (Exec, error) {
+// strict: extra bytes, a NUL in a string and a missing argv[0] are errors. The strings of the result are parts of p: a
+// copy would take as much memory, and a caller can send megabytes.
+func ParseExec(p string) (Exec, error) {
 	if _, err := CheckExec(p); err != nil {
 		return Exec{}, err
 	}
@@ -77,18 +75,16 @@ func ParseExec(p []byte) (Exec, error) {
 		FDs:     [3]FD{FD(p[1]), FD(p[2]), FD(p[3])},
 		Passed:  p[4],
 		SameOut: p[5] == 1,
-		Winsize: winsizeAt(p[6:]),
+		Winsize: winsizeAt([]byte(p[6:execFixed])),
 	}
-	// All lengths are checked. A copy of p would take as much memory as p, of which a caller can send megabytes.
-	s := unsafe.String(&p[0], len(p))
-	m.Args, s = takeStrings(s[execFixed:])
-	m.Cwd, s = takeString(s)
-	m.Env, _ = takeStrings(s)
+	m.Args, p = takeStrings(p[execFixed:])
+	m.Cwd, p = takeString(p)
+	m.Env, _ = takeStrings(p)
 	return m, nil
 }
 
 // Arg0 returns argv[0] from the beginning of an Exec's payload, or "" if it is not complete.
-func Arg0(p []byte) string {
+func Arg0(p string) string {
 	if len(p) < execFixed+8 || p[0] != Version {
 		return ""
 	}
@@ -97,19 +93,17 @@ func Arg0(p []byte) string {
 	if !ok {
 		return ""
 	}
-	return string(p[4 : len(p)-len(rest)])
+	return p[4 : len(p)-len(rest)]
 }
 
 // countStrings checks all of p without an allocation, so that invalid data causes none. It returns the number of
 // strings in both lists.
-func countStrings(p []byte) (n int, ok bool) {
+func countStrings(p string) (n int, ok bool) {
 	if len(p) < execFixed || p[4] > 7 || p[5] > 1 {
 		return 0, false
 	}
-	for _, fd := range p[1:4] {
-		if FD(fd) > FDOther {
-			return 0, false
-		}
+	if FD(max(p[1], p[2], p[3])) > FDOther {
+		return 0, false
 	}
 	args, p, ok := skipStrings(p[execFixed:])
 	if !ok || args == 0 {

@@ -18,8 +18,8 @@ func FuzzExec(f *testing.F) {
 		f.Add(m.Append(nil))
 	}
 	f.Fuzz(func(t *testing.T, p []byte) {
-		m, err := ParseExec(p)
-		if n, cerr := CheckExec(p); cerr != err || n != len(m.Args)+len(m.Env) {
+		m, err := ParseExec(string(p))
+		if n, cerr := CheckExec(string(p)); cerr != err || n != len(m.Args)+len(m.Env) {
 			t.Errorf("CheckExec(%q) = %d, %v, but ParseExec = %+v, %v", p, n, cerr, m, err)
 		}
 		if err != nil {

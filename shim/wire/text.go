@@ -4,7 +4,7 @@ package wire
 
 // A string is encoded as its length in four bytes and its bytes; a list is a count and its strings. The
 // skip functions check received data without allocations. The take functions require data that was
-// checked.
+// checked, and return parts of it.
 
 func appendString(b []byte, s string) []byte {
 	return append(appendUint32(b, uint32(len(s))), s...)
@@ -18,38 +18,38 @@ func appendStrings(b []byte, list []string) []byte {
 	return b
 }
 
-func skipString(p []byte) (rest []byte, ok bool) {
-	if len(p) < 4 {
-		return nil, false
+func skipString(s string) (rest string, ok bool) {
+	if len(s) < 4 {
+		return "", false
 	}
-	n := uint32At(p)
-	p = p[4:]
-	if uint64(n) > uint64(len(p)) {
-		return nil, false
+	n := takeUint32(s)
+	s = s[4:]
+	if uint64(n) > uint64(len(s)) {
+		return "", false
 	}
-	for _, c := range p[:n] {
-		if c == 0 { // execve(2) would cut the string there
-			return nil, false
+	for i := range n {
+		if s[i] == 0 { // execve(2) would cut the string there
+			return "", false
 		}
 	}
-	return p[n:], true
+	return s[n:], true
 }
 
-func skipStrings(p []byte) (count int, rest []byte, ok bool) {
-	if len(p) < 4 {
-		return 0, nil, false
+func skipStrings(s string) (count int, rest string, ok bool) {
+	if len(s) < 4 {
+		return 0, "", false
 	}
-	n := uint32At(p)
-	p = p[4:]
-	if uint64(n)*4 > uint64(len(p)) {
-		return 0, nil, false
+	n := takeUint32(s)
+	s = s[4:]
+	if uint64(n)*4 > uint64(len(s)) {
+		return 0, "", false
 	}
 	for range n {
-		if p, ok = skipString(p); !ok {
-			return 0, nil, false
+		if s, ok = skipString(s); !ok {
+			return 0, "", false
 		}
 	}
-	return int(n), p, true
+	return int(n), s, true
 }
 
 func takeString(s string) (string, string) {
@@ -70,6 +70,6 @@ func takeStrings(s string) ([]string, string) {
 	return list, s
 }
 
-func takeUint32(s string) int {
-	return int(uint32(s[0])<<24 | uint32(s[1])<<16 | uint32(s[2])<<8 | uint32(s[3]))
+func takeUint32(s string) uint32 {
+	return uint32(s[0])<<24 | uint32(s[1])<<16 | uint32(s[2])<<8 | uint32(s[3])
 }

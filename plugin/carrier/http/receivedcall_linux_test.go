@@ -74,7 +74,7 @@ func host(t *testing.T, ln net.Listener, serve func(*receivedCall)) {
 			wg.Go(func() {
 				defer conn.Close()
 				kind, b, err := wire.ReadFrame(conn, nil)
-				exec, perr := wire.ParseExec(b)
+				exec, perr := wire.ParseExec(string(b))
 				if err != nil || perr != nil || kind != wire.KindExec {
 					t.Errorf("the carrier sends %v, %v, %v", kind, err, perr)
 					return
