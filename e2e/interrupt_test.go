@@ -5,7 +5,10 @@
 package e2e
 
 import (
+	"io"
+	"net/http"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -46,6 +49,45 @@ func TestIntegrationInterruptVerbs(t *testing.T) {
 	eventually(t, patience, "the job alone runs", func() bool {
 		return strings.Count(c.Exec(t, "hostexec", "ps").Out, " running ") == 1
 	})
+}
+
+// TestIntegrationInterruptedAttach types ^C while the engine answers a request of attach. attach ends without a word, as
+// a program that ^C ends, and nothing stays in the container, although the engine has copied the shims.
+func TestIntegrationInterruptedAttach(t *testing.T) {
+	for _, method := range []string{http.MethodHead, http.MethodPut} { // it looks for files, and copies the shims
+		t.Run(method, func(t *testing.T) {
+			h, machine := newHost(t, false), newHost(t, false)
+			c := h.startUnknown(t)
+			c.Sh(t, `mkdir -p /run /usr/local/bin`)
+			const look = `ls -A /run /usr/local/bin`
+			before := c.Sh(t, look).Out
+			var once sync.Once
+			reached := make(chan struct{})
+			h.Env = []string{"DOCKER_HOST=" + frontEngine(t, h, func(_ http.ResponseWriter, r *http.Request) bool {
+				holds := false
+				if r.Method == method && strings.HasSuffix(r.URL.Path, "/archive") {
+					once.Do(func() { holds = true })
+				}
+				if !holds {
+					return false
+				}
+				files, err := io.ReadAll(r.Body)
+				if err != nil || len(files) > 0 && machine.feed(t, string(files), "docker", "cp", "-", c.ID+":/").Code != 0 {
+					t.Errorf("the engine did not get the shims: %v", err)
+				}
+				close(reached)
+				<-r.Context().Done()
+				return true
+			})}
+			m := h.term(t, "docker", "hostexec", "attach", "--proxy", "hsh=/bin/sh", c.ID)
+			<-reached
+			m.Type(t, "\x03")
+			want(t, "code", m.Wait(t), 130)
+			want(t, "what it said", m.seen, "^C")
+			want(t, "what is left", c.Sh(t, look).Out, before)
+			want(t, "sessions", len(h.Sessions(t)), 0)
+		})
+	}
 }
 
 // TestIntegrationHangUp sends HUP, as a closed terminal does, to verbs that wait. Each ends as by other signals, and

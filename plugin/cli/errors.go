@@ -28,12 +28,18 @@ type Failure struct {
 func (f *Failure) Error() string { return f.Err.Error() }
 func (f *Failure) Unwrap() error { return f.Err }
 
-// FailRun returns err as a failure of run.
-func FailRun(err error) error {
-	if err == nil {
+// FailRun returns err as a failure of run. An Interrupted becomes the signal's exit status.
+func FailRun(err error) error { return failure(CodeRun, err) }
+
+func failure(code int, err error) error {
+	var interrupted *Interrupted
+	switch {
+	case err == nil:
 		return nil
+	case errors.As(err, &interrupted):
+		return interrupted.Status()
 	}
-	return &Failure{Code: CodeRun, Err: err}
+	return &Failure{Code: code, Err: err}
 }
 
 // hintError is an error with a command to type, or advice.

@@ -31,6 +31,14 @@ func (i *Interrupted) Code() int { return 128 + int(i.sig) }
 // Status returns docker run's silent error with the signal's exit code.
 func (i *Interrupted) Status() error { return dockercli.StatusError{StatusCode: i.Code()} }
 
+// CauseOf returns err, or the cause of ctx if ctx has ended: err is then a consequence.
+func CauseOf(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
 // maxSignals is the number of signals after which run leaves its container alone, as in docker.
 const maxSignals = 3
 

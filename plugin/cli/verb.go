@@ -9,7 +9,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 
 	dockercli "github.com/docker/cli/cli"
@@ -69,17 +68,7 @@ func Verb(run runE) runE {
 
 // VerbWithSignals is Verb for a command that handles signals itself.
 func VerbWithSignals(run runE) runE {
-	return func(cmd *cobra.Command, args []string) error {
-		err := run(cmd, args)
-		var interrupted *Interrupted
-		switch {
-		case err == nil:
-			return nil
-		case errors.As(err, &interrupted):
-			return interrupted.Status()
-		}
-		return &Failure{Code: CodeVerb, Err: err}
-	}
+	return func(cmd *cobra.Command, args []string) error { return failure(CodeVerb, run(cmd, args)) }
 }
 
 // FlagsAsRun makes an invalid flag end cmd with docker run's exit code, as cmd's other failures do.

@@ -62,11 +62,15 @@ func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.Ins
 			err = ferr
 		}
 	}()
-	if err := l.copyShims(ctx, api, c, arch); err != nil {
-		return nil, err
+	if err = l.copyShims(ctx, api, c, arch); err == nil {
+		err = l.bindRunning(ctx, c.ID)
 	}
-	if err := l.bindRunning(ctx, api, c.ID); err != nil {
-		return nil, err
+	if err != nil { // an interrupted copy, too, may have left files
+		_, rerr := removeShims(context.WithoutCancel(ctx), api, c.ID, p.Record)
+		if ctx.Err() != nil { // the exit status of a signal has no text
+			cli.Report(dockerCLI.Err(), cli.FailRun(rerr))
+		}
+		return nil, errors.Join(err, rerr)
 	}
 	l.Announce()
 	return l, nil
@@ -84,20 +88,18 @@ func checkAttachable(ctx context.Context, dockerCLI command.Cli, store *state.St
 	return checkPidsLeft(ctx, api, c)
 }
 
-// bindRunning binds the session to the running container id. If that fails, it removes the shims again.
-func (l *Launch) bindRunning(ctx context.Context, api client.APIClient, id string) error {
+// bindRunning binds the session to the running container id.
+func (l *Launch) bindRunning(ctx context.Context, id string) error {
 	<-l.Ready
 	err := l.Err
 	if err == nil {
 		err = l.Conn.Bind(ctx, id, "")
 	}
 	l.warnOfMounts()
-	if err != nil {
-		_, rerr := removeShims(context.WithoutCancel(ctx), api, id, l.Plan.Record)
-		return errors.Join(err, rerr)
+	if err == nil {
+		l.ID = id
 	}
-	l.ID = id
-	return nil
+	return err
 }
 
 // lockAttach waits until no other attach runs, so that a second attach to a container finds the session of the first.
@@ -164,7 +166,7 @@ func (l *Launch) copyShims(ctx context.Context, api client.APIClient, c containe
 	}
 	links, missing := l.linksFor(ctx, api, c)
 	err = copyIn(links)
-	if err != nil && len(links) > 0 {
+	if err != nil && len(links) > 0 && ctx.Err() == nil {
 		missing, err = err, copyIn(nil)
 	}
 	if err != nil {

@@ -54,7 +54,9 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
 				return cli.FailRun(err)
 			}
 			if cmd.Flags().Changed("start") {
-				return cli.FailRun(start(cmd.Context(), dockerCLI, &opts, id))
+				ctx, stop := cli.Interruptible(cmd.Context(), dockerCLI)
+				defer stop()
+				return cli.FailRun(cli.CauseOf(ctx, start(ctx, dockerCLI, &opts, id)))
 			}
 			return cli.FailRun(printJSON(dockerCLI, &opts, cmd.Flags()))
 		},
@@ -144,8 +146,6 @@ func start(ctx context.Context, dockerCLI command.Cli, opts *launch.Options, id 
 	if !idForm.Matches(id) {
 		return cli.Hint(fmt.Errorf("--start %s: not the id of a dev container", names.Quoted(id)), "a tool that does not replace "+devcontainerID+" is too old")
 	}
-	ctx, stop := cli.Interruptible(ctx, dockerCLI)
-	defer stop()
 	p, err := opts.Plan("", false)
 	if err != nil {
 		return err

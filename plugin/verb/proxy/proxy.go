@@ -54,7 +54,8 @@ EXIT STATUS
   0    the proxy was ended by a signal, or by docker hostexec stop
   1    another proxy serves the command in that directory, or a third signal ended it
   125  the proxy could not start, its watcher or keeper was killed, or the command line is wrong;
-       a line on stderr says why`
+       a line on stderr says why
+  130  ^C ended the proxy before it had started; 128+N: signal N did`
 
 const proxyExample = `  docker hostexec proxy make
   docker run --rm -v "$PWD:/w" -w /w debian .hostexec/proxy/make/make build
@@ -87,9 +88,12 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
 			if cmd.Flags().Changed("dir") && cmd.Flags().Changed("global") {
 				err = errors.New("--dir and --global exclude each other")
 			}
-			if err == nil {
-				err = runProxy(cmd.Context(), dockerCLI, opts, args)
+			if err != nil {
+				return cli.FailRun(err)
 			}
+			ctx, stop := cli.Interruptible(cmd.Context(), dockerCLI)
+			defer stop()
+			err = runProxy(ctx, dockerCLI, opts, args)
 			var running *state.ProxyRunning
 			if errors.As(err, &running) {
 				return &cli.Failure{Code: cli.CodeVerb, Err: running}
@@ -120,11 +124,9 @@ func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, arg
 	if err := checkDirectory(store.Home, p.Record); err != nil {
 		return err
 	}
-	ctx, stop := cli.Interruptible(ctx, dockerCLI)
-	defer stop()
 	conn, err := startWatcher(ctx, store, p)
 	if err != nil {
-		return err
+		return cli.CauseOf(ctx, err)
 	}
 	announceProxy(dockerCLI, opts, p, conn.Warnings())
 	launch.StartPage(store, p.Record, p.Config)

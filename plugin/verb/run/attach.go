@@ -39,7 +39,8 @@ hostexec run.
 EXIT STATUS
   0    with --detach: the container is attached
        without: it was attached, and then detached or stopped
-  125  it could not be attached; a line on stderr says why`
+  125  it could not be attached; a line on stderr says why
+  130  ^C ended attach before the container was attached; 128+N: signal N did`
 
 // NewAttachCommand returns the verb attach.
 func NewAttachCommand(dockerCLI command.Cli) *cobra.Command {
@@ -59,7 +60,9 @@ func NewAttachCommand(dockerCLI command.Cli) *cobra.Command {
 			if err := cli.RefuseEmpty(cmd.Flags(), "workdir-host"); err != nil {
 				return cli.FailRun(err)
 			}
-			return cli.FailRun(attach(cmd.Context(), dockerCLI, opts, args[0], detach))
+			ctx, stop := cli.Interruptible(cmd.Context(), dockerCLI)
+			defer stop()
+			return cli.FailRun(cli.CauseOf(ctx, attach(ctx, dockerCLI, opts, args[0], detach)))
 		},
 	}
 	opts.AddCommonFlags(cmd.Flags())
@@ -67,9 +70,7 @@ func NewAttachCommand(dockerCLI command.Cli) *cobra.Command {
 	return cmd
 }
 
-func attach(parent context.Context, dockerCLI command.Cli, opts launch.Options, ref string, detach bool) error {
-	ctx, stop := cli.Interruptible(parent, dockerCLI)
-	defer stop()
+func attach(ctx context.Context, dockerCLI command.Cli, opts launch.Options, ref string, detach bool) error {
 	api := dockerCLI.Client()
 	c, err := api.ContainerInspect(ctx, ref)
 	if err != nil {
@@ -95,7 +96,7 @@ func attach(parent context.Context, dockerCLI command.Cli, opts launch.Options, 
 	if err := waitAttached(ctx, api, c.ID, l.Store, p.Record.ID); ctx.Err() == nil {
 		return err
 	}
-	return launch.Detach(context.WithoutCancel(parent), dockerCLI, l.Store, p.Record.ID)
+	return launch.Detach(context.WithoutCancel(ctx), dockerCLI, l.Store, p.Record.ID)
 }
 
 // waitAttached waits until the container has ended, the session was detached elsewhere, or ctx is done.

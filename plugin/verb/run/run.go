@@ -7,9 +7,6 @@
 package run
 
 import (
-	"context"
-	"errors"
-
 	"github.com/docker/cli/cli/command"
 	"github.com/docker/cli/cli/command/container"
 	"github.com/spf13/cobra"
@@ -100,13 +97,9 @@ func runSession(cmd *cobra.Command, args []string, inner *interposedCLI, p *laun
 	ctx, stop := cli.Interruptible(cmd.Context(), inner.Cli)
 	defer stop()
 	cmd.SetContext(ctx)
-	var interrupted *cli.Interrupted
 	l, err := launch.Begin(ctx, inner.Cli, p)
-	if err != nil && errors.As(context.Cause(ctx), &interrupted) {
-		return interrupted.Status()
-	}
 	if err != nil {
-		return cli.FailRun(err)
+		return cli.FailRun(cli.CauseOf(ctx, err))
 	}
 	inner.launch = l
 	err = docker(cmd, args)
@@ -117,8 +110,8 @@ func runSession(cmd *cobra.Command, args []string, inner *interposedCLI, p *laun
 	}
 	ferr := l.Finish()
 	switch {
-	case l.ID == "" && errors.As(l.Interrupted(), &interrupted):
-		return interrupted.Status()
+	case l.ID == "" && l.Interrupted() != nil:
+		return cli.FailRun(l.Interrupted())
 	case l.Failed != nil:
 		return cli.FailRun(l.Failed)
 	case err != nil:
