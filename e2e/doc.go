@@ -18,6 +18,6 @@
 //	cleanup_test.go    removes everything that a run has made
 //	probe/             the static program that tests run on both sides
 //
-// If root runs the tests, they test root and an ordinary user of the docker group. If another user
-// runs them, they test that user only.
+// If root runs the tests, they test root and an ordinary user of the docker group. If another user runs them, they test
+// that user only, and tests that need root, such as those that mount a file system, fail.
 package e2e
