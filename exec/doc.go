@@ -16,8 +16,8 @@
 //
 // Package inputs finds the files that decide what a command runs, and git detects commands of git that may run programs
 // of the repository. Package job keeps commands that continue without their callers, shell keeps shells with state, and
-// sandbox confines commands. Package hostcode finds what of a command's code a container can write. Only call imports
-// all of these.
+// sandbox confines commands. Package hostcode finds the code of a command that a container can write. Only call
+// imports all of these.
 //
 // Package verb answers the calls of hostexec itself, such as hostexec ps; call uses it through an interface.
 // Package gitpush answers the container's git, and pushes with the host's. Nothing below exec imports plugin or depends
