@@ -2,8 +2,8 @@
 
 // Package volume finds out which files of this host a volume contains.
 //
-// An option of a local volume counts as a path unless it is known to be none. Of other drivers, each option that is an
-// absolute path counts. The package sends no requests: driver and options come from an engine.
+// An option of a local volume counts as a path unless it is known not to be one. Of other drivers, each option that is
+// an absolute path counts. The package sends no requests: driver and options come from an engine.
 package volume
 
 import (
