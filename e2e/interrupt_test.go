@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // TestIntegrationInterruptVerbs types ^C at waiting verbs, in the container and on the host. Each
@@ -87,6 +88,45 @@ func TestIntegrationInterruptedAttach(t *testing.T) {
 			want(t, "what is left", c.Sh(t, look).Out, before)
 			want(t, "sessions", len(h.Sessions(t)), 0)
 		})
+	}
+}
+
+// TestIntegrationInterruptedBind ends attach at many moments after it has copied the shims, while its watcher takes the
+// container. Either attach had returned the session's id, or it exits with 130. No process, session or file stays.
+func TestIntegrationInterruptedBind(t *testing.T) {
+	h := newHost(t, false)
+	c := h.startUnknown(t)
+	c.Sh(t, `mkdir -p /run /usr/local/bin`)
+	const look = `ls -A /run /usr/local/bin`
+	before := c.Sh(t, look).Out
+	copied := make(chan struct{}, 1)
+	h.Env = []string{"DOCKER_HOST=" + frontEngine(t, h, func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPut {
+			select { // the removal of the shims copies a program, too
+			case copied <- struct{}{}:
+			default:
+			}
+		}
+		return false
+	})}
+	for after := time.Duration(0); after <= 200*time.Millisecond; after += 40 * time.Millisecond {
+		select { // of the attach before
+		case <-copied:
+		default:
+		}
+		m := h.term(t, "docker", "hostexec", "attach", "--proxy", "hsh=/bin/sh", c.ID)
+		select {
+		case <-copied:
+		case <-time.After(patience):
+			t.Fatal("attach copies no shims")
+		}
+		<-time.After(after) // the moment is what is tested
+		m.Type(t, "\x03")
+		if code := m.Wait(t); code != 130 && code != 0 {
+			t.Errorf("^C after %s: code %d, and it said %q", after, code, m.seen)
+		}
+		want(t, "what is left after "+strings.TrimSpace(m.seen), c.Sh(t, look).Out, before)
+		h.quiet(t, leaves+grace)
 	}
 }
 

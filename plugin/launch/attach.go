@@ -66,6 +66,8 @@ func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.Ins
 		err = l.bindRunning(ctx, c.ID)
 	}
 	if err != nil { // an interrupted copy, too, may have left files
+		<-l.Ready
+		l.Conn.Abort() // its relay would create files again
 		_, rerr := removeShims(context.WithoutCancel(ctx), api, c.ID, p.Record)
 		if ctx.Err() != nil { // the exit status of a signal has no text
 			cli.Report(dockerCLI.Err(), cli.FailRun(rerr))

@@ -84,7 +84,7 @@ func (c *Conn) Recorded() error {
 	return nil
 }
 
-// Ready returns when the watcher serves. ctx limits the wait. If ctx ends, the connection is closed.
+// Ready returns when the watcher serves. ctx limits the wait.
 func (c *Conn) Ready(ctx context.Context) error {
 	_, err := c.exchange(ctx, "ready", func() error { return nil })
 	if err != nil {
@@ -93,16 +93,23 @@ func (c *Conn) Ready(ctx context.Context) error {
 	return nil
 }
 
-// exchange sends a message, and waits for the answer want, whose value it returns. If ctx ends first, exchange closes
-// the connection and returns the cause. The watcher then ends, even if it waits for a file system that does not answer.
+// exchange sends a message, and waits for the answer want, whose value it returns. If ctx ends first, exchange returns
+// the cause. Then only Done, Close, Abort and EndSession may be called: their message ends the wait of a watcher whose
+// file system does not answer.
 func (c *Conn) exchange(ctx context.Context, want string, send func() error) (string, error) {
-	stop := context.AfterFunc(ctx, func() { c.f.Close() })
+	expired := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		c.f.SetDeadline(time.Now())
+		close(expired)
+	})
 	err := send()
 	value := ""
 	if err == nil {
 		value, err = c.awaitValue(want)
 	}
 	if !stop() {
+		<-expired
+		c.f.SetDeadline(time.Time{})
 		return "", context.Cause(ctx)
 	}
 	return value, err
@@ -120,7 +127,7 @@ func (c *Conn) Inspected(raw []byte) error {
 
 // Bind sends the watcher the id of the session's container, and the volume in place of the share, or "". A new
 // container starts only after Bind. It returns an error if the watcher refuses the container's mounts. ctx limits the
-// wait. If ctx ends, the connection is closed.
+// wait.
 func (c *Conn) Bind(ctx context.Context, container, volume string) error {
 	_, err := c.exchange(ctx, "bound", func() error {
 		return c.send("%s", strings.TrimSpace("container "+container+" "+volume))

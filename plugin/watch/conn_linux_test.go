@@ -4,6 +4,7 @@ package watch
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -13,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestExchangeInterrupted: a launcher whose watcher does not answer ends with its context, and the watcher sees the end
-// of the connection. Only the third TERM ended such a run.
+// TestExchangeInterrupted: a launcher whose watcher does not answer ends with its context, and the watcher is told so.
+// Only the third TERM ended such a run. Without the message, the watcher of an interrupted attach served for ever.
 func TestExchangeInterrupted(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -34,11 +35,15 @@ func TestExchangeInterrupted(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(context.Background())
 			interrupted := errors.New("interrupted")
 			cancel(interrupted)
-			if err := tt.exchange(&Conn{f: ours, r: bufio.NewReader(ours)}, ctx); !errors.Is(err, interrupted) {
+			c := &Conn{f: ours, r: bufio.NewReader(ours)}
+			if err := tt.exchange(c, ctx); !errors.Is(err, interrupted) {
 				t.Errorf("exchange = %v, want %v", err, interrupted)
 			}
-			if _, err := io.ReadAll(theirs); err != nil {
-				t.Errorf("read the watcher's end: %v", err)
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+			if got, err := io.ReadAll(theirs); err != nil || !bytes.HasSuffix(got, []byte("abort\n")) {
+				t.Errorf("the watcher reads %q, %v, want abort at the end", got, err)
 			}
 		})
 	}

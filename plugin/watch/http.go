@@ -32,8 +32,7 @@ const FirstPort = 9998
 // triedPorts is the number of ports from FirstPort on that are tried.
 const triedPorts = 200
 
-// HTTP lets the watcher listen at the gateway. It returns the address with the port. If ctx ends first, the connection
-// is closed.
+// HTTP lets the watcher listen at the gateway. It returns the address with the port. ctx limits the wait.
 func (c *Conn) HTTP(ctx context.Context, at Gateway) (string, error) {
 	b, err := json.Marshal(at)
 	if err != nil {

@@ -89,6 +89,8 @@ func (m *Mode) followLauncher(ctx context.Context, api watch.Engine, id string, 
 		switch {
 		case line == "over":
 			m.s.Life.EndUnlessKept(m.leftovers.awaitRemoval(ctx, api, id), conn)
+		case line == "abort" && existed:
+			m.s.Life.Stop(errNotAwaited) // attach was interrupted
 		case line == "done" || existed:
 			m.awaitStart(ctx, api, id)
 		case m.s.Record.Agent != nil:

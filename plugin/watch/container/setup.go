@@ -116,7 +116,7 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 	return c.State.StartedAt, exit, nil
 }
 
-// errNotAwaited means that the launcher has ended before its container was checked.
+// errNotAwaited means that the launcher has ended, and its container needs no session.
 var errNotAwaited = errors.New("the launcher has ended")
 
 // awaitCheck returns the result of check. It does not wait any more when ctx is done, or when the launcher has ended. It
