@@ -43,10 +43,10 @@ const runExample = `  # a shell in the container that can call this host's make 
   docker hostexec run --rm -it --proxy make --workspace debian bash
 
   # a program at another path, and a command that is refused
-  docker hostexec run --rm --proxy gcc=/opt/gcc/bin/gcc --proxy git=deny --workspace debian make
+  docker hostexec run --rm -it --proxy gcc=/opt/gcc/bin/gcc --proxy git=deny --workspace debian bash
 
   # pushes of the container's git, with this host's credentials (docs/git.md)
-  docker hostexec run --rm -it --proxy git-push --workspace my-agent bash
+  docker hostexec run --rm -it --proxy git-push --workspace --user $(id -u):$(id -g) my-agent bash
 
   # calls over HTTP, at the gateway of the container's network
   docker hostexec run --rm -it --http --proxy make --workspace debian bash`
