@@ -43,7 +43,7 @@ func walkDir(d *os.Root, at Found, visit func(e Found, err error) error) error {
 		return err
 	}
 	for _, e := range dirs {
-		sub, err := d.OpenRoot(e.Name)
+		sub, err := OpenDir(d, e.Name)
 		if err != nil {
 			err = visit(e, err)
 		} else {
@@ -56,6 +56,11 @@ func walkDir(d *os.Root, at Found, visit func(e Found, err error) error) error {
 	}
 	return nil
 }
+
+// OpenDir opens the directory name of d. If it is another file by now, such as a named pipe, OpenDir returns an error. It
+// must not open that, because it could wait for ever. So the name is not the last part of the path: only there, OpenRoot
+// opens any file.
+func OpenDir(d *os.Root, name string) (*os.Root, error) { return d.OpenRoot(name + "/.") }
 
 // visitEntries visits the entries of d, which is the entry at. It returns the directories.
 func visitEntries(d *os.Root, at Found, visit func(e Found, err error) error) (dirs []Found, err error) {

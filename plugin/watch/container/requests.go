@@ -172,7 +172,7 @@ func clearRequests(root *os.Root) {
 			root.RemoveAll(name)
 			continue
 		}
-		d, err := root.OpenRoot(name)
+		d, err := watch.OpenDir(root, name)
 		if err != nil {
 			continue
 		}
