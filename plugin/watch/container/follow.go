@@ -30,7 +30,7 @@ func (m *Mode) Follow(ctx context.Context, conn *watch.LauncherConn) (err error)
 		conn.Fail(err)
 		return err
 	}
-	existed := m.s.Record.Container == id || m.s.Record.Attached // setUp sets Container
+	existed := m.existed(id) // before setUp
 	defer func() {
 		if errors.Is(err, watch.ErrGone) && m.s.Record.Volume != "" {
 			m.leftovers.removeVolumes(api)

@@ -82,6 +82,7 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 		return "", nil, setUpFailed(errdefs.IsNotFound(err), err)
 	}
 	fresh := c.State.Status == container.StateCreated
+	own := fresh && !m.existed(c.ID)
 	found := m.mounts.warnings(c)
 	list := append(slices.Clone(found), m.mounts.adapt(c)...)
 	if err := awaitCheck(ctx, conn, func() error { return m.mounts.refuseNew(c) }); err != nil {
@@ -92,11 +93,11 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 	}
 	if err := m.configureCalls(c); err != nil {
 		conn.Fail(err)
-		return "", nil, setUpFailed(fresh, err)
+		return "", nil, setUpFailed(own, err)
 	}
 	if err := m.noteContainer(c, found); err != nil {
 		conn.Fail(err)
-		return "", nil, setUpFailed(fresh, err)
+		return "", nil, setUpFailed(own, err)
 	}
 	list = append(list, m.s.Config.WritableCode(m.s.Calls.Dirs())...)
 	if m.s.Carriers.HTTPUnreachable != "" {
@@ -137,20 +138,23 @@ func awaitCheck(ctx context.Context, conn *watch.LauncherConn, check func() erro
 
 // checkFailed ends the session of container c, whose check has returned err. It returns the reason for the end.
 func (m *Mode) checkFailed(ctx context.Context, api watch.Engine, c container.InspectResponse, conn *watch.LauncherConn, err error) error {
-	fresh := c.State.Status == container.StateCreated
+	own := c.State.Status == container.StateCreated && !m.existed(c.ID)
 	switch {
-	case errors.Is(err, errNotAwaited) && fresh:
+	case errors.Is(err, errNotAwaited) && own:
 		if gone := m.leftovers.removeUnstarted(ctx, api, c.ID); gone != nil {
 			return gone
 		}
-		fresh = false // another client has started it
+		own = false // another client has started it
 	case errors.Is(err, errNotAwaited), errors.Is(err, context.Cause(ctx)):
 	case m.s.Record.Container == c.ID: // a container to attach to has no session yet, and is not killed
 		err = m.killer.killExposed(ctx, api, c, err)
 	}
 	conn.Fail(err)
-	return setUpFailed(fresh, err)
+	return setUpFailed(own, err)
 }
+
+// existed reports whether container id existed before its launcher. It is valid until noteContainer.
+func (m *Mode) existed(id string) bool { return m.s.Record.Container == id || m.s.Record.Attached }
 
 // inspectFirst inspects container id, and registers a wait for its exit. registered returns when the engine has
 // registered the wait.
@@ -170,11 +174,11 @@ func (m *Mode) inspectFirst(ctx context.Context, api watch.Engine, id string, ma
 	return c, func() *exitWait { return <-done }, err
 }
 
-// setUpFailed returns why a session that could not be set up ends. If the container is fresh, the launcher is about to
-// remove it. Then the error includes ErrGone, so that the session's directory is removed too. A container that has run
-// before needs the directory for its next start.
-func setUpFailed(fresh bool, err error) error {
-	if fresh {
+// setUpFailed returns why a session that could not be set up ends. gone means that its container is gone, or that the
+// launcher has just created it and is about to remove it. Then the error includes ErrGone, so that the session's
+// directory is removed too. Any other container needs the directory for its next start.
+func setUpFailed(gone bool, err error) error {
+	if gone {
 		return errors.Join(watch.ErrGone, err)
 	}
 	return err

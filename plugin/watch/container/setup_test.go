@@ -5,8 +5,13 @@ package container
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"testing"
+	"testing/synctest"
 
+	"github.com/docker/docker/api/types/container"
+
+	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
@@ -32,6 +37,45 @@ func TestAwaitCheck(t *testing.T) {
 			err := awaitCheck(ctx, &watch.LauncherConn{Lines: lines}, func() error { return <-checked })
 			if !errors.Is(err, tt.want) {
 				t.Errorf("awaitCheck = %v, want %v", err, tt.want)
+			}
+		})
+	}
+}
+
+// createdEngine is an engine with a container that never starts.
+type createdEngine struct {
+	watch.Engine
+	removed bool
+}
+
+func (*createdEngine) ContainerInspect(context.Context, string) (container.InspectResponse, error) {
+	return createdContainer("id"), nil
+}
+
+func (e *createdEngine) ContainerRemove(context.Context, string, container.RemoveOptions) error {
+	e.removed = true
+	return nil
+}
+
+func createdContainer(id string) container.InspectResponse {
+	return container.InspectResponse{ContainerJSONBase: &container.ContainerJSONBase{ID: id, State: &container.State{Status: container.StateCreated}}}
+}
+
+// TestCheckNotAwaited ends the launcher of a container that has never run while its mounts are checked. A container that
+// the launcher has created is removed. A user's own container, for example of docker hostexec start, was removed, too.
+// It stays, and so do the files of its session, which it needs for its next start.
+func TestCheckNotAwaited(t *testing.T) {
+	for _, own := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			record := &watch.Record{}
+			if !own {
+				record.Session = state.Session{Container: "id"}
+			}
+			m := &Mode{s: &watch.Session{Record: record}, leftovers: leftovers{record, slog.New(slog.DiscardHandler)}}
+			api := &createdEngine{}
+			err := m.checkFailed(t.Context(), api, createdContainer("id"), &watch.LauncherConn{}, errNotAwaited)
+			if api.removed != own || errors.Is(err, watch.ErrGone) != own {
+				t.Errorf("created by the launcher: %v: removed %v, %v", own, api.removed, err)
 			}
 		})
 	}
