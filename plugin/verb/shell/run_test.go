@@ -70,7 +70,7 @@ func TestTimeLimit(t *testing.T) {
 			t.Errorf("Set(%q) = %v, %v, want %v", text, time.Duration(l), err, want)
 		}
 	}
-	for _, text := range []string{"", "soon", "5x"} {
+	for _, text := range []string{"", "soon", "5x", "0.0000000001", "0.1ns"} { // the last two would be rounded to no limit
 		if err := new(timeLimit).Set(text); err == nil {
 			t.Errorf("Set(%q) succeeds", text)
 		}

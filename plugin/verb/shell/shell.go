@@ -167,7 +167,7 @@ func (l *timeLimit) Set(text string) error {
 	if err != nil {
 		d, err = time.ParseDuration(text + "s")
 	}
-	if err != nil {
+	if err != nil || d == 0 && strings.ContainsAny(text, "123456789") { // 0 would mean no limit
 		return errors.New("want a time such as 5s, 2m or 300")
 	}
 	*l = timeLimit(d)
