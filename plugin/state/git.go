@@ -40,12 +40,17 @@ func (s *Store) GitRemotes(project string) map[string]string {
 	return read.Remotes
 }
 
-// AddGitRemote keeps a remote that a person has added for a project.
+// AddGitRemote keeps a remote that a person has added for a project. Sessions of a project share its file.
 func (s *Store) AddGitRemote(project, name, url string) error {
 	file := s.gitRemotesFile(project)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
+	lock := NewLock(file + lockSuffix)
+	if err := lock.Lock(); err != nil {
+		return fmt.Errorf("lock the added remotes: %w", err)
+	}
+	defer lock.Close()
 	all := gitRemotes{Project: project, Remotes: map[string]string{name: url}}
 	for n, u := range s.GitRemotes(project) {
 		if n == name && u != url {

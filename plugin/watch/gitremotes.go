@@ -29,10 +29,8 @@ func (c *Calls) gitRemotes() *call.GitPushConfig {
 		MaxPack: func() int64 { return c.config.Current().Git.MaxPack },
 		Known:   func() gitpush.Remotes { return GitRemotes(rec.Store, project, c.config.Current()) },
 		Add: func(r gitpush.Remote) error {
-			rec.mu.Lock()
-			defer rec.mu.Unlock()
-			err := rec.Store.AddGitRemote(project, r.Name, r.URL)
-			c.writeAgentsLocked()
+			err := rec.Store.AddGitRemote(project, r.Name, r.URL) // waits for other sessions
+			rec.Change(c.writeAgentsLocked)
 			return err
 		},
 	}
