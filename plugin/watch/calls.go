@@ -60,18 +60,19 @@ func (w *Watcher) openCalls(s *Session, host *executor.Host, log *audit.Log) (er
 func (c *Calls) Apply(name string, dirs *mount.Table) {
 	c.record.mu.Lock()
 	defer c.record.mu.Unlock()
+	rec := c.record.Session()
 	sc := &call.SessionConfig{
-		Session:   c.record.ID,
-		Project:   filepath.Base(c.record.InvokedIn),
-		Branch:    branch(c.record.InvokedIn),
+		Session:   rec.ID,
+		Project:   filepath.Base(rec.InvokedIn),
+		Branch:    branch(rec.InvokedIn),
 		Container: name,
-		Agent:     c.record.AgentName(),
+		Agent:     rec.AgentName(),
 		Policy:    c.configure(c.config.Load()),
 		Audit:     c.audit.Named(name),
 		Dirs:      dirs,
 		Workdir:   c.Workdir(),
-		PassEnv:   c.record.PassEnv,
-		NewPrivs:  c.record.NewPrivs,
+		PassEnv:   rec.PassEnv,
+		NewPrivs:  rec.NewPrivs,
 		Scratch:   filepath.Join(c.record.Dir, "scratch"),
 
 		Recordings:    c.record.Store.Recordings(),
@@ -113,8 +114,8 @@ func (c *Calls) AddWritable(fresh []mount.Point) {
 	sc.Dirs.AddWritable(fresh)
 	c.cleanEnvironLocked(&sc)
 	c.Server.SetConfig(&sc)
-	c.record.Writable = sc.Dirs.WritableSources()
-	if err := c.record.Save(); err != nil {
+	c.record.changeLocked(func(rec *state.Session) { rec.Writable = sc.Dirs.WritableSources() })
+	if err := c.record.saveLocked(); err != nil {
 		c.log.Error("write down what the container can write", "error", err)
 	}
 }
@@ -138,7 +139,7 @@ func (c *Calls) HostCode(dirs []string, why string) []string {
 	if sc == nil || len(dirs) == 0 {
 		return nil
 	}
-	here := slices.DeleteFunc(slices.Clone(c.record.Proxied()), func(c state.Command) bool { return sc.Policy.Place(c.Name).Image != "" })
+	here := slices.DeleteFunc(slices.Clone(c.record.Session().Proxied()), func(c state.Command) bool { return sc.Policy.Place(c.Name).Image != "" })
 	for _, name := range sc.Policy.Names() {
 		known := slices.ContainsFunc(here, func(c state.Command) bool { return c.Name == name })
 		if !known && sc.Policy.Place(name).Image == "" {
@@ -171,12 +172,13 @@ func (c *Calls) Rename(name string) {
 		renamed.Container, renamed.Audit = name, c.audit.Named(name)
 		c.Server.SetConfig(&renamed)
 	}
-	if c.record.ContainerName == name {
+	old := c.record.Session().ContainerName
+	if old == name {
 		return
 	}
-	c.log.Info("the container was renamed", "from", c.record.ContainerName, "to", name)
-	c.record.ContainerName = name
-	if err := c.record.Save(); err != nil {
+	c.log.Info("the container was renamed", "from", old, "to", name)
+	c.record.changeLocked(func(rec *state.Session) { rec.ContainerName = name })
+	if err := c.record.saveLocked(); err != nil {
 		c.log.Error("record the new name of the container", "error", err)
 	}
 }

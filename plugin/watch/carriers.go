@@ -55,7 +55,7 @@ func (c *Carriers) Open() ([]net.Listener, error) {
 
 // openShimListeners opens the listeners for the calls of shims.
 func (c *Carriers) openShimListeners() (listeners []net.Listener, err error) {
-	if c.record.Carrier == carrier.ByFiles {
+	if c.record.Session().Carrier == carrier.ByFiles {
 		c.Decide(carrier.ByFiles, "it was asked for")
 		ln, err := c.listenFiles()
 		if err != nil {
@@ -64,14 +64,14 @@ func (c *Carriers) openShimListeners() (listeners []net.Listener, err error) {
 		return []net.Listener{ln}, nil
 	}
 	share := state.ShareDir(c.record.Dir)
-	known := c.record.Store.Engine(c.record.Engine)
+	known := c.record.Store.Engine(c.record.Session().Engine)
 	initial := Choice{carrier.Undecided, "nothing has come from the container yet"}
 	switch {
-	case c.record.Carrier == carrier.BySocket:
+	case c.record.Session().Carrier == carrier.BySocket:
 		initial = Choice{carrier.BySocket, "it was asked for"}
-	case c.record.Carrier == carrier.ByRelay:
+	case c.record.Session().Carrier == carrier.ByRelay:
 		initial.Why = "a relay was asked for, and is not up yet"
-	case known.Carrier == carrier.BySocket && !c.record.RemoteFiles:
+	case known.Carrier == carrier.BySocket && !c.record.Session().RemoteFiles:
 		initial = Choice{carrier.BySocket, "it was proven with this engine before"}
 	}
 	var nonce string
@@ -82,14 +82,14 @@ func (c *Carriers) openShimListeners() (listeners []net.Listener, err error) {
 	}
 	c.Decide(initial.Carrier, initial.Why)
 	c.Connected = make(chan struct{})
-	if c.record.Carrier != carrier.ByRelay {
+	if c.record.Session().Carrier != carrier.ByRelay {
 		ln, err := socket.Listen(share)
 		if err != nil {
 			return nil, err
 		}
 		listeners = append(listeners, &firstConnListener{Listener: ln, accepted: c.Connected})
 	}
-	if c.record.Relay {
+	if c.record.Session().Relay {
 		c.Relay = relay.New(nonce)
 		listeners = append(listeners, c.Relay)
 	}
@@ -97,7 +97,10 @@ func (c *Carriers) openShimListeners() (listeners []net.Listener, err error) {
 }
 
 // shared reports whether the container has the session's share, and not a copy.
-func (c *Carriers) shared() bool { return !c.record.RemoteFiles && !c.record.Attached }
+func (c *Carriers) shared() bool {
+	rec := c.record.Session()
+	return !rec.RemoteFiles && !rec.Attached
+}
 
 // firstConnListener is a listener that reports its first connection.
 type firstConnListener struct {
@@ -122,7 +125,7 @@ func (c *Carriers) Decide(name, why string) {
 		return
 	}
 	c.log.Info("chose a carrier", "carrier", r.Carrier, "reason", r.Why)
-	if !c.shared() || c.record.Carrier == carrier.ByFiles {
+	if !c.shared() || c.record.Session().Carrier == carrier.ByFiles {
 		return // the copy in the container says relay from the start, or listenFiles creates the file
 	}
 	if err := carrier.Decide(state.ShareDir(c.record.Dir), r.Carrier); err != nil {

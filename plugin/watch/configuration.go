@@ -32,7 +32,8 @@ func NewConfiguration(record *Record, log *slog.Logger) *Configuration {
 // Load reads the configuration. The watcher's first settings of the audit log and of notifications stay in force. All
 // other settings are read again when the file changes.
 func (f *Configuration) Load() *config.Config {
-	c := config.Load(config.Source{Store: f.record.Store.Home, Project: f.record.InvokedIn, Workspace: f.record.Workspace})
+	rec := f.record.Session()
+	c := config.Load(config.Source{Store: f.record.Store.Home, Project: rec.InvokedIn, Workspace: rec.Workspace})
 	if old := f.current.Swap(c); old != nil && old.Digest == c.Digest && fmt.Sprint(old.Err) == fmt.Sprint(c.Err) {
 		return c // a container that rewrites its proposal must not fill the log
 	}

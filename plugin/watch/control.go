@@ -56,7 +56,7 @@ func (a controlAPI) EndJob(ctx context.Context, id, sig string) error {
 	return err
 }
 
-// Record returns the stored record, because another goroutine uses the one in memory.
+// Record returns the stored record.
 func (a controlAPI) Record() state.Session {
 	rec, err := a.s.Record.Store.Load(a.s.Record.ID)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // that time: a client that gets no answer looks for it.
 func (c *Carriers) listenFiles() (net.Listener, error) {
 	var dirs []files.RequestDir
-	for _, name := range append(c.record.Linked(), shimName) {
+	for _, name := range append(c.record.Session().Linked(), shimName) {
 		// Every user of the container may write, and no other user of this host: the session's directory is private.
 		requests, err := dir.MakeUntrustedDir(c.record.Dir, filepath.Join(filepath.Base(state.RequestsDir(c.record.Dir)), name), dir.ForEveryone)
 		if err != nil {

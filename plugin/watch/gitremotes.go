@@ -23,14 +23,16 @@ func GitRemotes(store *state.Store, project string, f *config.Config) gitpush.Re
 // gitRemotes returns the remotes of the session for its git-push calls.
 func (c *Calls) gitRemotes() *call.GitPushConfig {
 	rec := c.record
-	project := rec.InvokedIn
+	project := rec.Session().InvokedIn
 	return &call.GitPushConfig{
 		Dir:     rec.Store.GitMirrorsDir(),
 		MaxPack: func() int64 { return c.config.Current().Git.MaxPack },
 		Known:   func() gitpush.Remotes { return GitRemotes(rec.Store, project, c.config.Current()) },
 		Add: func(r gitpush.Remote) error {
 			err := rec.Store.AddGitRemote(project, r.Name, r.URL) // waits for other sessions
-			rec.Change(c.writeAgentsLocked)
+			rec.mu.Lock()
+			defer rec.mu.Unlock()
+			c.writeAgentsLocked()
 			return err
 		},
 	}

@@ -61,15 +61,16 @@ func (c *Carriers) openOtherListeners() (listeners []net.Listener, err error) {
 	}
 	options := http.SocketOptions{Secret: secret, Token: token, Cwd: c.cwdOf}
 	listeners = append(listeners, &removedOnClose{http.ListenExecSocket(control.OwnUserListener(ln), c.record.Dir, options), state.ExecSock(c.record.Dir)})
-	if c.record.HTTP == nil {
+	known := c.record.Session().HTTP
+	if known == nil {
 		return listeners, nil
 	}
 	if err := http.WriteToken(state.ShareDir(c.record.Dir), token); err != nil {
 		return nil, errors.Join(err, closeAll(listeners))
 	}
 	c.http = http.New(c.record.Dir, token, c.calls.Workdir)
-	if c.record.HTTP.Address != "" { // resumed
-		c.reopenHTTP()
+	if known.Address != "" { // resumed
+		c.reopenHTTP(known)
 	}
 	return append(listeners, c.http), nil
 }
@@ -118,7 +119,7 @@ func (c *Carriers) OpenHTTP(text string) (address string, err error) {
 	if err != nil {
 		return "", err
 	}
-	c.record.HTTP = &state.HTTP{Device: at.Device, Address: got}
+	c.record.Change(func(rec *state.Session) { rec.HTTP = &state.HTTP{Device: at.Device, Address: got} })
 	c.log.Info("listening for HTTP", "address", got, "device", at.Device)
 	return got, nil
 }
@@ -154,12 +155,12 @@ func (c *Carriers) portsAt(at Gateway) (ports []uint16, err error) {
 	return ports, nil
 }
 
-// reopenHTTP listens at the address of before, the only one that the container knows. Calls by other carriers are
+// reopenHTTP listens at the known address, the only one that the container knows. Calls by other carriers are
 // answered even if it fails.
-func (c *Carriers) reopenHTTP() {
-	at, err := netip.ParseAddrPort(c.record.HTTP.Address)
+func (c *Carriers) reopenHTTP(known *state.HTTP) {
+	at, err := netip.ParseAddrPort(known.Address)
 	if err == nil {
-		_, err = c.http.Open(c.record.HTTP.Device, at.Addr(), at.Port())
+		_, err = c.http.Open(known.Device, at.Addr(), at.Port())
 	}
 	if err != nil {
 		c.log.Error("listen for HTTP", "error", err)

@@ -40,7 +40,7 @@ type Lifetime struct {
 func newLifetime(ctx context.Context, record *Record, log *slog.Logger) (*Lifetime, context.Context) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l := &Lifetime{log: log, cancel: cancel, done: ctx.Done()}
-	if record.Agent != nil {
+	if record.Session().Agent != nil {
 		l.Agent = newAgentEnd(ctx)
 	}
 	return l, ctx

@@ -32,7 +32,7 @@ type Questions struct {
 
 // newQuestions returns the session's questions, with the grants and denials that it had before. run runs the notifier.
 func newQuestions(record *Record, options config.Notify, others *OtherSessions, run notify.Runner, log *slog.Logger) *Questions {
-	q := &Questions{Notifier: NewNotifier(record.Session, options, others, log), options: options, terminal: notify.Terminal(record.Terminal), log: log}
+	q := &Questions{Notifier: NewNotifier(*record.Session(), options, others, log), options: options, terminal: notify.Terminal(record.Session().Terminal), log: log}
 	q.Notifier.Run = run
 	q.queue = &approval.Queue{CanNotify: q.terminal.IsOpen, Notifies: q.Notifier.Reachable()}
 	if err := q.queue.LoadDenials(state.DenialsFile(record.Dir), record.ID); err != nil { // a grant may cover what was denied

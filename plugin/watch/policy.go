@@ -12,6 +12,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/job"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // auditOptions returns the options of the audit log that the configuration sets.
@@ -39,7 +40,7 @@ func (c *Calls) configure(f *config.Config) *policy.Policy {
 		c.Server.Limits.Adjust(f.Limits.Limits)
 		c.Server.AdjustRefusals(f.Limits.Refusals)
 	}
-	p := f.SessionPolicy(&c.record.Session)
+	p := f.SessionPolicy(c.record.Session())
 	c.noteSandboxWritesLocked(p)
 	return p
 }
@@ -47,11 +48,11 @@ func (c *Calls) configure(f *config.Config) *policy.Policy {
 // noteSandboxWritesLocked saves the paths that p lets commands in sandboxes write, for other sessions.
 func (c *Calls) noteSandboxWritesLocked(p *policy.Policy) {
 	writes := p.SandboxWrites()
-	if slices.Equal(writes, c.record.SandboxWrites) {
+	if slices.Equal(writes, c.record.Session().SandboxWrites) {
 		return
 	}
-	c.record.SandboxWrites = writes
-	if err := c.record.Save(); err != nil {
+	c.record.changeLocked(func(rec *state.Session) { rec.SandboxWrites = writes })
+	if err := c.record.saveLocked(); err != nil {
 		c.log.Error("write down what sandboxes can write", "error", err)
 	}
 }

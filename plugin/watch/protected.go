@@ -35,7 +35,7 @@ const Narrower = "something narrower"
 // docker's config.json and of ~/.ssh cause a warning, and those of all other protected files are refused.
 func ProtectedFiles(record *Record, settings *Configuration, notifier notify.Notifier) (all []ProtectedFile) {
 	all = append(all, ProtectedFile{record.Store.Home, "is hostexec's own state", Refuse, ""})
-	for _, cmd := range record.Proxied() {
+	for _, cmd := range record.Session().Proxied() {
 		if runsHere(cmd) {
 			all = append(all, ProtectedFile{cmd.Path, "--proxy " + cmd.Name + " runs", RefuseWritable, "proxy a program outside of it"})
 		}
@@ -52,15 +52,15 @@ func decidingFiles(record *Record, settings *Configuration, notifier notify.Noti
 		all = append(all, ProtectedFile{exe, "is hostexec itself", RefuseWritable, Narrower})
 	}
 	if c := settings.Current(); c != nil {
-		proposal := config.Source{Workspace: record.Workspace}.ProposalFile()
+		proposal := config.Source{Workspace: record.Session().Workspace}.ProposalFile()
 		for _, path := range c.Files() {
 			if path != proposal { // a changed proposal must be trusted again
 				all = append(all, ProtectedFile{path, "says what it may run", RefuseWritable, Narrower})
 			}
 		}
 	}
-	if record.Agent != nil && record.Agent.Config != "" {
-		all = append(all, ProtectedFile{record.Agent.Config, "says what agent runs, and whether on this host", RefuseWritable, "move that file out of it"})
+	if agent := record.Session().Agent; agent != nil && agent.Config != "" {
+		all = append(all, ProtectedFile{agent.Config, "says what agent runs, and whether on this host", RefuseWritable, "move that file out of it"})
 	}
 	return append(all, userFiles()...)
 }

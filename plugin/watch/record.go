@@ -3,7 +3,6 @@
 package watch
 
 import (
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -17,55 +16,56 @@ import (
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
-// Record is the record of the served session. Only the goroutine that follows the session changes it, or a holder of
-// mu, as in Change.
+// Record is the record of the served session. Several goroutines read and change it.
 type Record struct {
-	state.Session
+	ID    string
 	Dir   string // the session's directory
 	Store *state.Store
 
-	mu    sync.Mutex // held while the record, or the inputs of calls, are changed
-	log   *slog.Logger
-	saved atomic.Pointer[[]byte] // Session as it was last saved
+	mu      sync.Mutex // held while the record, its file, or the inputs of calls are changed
+	log     *slog.Logger
+	session atomic.Pointer[state.Session] // a change replaces it, so that readers need no lock
 }
 
 // NewRecord returns the record of a session that store has.
 func NewRecord(store *state.Store, rec state.Session, log *slog.Logger) *Record {
-	r := &Record{Session: rec, Dir: store.Dir(rec.ID), Store: store, log: log}
-	r.remember()
+	r := &Record{ID: rec.ID, Dir: store.Dir(rec.ID), Store: store, log: log}
+	r.session.Store(&rec)
 	return r
 }
 
-// Change runs f, which changes the record, while nothing else changes it.
-func (r *Record) Change(f func()) {
+// Session returns the record as it is now. Nothing may change the result, or what it refers to.
+func (r *Record) Session() *state.Session { return r.session.Load() }
+
+// Change runs f, which changes a copy of the record, while nothing else changes the record. The copy becomes the record,
+// which Save writes. f must replace slices and pointers: the record of before refers to the same values.
+func (r *Record) Change(f func(rec *state.Session)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f()
+	r.changeLocked(f)
+}
+
+func (r *Record) changeLocked(f func(rec *state.Session)) {
+	rec := *r.session.Load()
+	f(&rec)
+	r.session.Store(&rec)
 }
 
 // Save writes the session's record.
 func (r *Record) Save() error {
-	r.remember()
-	return r.Store.Save(&r.Session)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.saveLocked()
 }
 
-// remember keeps the record for restore, which runs in another goroutine.
-func (r *Record) remember() {
-	if b, err := json.Marshal(r.Session); err == nil {
-		r.saved.Store(&b)
-	}
-}
+func (r *Record) saveLocked() error { return r.Store.Save(r.Session()) }
 
 // restore writes the record again if its file cannot be read.
 func (r *Record) restore() {
 	if _, err := r.Store.Load(r.ID); err == nil {
 		return
 	}
-	var rec state.Session
-	err := json.Unmarshal(*r.saved.Load(), &rec)
-	if err == nil {
-		err = r.Store.Save(&rec)
-	}
+	err := r.Save()
 	r.log.Warn("the session's record was damaged", "rewritten", err == nil, "error", err)
 }
 
@@ -74,7 +74,7 @@ func (r *Record) restore() {
 // warnings for a person.
 func (r *Record) Adapt(access *mount.Table, environ []string) (notes []string) {
 	path, _ := hostcode.Path(osenv.Get(environ, "PATH"), access)
-	all := slices.Clone(r.Proxied()) // calls of an earlier container may still be decided by the old ones
+	all := slices.Clone(r.Session().Proxied()) // calls of an earlier container may still be decided by the old ones
 	for i := range all {
 		cmd := &all[i]
 		if !cmd.Found || !access.ControlsFilesIn(filepath.Dir(cmd.Path)) {
@@ -86,11 +86,11 @@ func (r *Record) Adapt(access *mount.Table, environ []string) (notes []string) {
 			cmd.Path = other
 		}
 	}
-	r.Change(func() {
-		n := len(r.Commands)
-		r.Commands = all[:n:n]
-		if r.Shell != nil {
-			r.Shell = &all[n]
+	r.Change(func(rec *state.Session) {
+		n := len(rec.Commands)
+		rec.Commands = all[:n:n]
+		if rec.Shell != nil {
+			rec.Shell = &all[n]
 		}
 	})
 	return notes

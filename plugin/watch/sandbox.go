@@ -85,7 +85,7 @@ func (s *sandboxes) forCommand(v *policy.Verdict, environ []string, report func(
 
 // privateDirs returns the sandbox's own directories, with links and caches in its home.
 func (s *sandboxes) privateDirs(v *policy.Verdict, home string, report func(string)) (private state.SandboxDirs, err error) {
-	if private, err = s.rec.Store.SandboxDirs(s.rec.Workspace, s.dirs.WritableSources()); err != nil {
+	if private, err = s.rec.Store.SandboxDirs(s.rec.Session().Workspace, s.dirs.WritableSources()); err != nil {
 		return private, err
 	}
 	if v.Args[0] == policy.Shell { // its scripts are there: other commands must not be able to change them

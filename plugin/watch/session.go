@@ -70,7 +70,7 @@ func (w *Watcher) serve(ctx context.Context, s *Session, log *audit.Log, conn *L
 		return errors.Join(err, host.Close())
 	}
 	s.Carriers = &Carriers{record: s.Record, calls: s.Calls, life: s.Life, log: s.Log}
-	s.mode = w.Mode(s.Record.Session)
+	s.mode = w.Mode(*s.Record.Session())
 	listeners, err := s.mode.Listen(s)
 	if err != nil {
 		return errors.Join(err, host.Close())
@@ -88,9 +88,9 @@ func (w *Watcher) serve(ctx context.Context, s *Session, log *audit.Log, conn *L
 	controlServer.Go(func() { s.Log.Debug("control ended", "error", control.Serve(ctl, api)) })
 	w.start(ctx, s, listeners)
 
-	s.Log.Info("serving", "session", s.Record.ID, "version", w.Version, "commands", s.Record.Names())
+	s.Log.Info("serving", "session", s.Record.ID, "version", w.Version, "commands", s.Record.Session().Names())
 	err = s.mode.Follow(ctx, conn)
-	if s.Record.Container != "" {
+	if s.Record.Session().Container != "" {
 		s.Record.restore() // the last chance: this process exits
 	}
 	s.Life.Stop(err) // ends the process trees of calls and jobs

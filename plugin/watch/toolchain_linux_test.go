@@ -132,7 +132,7 @@ func TestCopyShared(t *testing.T) {
 		store := &state.Store{Home: t.TempDir()}
 		var wg sync.WaitGroup
 		for range 4 {
-			s := &sandboxes{rec: &Record{Store: store}, dirs: mount.WritableTable(nil), maxCache: func() int64 { return 1 << 20 }}
+			s := &sandboxes{rec: NewRecord(store, state.Session{}, nil), dirs: mount.WritableTable(nil), maxCache: func() int64 { return 1 << 20 }}
 			// ends with the copy
 			wg.Go(func() {
 				private, err := s.privateDirs(v, home, nil)

@@ -112,5 +112,5 @@ func (s *Session) endEarlierCommands() {
 	if err := endProcesses(s.Record.Dir); err != nil {
 		s.Log.Error("end what an earlier watcher has left running", "error", err)
 	}
-	answerLost(s.Record.Store, s.Record.Session)
+	answerLost(s.Record.Store, *s.Record.Session())
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/docker-hostexec/hostexec/exec/names"
+	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 const (
@@ -28,7 +29,7 @@ type Warnings struct {
 // saves.
 func (w *Warnings) Set(list []string) {
 	shown := printableAll(list)
-	w.record.Warnings = shown
+	w.record.Change(func(rec *state.Session) { rec.Warnings = shown })
 	w.container.Store(&shown)
 }
 

@@ -54,7 +54,7 @@ func TestWarnOf(t *testing.T) {
 		all = append(all, "more")
 	}
 	l.Set(all)
-	if got := l.list(); len(got) != maxWarnings || got[0] != `the mount of /a\u202e\u001b[2J\u009b` || len(got[1]) != maxWarning || len(s.Record.Warnings) != maxWarnings {
+	if got := l.list(); len(got) != maxWarnings || got[0] != `the mount of /a\u202e\u001b[2J\u009b` || len(got[1]) != maxWarning || len(s.Record.Session().Warnings) != maxWarnings {
 		t.Errorf("%d warnings, %q", len(got), got[:2])
 	}
 }

@@ -75,7 +75,7 @@ func (w *Watcher) Run(ctx context.Context, launcher *os.File) error {
 	if err != nil {
 		conn.Fail(err) // the launcher listens only at the start
 	}
-	if s != nil && (s.Life.hasKeptJobs() || s.Record.DevContainer != nil) { // a new watcher may already serve it
+	if s != nil && (s.Life.hasKeptJobs() || s.Record.Session().DevContainer != nil) { // a new watcher may already serve it
 		return err
 	}
 	return errors.Join(err, store.Discard(id))
@@ -118,8 +118,8 @@ func (w *Watcher) run(ctx context.Context, conn *LauncherConn) (*Session, error)
 	if err != nil {
 		return nil, err
 	}
+	rec.Version = w.Version
 	record := NewRecord(store, rec, log)
-	record.Version = w.Version
 	life, ctx := newLifetime(ctx, record, log)
 	defer life.Stop(nil)
 	s := NewSession(record, log)

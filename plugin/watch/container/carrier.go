@@ -34,24 +34,24 @@ type carrierChooser struct {
 // choose finds out how calls of container id reach this host, and keeps a relay running if they need one. If a relay is
 // needed, it returns when the socket works or ctx is done. Otherwise it returns once the carrier is known.
 func (c *carrierChooser) choose(ctx context.Context, api watch.Engine, id string) {
-	if c.record.Carrier == carrier.ByFiles {
+	if c.record.Session().Carrier == carrier.ByFiles {
 		c.forgetReplacedEngine(ctx, api) // in place of a test whether the shim can be executed
 	}
-	if c.record.Carrier == carrier.BySocket || c.record.Carrier == carrier.ByFiles || c.carriers.Relay == nil && c.record.Carrier != "auto" {
+	if c.record.Session().Carrier == carrier.BySocket || c.record.Session().Carrier == carrier.ByFiles || c.carriers.Relay == nil && c.record.Session().Carrier != "auto" {
 		return
 	}
-	if c.record.Carrier == carrier.ByRelay || c.record.RemoteFiles {
+	if c.record.Session().Carrier == carrier.ByRelay || c.record.Session().RemoteFiles {
 		c.keepRelay(ctx, api, id)
 		return
 	}
-	if c.record.Store.Engine(c.record.Engine).Carrier != carrier.ByRelay {
+	if c.record.Store.Engine(c.record.Session().Engine).Carrier != carrier.ByRelay {
 		startCtx, cancel := context.WithTimeout(ctx, startTimeout)
 		c.running(startCtx)
 		cancel()
 	}
 	silence := time.NewTimer(socketSilence)
 	defer silence.Stop()
-	if c.record.Store.Engine(c.record.Engine).Carrier != carrier.ByRelay {
+	if c.record.Store.Engine(c.record.Session().Engine).Carrier != carrier.ByRelay {
 		select {
 		case <-c.carriers.Connected:
 			c.socketWorks(ctx, api)
@@ -72,7 +72,7 @@ func (c *carrierChooser) choose(ctx context.Context, api watch.Engine, id string
 // forgetReplacedEngine deletes the stored properties of the engine if another engine is now at the same address, and
 // reports whether it did. The shim may be for the architecture of the old engine.
 func (c *carrierChooser) forgetReplacedEngine(ctx context.Context, api watch.Engine) bool {
-	known := c.record.Store.Engine(c.record.Engine)
+	known := c.record.Store.Engine(c.record.Session().Engine)
 	if known == (state.EngineFacts{}) {
 		return false
 	}
@@ -88,7 +88,7 @@ func (c *carrierChooser) forgetReplacedEngine(ctx context.Context, api watch.Eng
 // socketWorks notes that a connection has arrived at the socket.
 func (c *carrierChooser) socketWorks(ctx context.Context, api watch.Engine) {
 	c.carriers.Decide(carrier.BySocket, "a connection of the container's has arrived")
-	if known := c.record.Store.Engine(c.record.Engine); known.Carrier != carrier.BySocket {
+	if known := c.record.Store.Engine(c.record.Session().Engine); known.Carrier != carrier.BySocket {
 		c.noteEngine(ctx, api, state.EngineFacts{Carrier: carrier.BySocket})
 	}
 }
@@ -100,17 +100,17 @@ func (c *carrierChooser) noteEngine(ctx context.Context, api watch.Engine, e sta
 		return // the next session finds out again
 	}
 	e.ID = info.ID
-	if known := c.record.Store.Engine(c.record.Engine); known.ID == e.ID {
+	if known := c.record.Store.Engine(c.record.Session().Engine); known.ID == e.ID {
 		e.Arch = known.Arch
 	}
 	c.store(e)
 }
 
 func (c *carrierChooser) store(e state.EngineFacts) {
-	if c.record.Engine == "" {
+	if c.record.Session().Engine == "" {
 		return // the record was rebuilt without it
 	}
-	if err := c.record.Store.NoteEngine(c.record.Engine, e); err != nil {
+	if err := c.record.Store.NoteEngine(c.record.Session().Engine, e); err != nil {
 		c.log.Warn("remember the engine", "error", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 // Follow follows the session's container from its creation to its end.
 func (m *Mode) Follow(ctx context.Context, conn *watch.LauncherConn) (err error) {
 	conn.Ready()
-	if m.s.Record.DevContainer != nil {
+	if m.s.Record.Session().DevContainer != nil {
 		return m.followService(ctx, conn)
 	}
 	// ends with its request. Meanwhile, client and engine negotiate the version of the API.
@@ -32,7 +32,7 @@ func (m *Mode) Follow(ctx context.Context, conn *watch.LauncherConn) (err error)
 	}
 	existed := m.existed(id) // before setUp
 	defer func() {
-		if errors.Is(err, watch.ErrGone) && m.s.Record.Volume != "" {
+		if errors.Is(err, watch.ErrGone) && m.s.Record.Session().Volume != "" {
 			m.leftovers.removeVolumes(api)
 		}
 	}()
@@ -93,7 +93,7 @@ func (m *Mode) followLauncher(ctx context.Context, api watch.Engine, id string, 
 			m.s.Life.Stop(errNotAwaited) // attach was interrupted
 		case line == "done" || existed:
 			m.awaitStart(ctx, api, id)
-		case m.s.Record.Agent != nil:
+		case m.s.Record.Session().Agent != nil:
 			m.s.Life.EndUnlessKept(m.leftovers.endAbandoned(ctx, api, id), conn)
 		default:
 			if err := m.leftovers.removeUnstarted(ctx, api, id); err != nil {
@@ -106,7 +106,7 @@ func (m *Mode) followLauncher(ctx context.Context, api watch.Engine, id string, 
 
 // awaitStart ends the session of a container that does not start, or is removed before that.
 func (m *Mode) awaitStart(ctx context.Context, api watch.Engine, id string) {
-	if m.s.Record.StartedLater {
+	if m.s.Record.Session().StartedLater {
 		m.endIfRemoved(ctx, api, id)
 		return
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/limit"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/notify"
+	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
@@ -52,14 +53,12 @@ func (k *killer) killExposed(ctx context.Context, api watch.Engine, c container.
 	why = fmt.Errorf("container %s %s%s: %w", name, done, next, why)
 	k.log.Error("the container mounts what is protected", "container", c.ID, "reason", why)
 	k.audit(c.ID, why)
-	k.record.Change(func() {
-		k.record.Killed = names.Plain(why.Error())
-		if err := k.record.Save(); err != nil {
-			k.log.Error("record that the container was killed", "error", err)
-		}
-	})
+	k.record.Change(func(rec *state.Session) { rec.Killed = names.Plain(why.Error()) })
+	if err := k.record.Save(); err != nil {
+		k.log.Error("record that the container was killed", "error", err)
+	}
 	k.report.Do(func() {
-		notify.Terminal(k.record.Terminal).Say(fmt.Sprintf("hostexec: a mount of container %s showed a file that is protected: the container %s, and its session has ended\r\n"+
+		notify.Terminal(k.record.Session().Terminal).Say(fmt.Sprintf("hostexec: a mount of container %s showed a file that is protected: the container %s, and its session has ended\r\n"+
 			"hostexec: hint: docker hostexec logs %s says why", names.Plain(name), done, k.record.ID))
 	})
 	return why

@@ -37,7 +37,7 @@ func (l leftovers) removeContainers(ctx context.Context, api watch.Engine, timeo
 			l.remove(ctx, api, c.ID)
 		}
 		if time.Now().After(deadline) || !watch.Pause(ctx, watch.Poll) {
-			if l.record.Relay {
+			if l.record.Session().Relay {
 				l.removeVolumes(api)
 			}
 			return
@@ -85,7 +85,7 @@ func (l leftovers) endAbandoned(ctx context.Context, api watch.Engine, id string
 		l.log.Warn("stop the agent's container", "error", err)
 	}
 	c, err := api.ContainerInspect(ctx, id)
-	if err == nil && (!l.record.Agent.Keep || c.State.Status == container.StateCreated) {
+	if err == nil && (!l.record.Session().Agent.Keep || c.State.Status == container.StateCreated) {
 		l.remove(ctx, api, id)
 	}
 	return l.awaitRemoval(ctx, api, id)
@@ -99,7 +99,7 @@ func (l leftovers) awaitRemoval(ctx context.Context, api watch.Engine, id string
 		switch {
 		case errdefs.IsNotFound(err):
 			return watch.ErrGone
-		case l.record.Agent.Keep || time.Now().After(deadline) || !watch.Pause(ctx, watch.Poll):
+		case l.record.Session().Agent.Keep || time.Now().After(deadline) || !watch.Pause(ctx, watch.Poll):
 			return watch.ErrExited
 		}
 	}

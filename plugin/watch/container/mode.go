@@ -39,7 +39,7 @@ func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 	m.leftovers = leftovers{s.Record, s.Log}
 	m.name = nameFollower{s.Calls, s.Log, m.admission.mayHaveStarted}
 	m.requests = requestLimit{s.Record, s.Calls, m.killer, s.Log}
-	if s.Record.DevContainer != nil {
+	if s.Record.Session().DevContainer != nil {
 		m.admission.containerKnown.shut() // before the listeners are served
 	}
 	return s.Carriers.Open()

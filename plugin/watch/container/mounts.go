@@ -97,7 +97,7 @@ func (mc *mountCheck) refuseNew(c container.InspectResponse) error {
 // refuseMountsOf refuses a container that could write a protected file, or that mounts the state directory, even
 // read-only.
 func (mc *mountCheck) refuseMountsOf(c container.InspectResponse, all []watch.ProtectedFile) error {
-	if mc.record.RemoteFiles {
+	if mc.record.Session().RemoteFiles {
 		return nil // it mounts no files of this host
 	}
 	locate := sync.OnceValues(func() (*protectedFiles, error) { return locateFiles(all, mc.record.Dir) }) // few containers need it
@@ -111,7 +111,7 @@ func (mc *mountCheck) refuseMountsOf(c container.InspectResponse, all []watch.Pr
 			return errUnclearVolume(m.Name)
 		}
 		source := mount.Resolved(m.Source)
-		if m.Source == share || mc.record.DevContainer != nil && source == share && path.Clean(m.Destination) == state.Target { // by its link
+		if m.Source == share || mc.record.Session().DevContainer != nil && source == share && path.Clean(m.Destination) == state.Target { // by its link
 			if m.RW {
 				return errOwnShare(m.Source)
 			}

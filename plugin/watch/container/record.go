@@ -30,35 +30,34 @@ func (m *Mode) bound(conn *watch.LauncherConn, c container.InspectResponse, warn
 }
 
 // noteContainer saves the session's container, the paths that it can write, and its warnings.
-func (m *Mode) noteContainer(c container.InspectResponse, found []string) (err error) {
-	m.s.Record.Change(func() {
-		m.s.Record.Container, m.s.Record.ContainerName, m.s.Record.Image = c.ID, nameOf(c), c.Config.Image
-		m.s.Record.Killed = ""
-		m.s.Record.Writable = m.s.Calls.Dirs().WritableSources()
-		m.setWarnings(c, found)
-		err = m.s.Record.Save()
+func (m *Mode) noteContainer(c container.InspectResponse, found []string) error {
+	m.s.Record.Change(func(rec *state.Session) {
+		rec.Container, rec.ContainerName, rec.Image = c.ID, nameOf(c), c.Config.Image
+		rec.Killed = ""
+		rec.Writable = m.s.Calls.Dirs().WritableSources()
 	})
-	return err
+	m.setWarnings(c, found)
+	return m.s.Record.Save()
 }
 
 // updateWarnings saves the warnings about a restarted container, and the paths that it can write.
 func (m *Mode) updateWarnings(c container.InspectResponse, found []string) {
-	m.s.Record.Change(func() { // the container may be renamed at the same time
-		old, wrote := m.s.Record.Warnings, m.s.Record.Writable
-		m.s.Record.Writable = m.s.Calls.Dirs().WritableSources()
-		if m.setWarnings(c, found); slices.Equal(old, m.s.Record.Warnings) && slices.Equal(wrote, m.s.Record.Writable) {
-			return
-		}
-		if err := m.s.Record.Save(); err != nil {
-			m.s.Log.Error("write down warnings", "error", err)
-		}
-	})
+	old := m.s.Record.Session()
+	m.s.Record.Change(func(rec *state.Session) { rec.Writable = m.s.Calls.Dirs().WritableSources() })
+	m.setWarnings(c, found)
+	now := m.s.Record.Session()
+	if slices.Equal(old.Warnings, now.Warnings) && slices.Equal(old.Writable, now.Writable) {
+		return
+	}
+	if err := m.s.Record.Save(); err != nil {
+		m.s.Log.Error("write down warnings", "error", err)
+	}
 }
 
 // writable returns the directories of this host that a container can write, without the session's own. They are sorted,
 // because the engine's order of mounts varies.
 func (mc *mountCheck) writable(c container.InspectResponse) (dirs []string) {
-	if mc.record.RemoteFiles {
+	if mc.record.Session().RemoteFiles {
 		return nil
 	}
 	for _, m := range c.Mounts {

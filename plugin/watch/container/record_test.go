@@ -27,7 +27,7 @@ func TestWritable(t *testing.T) {
 	if got, want := mc.writable(c), []string{"/m", "/rw"}; !slices.Equal(got, want) {
 		t.Errorf("writable = %q, want %q", got, want)
 	}
-	mc.record.RemoteFiles = true
+	mc.record.Change(func(rec *state.Session) { rec.RemoteFiles = true })
 	if got := mc.writable(c); got != nil {
 		t.Errorf("of an engine that mounts nothing of this host's: %q", got)
 	}

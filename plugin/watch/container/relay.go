@@ -67,7 +67,7 @@ func (c *carrierChooser) keepRelay(ctx context.Context, api watch.Engine, id str
 
 // relayOnce runs one relay to its end, and returns the reason of the end. It calls up when the relay is ready.
 func (c *carrierChooser) relayOnce(ctx context.Context, api watch.Engine, id string, up func(socket bool) error) error {
-	if c.record.Attached { // otherwise the shim is mounted read-only
+	if c.record.Session().Attached { // otherwise the shim is mounted read-only
 		if err := CheckShimOwner(ctx, api, id); err != nil {
 			return err
 		}
@@ -118,14 +118,14 @@ func inspectExec(ctx context.Context, api watch.Engine, exec string) (container.
 // relayUp chooses the relay, unless the socket works, too.
 func (c *carrierChooser) relayUp(ctx context.Context, api watch.Engine, socket bool) error {
 	switch {
-	case c.record.Attached:
+	case c.record.Session().Attached:
 		c.carriers.Decide(carrier.ByRelay, "the container was attached while it ran, and has no share")
 		return nil
-	case c.record.RemoteFiles:
+	case c.record.Session().RemoteFiles:
 		c.carriers.Decide(carrier.ByRelay, "the engine does not see this host's directories")
 		c.noteEngine(ctx, api, state.EngineFacts{Carrier: carrier.ByRelay, RemoteFiles: true})
 		return nil
-	case c.record.Carrier == carrier.ByRelay:
+	case c.record.Session().Carrier == carrier.ByRelay:
 		c.carriers.Decide(carrier.ByRelay, "it was asked for")
 		return nil
 	}

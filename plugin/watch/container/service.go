@@ -37,7 +37,7 @@ func (m *Mode) followService(ctx context.Context, conn *watch.LauncherConn) erro
 		conn.Fail(err)
 		return err
 	}
-	if m.s.Record.Container != "" { // resumed
+	if m.s.Record.Session().Container != "" { // resumed
 		m.s.Calls.Containers.RemoveLeftovers(ctx)
 	}
 	for {
@@ -78,7 +78,7 @@ func (m *Mode) nextContainer(ctx context.Context, api watch.Engine) (c container
 			if stopped {
 				why = watch.ErrExited
 			}
-			if why = m.s.Life.WaitKeptJobs(ctx, func(ctx context.Context) error { return currentState(ctx, api, m.s.Record.Container) }, why); why != nil && m.takeLease() {
+			if why = m.s.Life.WaitKeptJobs(ctx, func(ctx context.Context) error { return currentState(ctx, api, m.s.Record.Session().Container) }, why); why != nil && m.takeLease() {
 				return c, why
 			}
 		}
@@ -119,7 +119,7 @@ func (m *Mode) findRunning(ctx context.Context, api watch.Engine) (found contain
 
 // serviceFilter returns the filter for the containers of the session.
 func serviceFilter(record *watch.Record) filters.Args {
-	return filters.NewArgs(filters.Arg("label", state.LabelDevcontainer+"="+record.DevContainer.Name))
+	return filters.NewArgs(filters.Arg("label", state.LabelDevcontainer+"="+record.Session().DevContainer.Name))
 }
 
 // mountsShare reports whether a container mounts the session's share. Labels prove nothing: an image may have them.
@@ -132,8 +132,10 @@ func mountsShare(c container.InspectResponse, session string) bool {
 
 // setUpService prepares the session for a container, and admits the container's calls.
 func (m *Mode) setUpService(ctx context.Context, api watch.Engine, c container.InspectResponse, conn *watch.LauncherConn) error {
-	if old := m.s.Record.Container; old != c.ID {
-		m.s.Record.Container, m.s.Record.ContainerName, m.s.Record.Image = c.ID, nameOf(c), c.Config.Image
+	if old := m.s.Record.Session().Container; old != c.ID {
+		m.s.Record.Change(func(rec *state.Session) {
+			rec.Container, rec.ContainerName, rec.Image = c.ID, nameOf(c), c.Config.Image
+		})
 		if err := m.s.Record.Save(); err != nil {
 			return err
 		}
@@ -141,7 +143,7 @@ func (m *Mode) setUpService(ctx context.Context, api watch.Engine, c container.I
 			m.s.Life.EndCalls(ctx, watch.ErrGone)
 		}
 	}
-	m.s.Record.Killed = "" // saved with the warnings
+	m.s.Record.Change(func(rec *state.Session) { rec.Killed = "" }) // saved with the warnings
 	found := m.mounts.warnings(c)
 	list := append(slices.Clone(found), m.mounts.adapt(c)...)
 	if err := m.mounts.refuseNew(c); err != nil {

@@ -105,7 +105,7 @@ func (m *Mode) checkAll(ctx context.Context, api watch.Engine) error {
 			continue
 		}
 		m.s.Calls.AddWritable(m.mounts.addOther(c))
-		if c.ID != m.s.Record.Container {
+		if c.ID != m.s.Record.Session().Container {
 			for _, text := range warnings(c) {
 				others = append(others, fmt.Sprintf("container %s: %s", nameOf(c), text))
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 
+	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
@@ -66,7 +67,7 @@ func (m *Mode) setVolume(volume string) {
 	if volume == "" {
 		return
 	}
-	m.s.Record.Volume, m.s.Record.RemoteFiles = volume, true
+	m.s.Record.Change(func(rec *state.Session) { rec.Volume, rec.RemoteFiles = volume, true })
 	if m.s.Carriers.Relay != nil {
 		m.s.Carriers.Relay.Nonce = "" // the volume contains no nonce
 	}
@@ -103,10 +104,10 @@ func (m *Mode) setUp(ctx context.Context, api watch.Engine, id string, made []by
 	if m.s.Carriers.HTTPUnreachable != "" {
 		list = append(list, m.s.Carriers.HTTPUnreachable)
 	}
-	if fresh && m.s.Record.StartedLater {
+	if fresh && m.s.Record.Session().StartedLater {
 		m.s.Life.Down.Store(true) // until admission finds that it runs
 	}
-	if !m.s.Record.RemoteFiles && !runs(c) {
+	if !m.s.Record.Session().RemoteFiles && !runs(c) {
 		m.admission.containerKnown.shut() // until the mounts of the engine are known
 	}
 	if exit = registered(); !fresh && !runs(c) {
@@ -146,7 +147,7 @@ func (m *Mode) checkFailed(ctx context.Context, api watch.Engine, c container.In
 		}
 		own = false // another client has started it
 	case errors.Is(err, errNotAwaited), errors.Is(err, context.Cause(ctx)):
-	case m.s.Record.Container == c.ID: // a container to attach to has no session yet, and is not killed
+	case m.s.Record.Session().Container == c.ID: // a container to attach to has no session yet, and is not killed
 		err = m.killer.killExposed(ctx, api, c, err)
 	}
 	conn.Fail(err)
@@ -154,7 +155,10 @@ func (m *Mode) checkFailed(ctx context.Context, api watch.Engine, c container.In
 }
 
 // existed reports whether container id existed before its launcher. It is valid until noteContainer.
-func (m *Mode) existed(id string) bool { return m.s.Record.Container == id || m.s.Record.Attached }
+func (m *Mode) existed(id string) bool {
+	rec := m.s.Record.Session()
+	return rec.Container == id || rec.Attached
+}
 
 // inspectFirst inspects container id, and registers a wait for its exit. registered returns when the engine has
 // registered the wait.
@@ -188,7 +192,7 @@ func (m *Mode) configureCalls(c container.InspectResponse) error {
 	if c.Config != nil && c.Config.WorkingDir != "" {
 		m.s.Calls.SetWorkdir(c.Config.WorkingDir)
 	}
-	dirs, err := mountTable(c, defaultDir(m.s.Record.Session, m.s.Calls.Workdir()), !m.s.Record.RemoteFiles, m.mounts.others)
+	dirs, err := mountTable(c, defaultDir(*m.s.Record.Session(), m.s.Calls.Workdir()), !m.s.Record.Session().RemoteFiles, m.mounts.others)
 	if err != nil {
 		return fmt.Errorf("hold the container's mounts: %w", err)
 	}

@@ -67,11 +67,13 @@ func createdContainer(id string) container.InspectResponse {
 func TestCheckNotAwaited(t *testing.T) {
 	for _, own := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			record := &watch.Record{}
+			rec := state.Session{}
 			if !own {
-				record.Session = state.Session{Container: "id"}
+				rec.Container = "id"
 			}
-			m := &Mode{s: &watch.Session{Record: record}, leftovers: leftovers{record, slog.New(slog.DiscardHandler)}}
+			log := slog.New(slog.DiscardHandler)
+			record := watch.NewRecord(&state.Store{}, rec, log)
+			m := &Mode{s: &watch.Session{Record: record}, leftovers: leftovers{record, log}}
 			api := &createdEngine{}
 			err := m.checkFailed(t.Context(), api, createdContainer("id"), &watch.LauncherConn{}, errNotAwaited)
 			if api.removed != own || errors.Is(err, watch.ErrGone) != own {

@@ -23,7 +23,7 @@ import (
 // change.
 func (mc *mountCheck) warnings(c container.InspectResponse) []string {
 	list := warnings(c)
-	if mc.record.RemoteFiles {
+	if mc.record.Session().RemoteFiles {
 		return list
 	}
 	locate := sync.OnceValues(mc.locateProtected) // few containers need it

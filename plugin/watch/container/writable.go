@@ -22,7 +22,7 @@ import (
 // sources returns the paths of this host that c mounts. A read-only mount that is recursive can have writable mounts
 // below it.
 func (mc *mountCheck) sources(c container.InspectResponse) (list []mount.Point) {
-	if mc.record.RemoteFiles {
+	if mc.record.Session().RemoteFiles {
 		return nil
 	}
 	for _, m := range c.Mounts {

@@ -37,12 +37,12 @@ func TestUpdateWritable(t *testing.T) {
 	c := container.InspectResponse{Mounts: []container.MountPoint{{Type: mount.TypeBind, Source: work, Destination: "/w", RW: true}}}
 	notes := mc.adapt(c)
 	for i, want := range []string{usr + "/tool", work + "/bin/only", usr + "/mine", work + "/bin/tool"} {
-		if got := mc.record.Commands[i].Path; got != want {
+		if got := mc.record.Session().Commands[i].Path; got != want {
 			t.Errorf("%s runs %s, want %s", given[i].Name, got, want)
 		}
 	}
-	if mc.record.Shell.Path != usr+"/tool" || len(notes) != 2 || !strings.Contains(notes[0], "--proxy tool runs "+usr+"/tool") {
-		t.Errorf("the shell is %s; %q", mc.record.Shell.Path, notes)
+	if mc.record.Session().Shell.Path != usr+"/tool" || len(notes) != 2 || !strings.Contains(notes[0], "--proxy tool runs "+usr+"/tool") {
+		t.Errorf("the shell is %s; %q", mc.record.Session().Shell.Path, notes)
 	}
 	if given[0].Path != work+"/bin/tool" {
 		t.Error("the caller's list was changed")
@@ -53,7 +53,7 @@ func TestUpdateWritable(t *testing.T) {
 	if got := strings.Join(mc.config.WritableCode(mc.access(c)), "\n"); !strings.Contains(got, `PATH has "`+work+`/bin", which the container can write`) {
 		t.Errorf("writable code = %q", got)
 	}
-	mc.record.RemoteFiles = true
+	mc.record.Change(func(rec *state.Session) { rec.RemoteFiles = true })
 	if got := mc.config.WritableCode(mc.access(c)); strings.Contains(strings.Join(got, "\n"), "PATH") {
 		t.Errorf("of an engine that mounts nothing of this host's: %q", got)
 	}

@@ -17,7 +17,7 @@ import (
 
 // makeDir creates and opens the directory of requests at rest, and checks which users can use it.
 func (d *requestDirs) makeDir(rest string) (*dir.UntrustedDir, error) {
-	p := d.record.Proxy
+	p := d.record.Session().Proxy
 	access := dir.ForOwner
 	if p.AnyUser {
 		access = dir.ForEveryone
@@ -38,7 +38,7 @@ func (d *requestDirs) makeDir(rest string) (*dir.UntrustedDir, error) {
 
 // mayCall returns a function that reports whether the requests of a user are served, or nil if those of all users are.
 func (d *requestDirs) mayCall() func(uid int) bool {
-	if d.record.Proxy.AnyUser {
+	if d.record.Session().Proxy.AnyUser {
 		return nil
 	}
 	own := os.Geteuid()

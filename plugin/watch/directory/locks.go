@@ -22,14 +22,14 @@ import (
 func (d *requestDirs) open() (dirs []files.RequestDir, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.record.Proxy.AnyUser {
-		d.note(replaceableWarnings(d.record.Proxy.Base)...)
+	if !d.record.Session().Proxy.AnyUser {
+		d.note(replaceableWarnings(d.record.Session().Proxy.Base)...)
 	}
 	size := 1
-	if d.record.Proxy.Flat {
-		size = len(d.record.Commands)
+	if d.record.Session().Proxy.Flat {
+		size = len(d.record.Session().Commands)
 	}
-	for commands := range slices.Chunk(d.record.Names(), size) {
+	for commands := range slices.Chunk(d.record.Session().Names(), size) {
 		p, err := d.openLocked(commands)
 		if err != nil {
 			return dirs, err
@@ -41,7 +41,7 @@ func (d *requestDirs) open() (dirs []files.RequestDir, err error) {
 
 // openLocked creates the directory of requests for commands, and takes its locks.
 func (d *requestDirs) openLocked(commands []string) (p files.RequestDir, err error) {
-	_, rest := d.record.Proxy.Dir(commands[0])
+	_, rest := d.record.Session().Proxy.Dir(commands[0])
 	requests, err := d.makeDir(rest)
 	if err != nil {
 		return p, err
@@ -56,10 +56,10 @@ func (d *requestDirs) openLocked(commands []string) (p files.RequestDir, err err
 	if err != nil {
 		return p, errors.Join(err, requests.Close())
 	}
-	p = files.RequestDir{Dir: requests, Commands: commands, Cwd: func() string { return d.record.InvokedIn }, Allows: d.mayCall()}
+	p = files.RequestDir{Dir: requests, Commands: commands, Cwd: func() string { return d.record.Session().InvokedIn }, Allows: d.mayCall()}
 	p.Renew = func() (files.RequestDir, error) { return d.renew(commands) }
 	p.Repair = func() error { return d.repair(commands) }
-	if d.record.Proxy.Flat {
+	if d.record.Session().Proxy.Flat {
 		own := map[string]bool{}
 		for _, name := range commands {
 			own[name] = true
@@ -78,7 +78,7 @@ func (d *requestDirs) renew(commands []string) (files.RequestDir, error) {
 		return files.RequestDir{}, watch.ErrGone
 	}
 	if !d.base.InPlace() {
-		return files.RequestDir{}, fmt.Errorf("%s was moved or replaced: start docker hostexec proxy again", d.record.Proxy.Base)
+		return files.RequestDir{}, fmt.Errorf("%s was moved or replaced: start docker hostexec proxy again", d.record.Session().Proxy.Base)
 	}
 	defer func(notes []string) { d.notes = notes }(d.notes) // new notes are not shown after the start
 	p, err := d.openLocked(commands)
@@ -120,10 +120,10 @@ func (d *requestDirs) repair(commands []string) error {
 // writeGitignore makes git ignore the directory .hostexec, so that git clean -fd keeps it. Calls need no such file, so
 // a failure is only logged.
 func (d *requestDirs) writeGitignore() {
-	if d.record.Proxy.Flat {
+	if d.record.Session().Proxy.Flat {
 		return // the person has named a directory
 	}
-	first, _, _ := strings.Cut(d.record.Proxy.RelativePath, string(filepath.Separator))
+	first, _, _ := strings.Cut(d.record.Session().Proxy.RelativePath, string(filepath.Separator))
 	top, err := d.base.Open(first)
 	if err == nil {
 		defer top.Close()

@@ -25,9 +25,8 @@ func proxying(t *testing.T) (d *requestDirs, ws string, requests files.RequestDi
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	d = &requestDirs{record: watch.NewRecord(&state.Store{Home: filepath.Join(top, "home")}, state.Session{}, log), log: log}
-	d.record.Commands = []state.Command{{Name: "make"}}
-	d.record.Proxy = &state.Proxy{Base: ws + "/base", RelativePath: "requests", Flat: true}
+	rec := state.Session{Commands: []state.Command{{Name: "make"}}, Proxy: &state.Proxy{Base: ws + "/base", RelativePath: "requests", Flat: true}}
+	d = &requestDirs{record: watch.NewRecord(&state.Store{Home: filepath.Join(top, "home")}, rec, log), log: log}
 	if err := d.hold(); err != nil {
 		t.Fatal(err)
 	}

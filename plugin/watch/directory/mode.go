@@ -13,6 +13,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/mount"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/files"
+	"github.com/docker-hostexec/hostexec/plugin/state"
 	"github.com/docker-hostexec/hostexec/plugin/watch"
 )
 
@@ -42,7 +43,7 @@ func (m *Mode) Listen(s *watch.Session) ([]net.Listener, error) {
 		err = m.refuse()
 	}
 	if err == nil {
-		s.Record.Writable = s.Calls.Dirs().WritableSources()
+		s.Record.Change(func(rec *state.Session) { rec.Writable = s.Calls.Dirs().WritableSources() })
 		err = s.Record.Save()
 	}
 	if err == nil {
@@ -104,8 +105,8 @@ func (m *Mode) Follow(ctx context.Context, conn *watch.LauncherConn) error {
 		return watch.ErrGone
 	}
 	m.dirs.unpublish() // so that new callers fail at once
-	m.s.Log.Info("draining", "grace", m.s.Record.Proxy.Grace)
-	grace, cancel := context.WithTimeout(ctx, m.s.Record.Proxy.Grace)
+	m.s.Log.Info("draining", "grace", m.s.Record.Session().Proxy.Grace)
+	grace, cancel := context.WithTimeout(ctx, m.s.Record.Session().Proxy.Grace)
 	defer cancel()
 	// ends when the launcher's end of the connection is closed, or with grace.
 	m.s.Go(func() {
@@ -133,12 +134,12 @@ func (m *Mode) requestEnd(why error) {
 // configureCalls prepares the session. Every call runs in the directory where the proxy was started: the directory of a
 // caller belongs to an unknown container.
 func (m *Mode) configureCalls() error {
-	mounts := watch.WritableByCallers(m.s.Record.Session)
-	dirs, err := mount.NewTable(mounts, mount.Default{Source: m.s.Record.InvokedIn, Target: m.s.Record.InvokedIn, All: true})
+	rec := m.s.Record.Session()
+	dirs, err := mount.NewTable(watch.WritableByCallers(*rec), mount.Default{Source: rec.InvokedIn, Target: rec.InvokedIn, All: true})
 	if err != nil {
 		return err
 	}
 	m.s.Calls.Apply("proxy", dirs)
-	m.s.Warnings.Set(m.s.Calls.HostCode([]string{m.s.Record.InvokedIn}, "which a container may have been given"))
+	m.s.Warnings.Set(m.s.Calls.HostCode([]string{rec.InvokedIn}, "which a container may have been given"))
 	return m.s.Record.Save()
 }

@@ -30,13 +30,17 @@ type requestDirs struct {
 
 // hold opens the base directory, and stores its identity in the record.
 func (d *requestDirs) hold() error {
-	base, err := dir.OpenBase(d.record.Proxy.Base)
+	base, err := dir.OpenBase(d.record.Session().Proxy.Base)
 	if err != nil {
 		return err
 	}
 	d.base, d.dirs, d.locks = base, map[string]*dir.UntrustedDir{}, map[string]*state.ProxyLock{}
-	d.record.Proxy.Real = base.Real()
-	d.record.Proxy.Key, err = base.Key()
+	key, err := base.Key()
+	d.record.Change(func(rec *state.Session) {
+		proxy := *rec.Proxy
+		proxy.Real, proxy.Key = base.Real(), key
+		rec.Proxy = &proxy
+	})
 	return err
 }
 
@@ -46,18 +50,18 @@ const pidSuffix = ".pid"
 func (d *requestDirs) publish() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.publishLocked(d.record.Names())
+	return d.publishLocked(d.record.Session().Names())
 }
 
 // publishLocked writes the clients of commands, and a PID file beside each client.
 func (d *requestDirs) publishLocked(commands []string) error {
 	clientMode, pidMode := fs.FileMode(0o700), fs.FileMode(0o600)
-	if d.record.Proxy.AnyUser {
+	if d.record.Session().Proxy.AnyUser {
 		clientMode, pidMode = 0o755, 0o644
 	}
 	for _, name := range commands {
 		requests := d.dirs[name]
-		c := files.Client{Command: name, Dir: requests.Path(), Pass: d.record.PassEnv}
+		c := files.Client{Command: name, Dir: requests.Path(), Pass: d.record.Session().PassEnv}
 		if err := requests.Put(name, c.Script(), clientMode); err != nil {
 			return fmt.Errorf("write the client for %s: %w", name, err)
 		}
