@@ -28,6 +28,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"github.com/docker-hostexec/hostexec/exec/audit"
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/proctree"
@@ -71,14 +73,33 @@ func (w *Watcher) Run(ctx context.Context, launcher *os.File) error {
 	if !conn.recorded(ctx) {
 		return store.Discard(id) // the launcher was killed before it has written the record
 	}
+	lock, err := w.lock(ctx)
+	if err != nil {
+		conn.Fail(err)
+		return err // the directory is another watcher's
+	}
+	defer lock.Close()
 	s, err := w.run(ctx, conn)
 	if err != nil {
 		conn.Fail(err) // the launcher listens only at the start
 	}
-	if s != nil && (s.Life.hasKeptJobs() || s.Record.Session().DevContainer != nil) { // a new watcher may already serve it
+	if s != nil && (s.Life.hasKeptJobs() || s.Record.Session().DevContainer != nil) { // it may be resumed
 		return err
 	}
 	return errors.Join(err, store.Discard(id))
+}
+
+// lock takes the session's lock, which the caller closes. It is held until nothing else happens to the session's
+// directory.
+func (w *Watcher) lock(ctx context.Context) (*flock.Flock, error) {
+	lock := state.NewLock(state.LockFile(w.Dir))
+	// A watcher that ends may still write its last log lines.
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if _, err := lock.TryLockContext(ctx, Poll/10); err != nil {
+		return nil, fmt.Errorf("lock session %s, which another watcher may serve: %w", filepath.Base(w.Dir), errors.Join(err, lock.Close()))
+	}
+	return lock, nil
 }
 
 // becomeWatcher prepares this process: commands inherit no descriptors and no signal dispositions from it, and
@@ -97,15 +118,6 @@ func (w *Watcher) run(ctx context.Context, conn *LauncherConn) (*Session, error)
 	if err := becomeWatcher(); err != nil {
 		return nil, err
 	}
-	lock := state.NewLock(state.LockFile(w.Dir))
-	// A watcher that ends may still write its last log lines.
-	lockCtx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	if _, err := lock.TryLockContext(lockCtx, Poll/10); err != nil {
-		return nil, fmt.Errorf("lock session %s, which another watcher may serve: %w", filepath.Base(w.Dir), err)
-	}
-	defer lock.Close()
-
 	logFile, err := state.OpenLog(w.Dir)
 	if err != nil {
 		return nil, err
