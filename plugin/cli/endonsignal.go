@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -50,10 +51,7 @@ var endSignals = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, sy
 // OnSignals calls act with each of the given signals to this process until act returns false or stop is called. The
 // context docker ends when the docker process gets a signal; then OnSignals calls act, too.
 func OnSignals(docker context.Context, which []os.Signal, act func(syscall.Signal) bool) (stop func()) {
-	signals := make(chan os.Signal, 1)
-	if which = notIgnored(which...); len(which) > 0 { // Notify without signals would mean all signals
-		signal.Notify(signals, which...)
-	}
+	signals, stopSignals := receiveSignals(notIgnored(which...))
 	ended := make(chan struct{})
 	done := make(chan struct{})
 	reports := docker.Done()
@@ -74,7 +72,38 @@ func OnSignals(docker context.Context, which []os.Signal, act func(syscall.Signa
 	return func() {
 		close(done)
 		<-ended
-		signal.Stop(signals) // last: a signal that docker has reported may still come
+		stopSignals() // last: a signal that docker has reported may still come
+	}
+}
+
+// receiveSignals passes on the given signals to this process, until stop is called. As in the kernel, one signal of each
+// kind can wait. With one channel for all kinds, a TERM behind two HUPs would be lost.
+func receiveSignals(which []os.Signal) (received <-chan os.Signal, stop func()) {
+	all, done := make(chan os.Signal), make(chan struct{})
+	var wg sync.WaitGroup
+	for _, sig := range which {
+		one := make(chan os.Signal, 1)
+		signal.Notify(one, sig)
+		// ends when stop closes done.
+		wg.Go(func() {
+			defer signal.Stop(one)
+			for {
+				select {
+				case sig := <-one:
+					select {
+					case all <- sig:
+					case <-done:
+						return
+					}
+				case <-done:
+					return
+				}
+			}
+		})
+	}
+	return all, func() {
+		close(done)
+		wg.Wait()
 	}
 }
 

@@ -106,8 +106,8 @@ func (w *Watcher) serve(ctx context.Context, s *Session, log *audit.Log, conn *L
 func (w *Watcher) start(ctx context.Context, s *Session, listeners []net.Listener) {
 	// ends when listeners are closed.
 	s.Go(func() { s.serveListeners(ctx, listeners) })
+	s.handleSignals(ctx)
 	// end with ctx.
-	s.Go(func() { s.handleSignals(ctx) })
 	s.Go(func() { s.Life.watchKeeper(ctx, w.Keeper) })
 	s.Go(func() { s.Calls.Questions.announce(ctx) })
 	s.Go(func() { s.Calls.review(ctx) })
@@ -191,26 +191,45 @@ func (s *Session) accept(ctx context.Context, ln net.Listener) {
 }
 
 // handleSignals ends the session on TERM and INT. On HUP it reads the configuration, which otherwise the next call
-// does.
+// does. That may take long. So HUP has a channel and a goroutine of its own: it delays no TERM, and displaces none.
 func (s *Session) handleSignals(ctx context.Context) {
-	c := make(chan os.Signal, 1)
-	signal.Notify(c, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-	defer signal.Stop(c)
+	ends, reloads := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	signal.Notify(ends, syscall.SIGTERM, syscall.SIGINT)
+	signal.Notify(reloads, syscall.SIGHUP)
+	// end with ctx.
+	s.Go(func() {
+		defer signal.Stop(ends)
+		s.endOn(ctx, ends)
+	})
+	s.Go(func() {
+		defer signal.Stop(reloads)
+		s.reloadOn(ctx, reloads)
+	})
+}
+
+func (s *Session) endOn(ctx context.Context, ends <-chan os.Signal) {
 	for {
 		select {
-		case sig := <-c:
+		case sig := <-ends:
 			switch why := fmt.Errorf("%w: %v", ErrStopped, sig); {
-			case sig == syscall.SIGHUP:
 			case s.Life.Interrupt != nil:
 				s.Life.Interrupt(why)
-				continue
 			case s.Life.Agent != nil && s.Life.Agent.Asked.Err() == nil:
 				s.Life.stopWithin(defaultGrace)
-				continue
 			default:
 				s.Life.Stop(why)
 				return
 			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *Session) reloadOn(ctx context.Context, reloads <-chan os.Signal) {
+	for {
+		select {
+		case <-reloads:
 			if s.Calls.Server.Config() != nil {
 				s.Calls.refresh()
 			}
