@@ -18,8 +18,8 @@ import (
 )
 
 // readContainer waits for the message that names the session's container, and for the engine's description of it, if
-// the launcher has one. If the launcher ends without that message, readContainer removes the objects that the launcher
-// may have created.
+// the launcher has one. If the launcher of a new container ends without that message, readContainer removes the objects
+// that the launcher may have created.
 func (m *Mode) readContainer(ctx context.Context, conn *watch.LauncherConn) (id string, made []byte, err error) {
 	for {
 		var line string
@@ -43,6 +43,9 @@ func (m *Mode) readContainer(ctx context.Context, conn *watch.LauncherConn) (id 
 			m.setVolume(volume)
 			return id, made, nil
 		default:
+			if m.s.Record.Session().Container != "" { // a user's own, for example of docker hostexec start
+				return "", nil, errNotAwaited
+			}
 			m.removeUnnamed(ctx, line == "abort")
 			return "", nil, watch.ErrGone
 		}

@@ -61,6 +61,24 @@ func createdContainer(id string) container.InspectResponse {
 	return container.InspectResponse{ContainerJSONBase: &container.ContainerJSONBase{ID: id, State: &container.State{Status: container.StateCreated}}}
 }
 
+// TestReadContainerEnds ends a launcher before it has named the session's container. A container of the record is a
+// user's own. It was removed with all that has the session's label, and so was the session.
+func TestReadContainerEnds(t *testing.T) {
+	log := slog.New(slog.DiscardHandler)
+	record := watch.NewRecord(&state.Store{}, state.Session{Container: "id"}, log)
+	m := &Mode{s: &watch.Session{Record: record, Engine: func() (watch.Engine, error) {
+		t.Error("the engine is asked for containers to remove")
+		return nil, errors.ErrUnsupported
+	}}, leftovers: leftovers{record, log}}
+	for _, line := range []string{"", "abort", "done"} {
+		lines := make(chan string, 1)
+		lines <- line
+		if _, _, err := m.readContainer(t.Context(), &watch.LauncherConn{Lines: lines}); !errors.Is(err, errNotAwaited) || errors.Is(err, watch.ErrGone) {
+			t.Errorf("readContainer after %q = %v, want %v", line, err, errNotAwaited)
+		}
+	}
+}
+
 // TestCheckNotAwaited ends the launcher of a container that has never run while its mounts are checked. A container that
 // the launcher has created is removed. A user's own container, for example of docker hostexec start, was removed, too.
 // It stays, and so do the files of its session, which it needs for its next start.
