@@ -127,14 +127,16 @@ func (s *service) fetch(ctx context.Context, m *mirror) error {
 	return s.readRefs(ctx, m)
 }
 
-// errNoMirror means that there is no mirror, or only a part of one, because git was killed while it made the mirror.
+// errNoMirror means that there is no mirror, or only a part of one: git was killed while it made the mirror, or this host
+// crashed, which leaves empty files.
 var errNoMirror = errors.New("no copy of the remote")
 
 // readRefs reads the refs of m.
 func (s *service) readRefs(ctx context.Context, m *mirror) error {
 	m.refs, m.byName = nil, map[string]string{}
-	for _, name := range []string{"HEAD", "objects/info"} { // git init makes HEAD early, and this directory last
-		if _, err := os.Stat(filepath.Join(m.dir, name)); errors.Is(err, fs.ErrNotExist) {
+	for _, name := range []string{"HEAD", "config", "objects/info"} { // git init makes HEAD early, and this directory last
+		fi, err := os.Stat(filepath.Join(m.dir, name))
+		if errors.Is(err, fs.ErrNotExist) || err == nil && fi.Mode().IsRegular() && fi.Size() == 0 {
 			return errNoMirror
 		} else if err != nil {
 			return err

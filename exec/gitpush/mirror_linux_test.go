@@ -22,6 +22,7 @@ func TestMirrorKept(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		remove  string // from the mirror
+		empty   string // of the mirror; empty: none
 		output  int    // limit of bytes for git's output; 0: the default
 		failure string // of the next call; empty: it succeeds
 		kept    bool
@@ -30,10 +31,15 @@ func TestMirrorKept(t *testing.T) {
 		{name: "the refs cannot be read", remove: "absent", output: 1, failure: "origin: read the copy of the remote: " + errOutput.Error(), kept: true},
 		{name: "no objects", remove: "objects"},
 		{name: "no HEAD", remove: "HEAD"},
+		{name: "an empty HEAD", remove: "absent", empty: "HEAD"},
+		{name: "an empty configuration", remove: "absent", empty: "config"},
 		{name: "no mirror", remove: "."},
 	} {
 		f.check(os.WriteFile(mark, nil, 0o600))
 		f.check(os.RemoveAll(filepath.Join(mirrors[0], tt.remove)))
+		if tt.empty != "" {
+			f.check(os.Truncate(filepath.Join(mirrors[0], tt.empty), 0))
+		}
 		f.limit(func(c *Call) { c.maxOutput = tt.output })
 		out, code := f.try(w, "git fetch")
 		if (code != 0) != (tt.failure != "") || !strings.Contains(f.complained(), tt.failure) {
