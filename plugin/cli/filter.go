@@ -4,8 +4,6 @@ package cli
 
 import (
 	"fmt"
-	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -83,23 +81,6 @@ func ExplainFields(cmd *cobra.Command, fields []string) {
 	if cmd.Long = before + "\n\n" + text.String(); ok {
 		cmd.Long += "\n\nEXIT STATUS" + status
 	}
-}
-
-// Columns returns the fields of a row from its header.
-func Columns(header any) []string {
-	fields, _ := header.(formatter.SubHeaderContext)
-	return slices.Sorted(maps.Keys(fields))
-}
-
-// FieldsOf returns the fields of a struct that a template can use.
-func FieldsOf(v any) (names []string) {
-	for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
-		if f.IsExported() && !f.Anonymous {
-			names = append(names, f.Name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }
 
 // ParseFilters parses the values KEY=VALUE of --filter.

@@ -51,16 +51,15 @@ Request aaaaaaaaaaaaaaaa (1 of 2) and 2 of the same command elsewhere, asked les
 // TestGroupRow checks that a row of the table has the containers and directories, and no other row of the group.
 func TestGroupRow(t *testing.T) {
 	group := threeAsk()
-	r := newPendingRow()
-	r.group, r.q, r.now = group, control.Merged(group), time.Now()
+	r := newPendingRow(group, control.Merged(group), false, time.Now())
 	want := []string{"aaaaaaaaaaaaaaaa, bbbbbbbbbbbbbbbb, cccccccccccccccc", "web, db", "/home/u/a, /home/u/b, /home/u/c", "3", "asked 2 times: 2 approved", "g"}
-	for i, got := range []string{r.ID(), r.Container(), r.Directory(), r.Callers(), r.Before(), r.Group()} {
+	for i, got := range []string{r.ID, r.Container, r.Directory, r.Callers, r.Before, r.Group} {
 		if got != want[i] {
 			t.Errorf("column %d is %q, want %q", i, got, want[i])
 		}
 	}
-	if r.trunc = true; r.ID() != "aaaaaaaaaaaaaaaa +2" {
-		t.Errorf("the short ID is %q", r.ID())
+	if r := newPendingRow(group, control.Merged(group), true, time.Now()); r.ID != "aaaaaaaaaaaaaaaa +2" {
+		t.Errorf("the short ID is %q", r.ID)
 	}
 }
 

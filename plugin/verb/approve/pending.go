@@ -88,7 +88,7 @@ func NewPendingCommand(dockerCLI command.Cli) *cobra.Command {
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "Only show request IDs")
 	flags.BoolVar(&opts.noTrunc, "no-trunc", false, "Do not truncate output")
 	flags.BoolVarP(&opts.watch, "watch", "w", false, "Show each request when it arrives, and answer it with a key")
-	cli.FormatFlag(cmd, &opts.format, cli.Columns(newPendingRow().Header))
+	cli.FormatFlag(cmd, &opts.format, cli.FieldsOf(pendingRow{}))
 	cli.FilterFlag(cmd, &opts.filters, "f", "requests", questionCriteria, sessions.FilterValues)
 	return cmd
 }
@@ -114,19 +114,17 @@ func listPending(ctx context.Context, dockerCLI command.Cli, store *state.Store,
 	now := time.Now()
 	var rows []*pendingRow
 	for _, group := range groups {
-		r := newPendingRow()
-		r.group, r.q, r.now = group, control.Merged(group), now
-		r.trunc = !opts.noTrunc && format.IsTable() // and its complete text
-		if !r.trunc && len(group) == 1 {
-			if r.q, err = wholeQuestion(ctx, store, r.q); errors.Is(err, approval.ErrUnknown) {
+		q, trunc := control.Merged(group), !opts.noTrunc && format.IsTable()
+		if !trunc && len(group) == 1 {
+			if q, err = wholeQuestion(ctx, store, q); errors.Is(err, approval.ErrUnknown) {
 				continue // it has been answered
 			} else if err != nil {
 				return err
 			}
 		}
-		rows = append(rows, r)
+		rows = append(rows, newPendingRow(group, q, trunc, now))
 	}
-	return cli.WriteRows(formatter.Context{Output: names.ASCIIWriter(dockerCLI.Out()), Format: format, Trunc: !opts.noTrunc}, newPendingRow(), rows)
+	return cli.WriteRows(formatter.Context{Output: names.ASCIIWriter(dockerCLI.Out()), Format: format, Trunc: !opts.noTrunc}, rows)
 }
 
 // pendingTable has the default columns. A usual request fits into 80 characters.
@@ -142,103 +140,63 @@ func pendingColumns(all []control.Question) string {
 
 // pendingRow is one request for templates, or in tables the same request of several containers and directories.
 type pendingRow struct {
-	formatter.HeaderContext
-	group []control.Question
-	q     control.Question // merged
-	trunc bool
-	now   time.Time
+	cli.Row
+	ID                     string `header:"REQUEST"` // with the number of the others, or all of them
+	Session, Container     string
+	Command, Directory     string
+	Rule, Asked, Left      string
+	Callers                string // the number of waiting callers; those that were cut off may return until Left
+	Before                 string
+	Effects                string // after the warning that it runs what the container can write
+	Notes, Preview         string
+	Project, Branch, Agent string
+	Group                  string
+	Files                  string // the files on which an approval can depend, or why it cannot
+	Diff                   string
 }
 
-func newPendingRow() *pendingRow {
-	r := &pendingRow{}
-	r.Header = formatter.SubHeaderContext{
-		"ID": "REQUEST", "Session": "SESSION", "Container": "CONTAINER", "Command": "COMMAND", "Directory": "DIRECTORY",
-		"Rule": "RULE", "Asked": "ASKED", "Left": "LEFT", "Callers": "CALLERS", "Before": "BEFORE",
-		"Effects": "EFFECTS", "Notes": "NOTES", "Preview": "PREVIEW", "Project": "PROJECT", "Branch": "BRANCH", "Agent": "AGENT",
-		"Group": "GROUP", "Files": "FILES", "Diff": "DIFF",
+func (r pendingRow) MarshalJSON() ([]byte, error) { return cli.MarshalRow(r) }
+
+// newPendingRow returns the row of a group, of which q is the merged question.
+func newPendingRow(group []control.Question, q control.Question, trunc bool, now time.Time) *pendingRow {
+	// each returns the different texts of the row's requests.
+	each := func(text func(control.Question) string) string {
+		if len(group) < 2 {
+			return text(q)
+		}
+		all := strings.Join(control.Distinct(group, text), ", ")
+		if trunc {
+			return cli.Ellipsis(all, 40)
+		}
+		return all
+	}
+	r := &pendingRow{
+		ID:        each(func(q control.Question) string { return q.ID }),
+		Session:   each(func(q control.Question) string { return q.Session }),
+		Container: each(func(q control.Question) string { return q.Container }),
+		Directory: each(func(q control.Question) string { return q.Dir }),
+		Project:   each(func(q control.Question) string { return q.Project }),
+		Branch:    each(func(q control.Question) string { return q.Branch }),
+		Agent:     each(func(q control.Question) string { return q.Agent }),
+		Command:   commandLine(q),
+		Rule:      q.Rule, Group: q.Group, Before: q.Earlier.String(),
+		Asked: units.HumanDuration(now.Sub(q.Asked)) + " ago", Left: units.HumanDuration(q.Deadline.Sub(now)),
+		Callers: "gone", Effects: strings.Join(q.Effects, ", "), Notes: strings.Join(q.Notes, "; "),
+		Preview: q.Preview.String(), Files: cmp.Or(q.Inputs.String(), q.NoInputs), Diff: q.Diff,
+	}
+	if n := len(q.Waiting) - q.Disconnected; n != 0 {
+		r.Callers = strconv.Itoa(n)
+	}
+	if g := q.Grade; g.MayRunCode() {
+		r.Effects = strings.Join(append([]string{g.Label()}, q.Effects...), ", ")
+	}
+	if trunc {
+		r.Command = cli.Ellipsis(r.Command, 60)
+		if n := len(group); n > 1 {
+			r.ID = fmt.Sprintf("%s +%d", q.ID, n-1)
+		}
 	}
 	return r
-}
-
-func (r *pendingRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
-
-func (r *pendingRow) Rule() string    { return r.q.Rule }
-func (r *pendingRow) Before() string  { return r.q.Earlier.String() }
-func (r *pendingRow) Notes() string   { return strings.Join(r.q.Notes, "; ") }
-func (r *pendingRow) Preview() string { return r.q.Preview.String() }
-func (r *pendingRow) Group() string   { return r.q.Group }
-func (r *pendingRow) Diff() string    { return r.q.Diff }
-
-// Files returns the files on which an approval can depend, or why it cannot.
-func (r *pendingRow) Files() string { return cmp.Or(r.q.Inputs.String(), r.q.NoInputs) }
-
-func (r *pendingRow) Session() string {
-	return r.each(func(q control.Question) string { return q.Session })
-}
-func (r *pendingRow) Container() string {
-	return r.each(func(q control.Question) string { return q.Container })
-}
-func (r *pendingRow) Directory() string {
-	return r.each(func(q control.Question) string { return q.Dir })
-}
-func (r *pendingRow) Project() string {
-	return r.each(func(q control.Question) string { return q.Project })
-}
-func (r *pendingRow) Branch() string {
-	return r.each(func(q control.Question) string { return q.Branch })
-}
-func (r *pendingRow) Agent() string {
-	return r.each(func(q control.Question) string { return q.Agent })
-}
-
-// each returns the different texts of the row's requests.
-func (r *pendingRow) each(text func(control.Question) string) string {
-	if len(r.group) < 2 {
-		return text(r.q)
-	}
-	all := strings.Join(control.Distinct(r.group, text), ", ")
-	if r.trunc {
-		return cli.Ellipsis(all, 40)
-	}
-	return all
-}
-
-// ID returns the request's ID. If there are several, it has their number, or all of them.
-func (r *pendingRow) ID() string {
-	if n := len(r.group); n > 1 && r.trunc {
-		return fmt.Sprintf("%s +%d", r.q.ID, n-1)
-	}
-	return r.each(func(q control.Question) string { return q.ID })
-}
-
-func (r *pendingRow) Asked() string { return units.HumanDuration(r.now.Sub(r.q.Asked)) + " ago" }
-func (r *pendingRow) Left() string  { return units.HumanDuration(r.q.Deadline.Sub(r.now)) }
-
-// Effects returns the effects that the rule names, after the warning that it runs what the container can
-// write.
-func (r *pendingRow) Effects() string {
-	effects := r.q.Effects
-	if g := r.q.Grade; g.MayRunCode() {
-		effects = append([]string{g.Label()}, effects...)
-	}
-	return strings.Join(effects, ", ")
-}
-
-// Callers returns the number of waiting callers. Callers that were cut off may return until Left.
-func (r *pendingRow) Callers() string {
-	n := len(r.q.Waiting) - r.q.Disconnected
-	if n == 0 {
-		return "gone"
-	}
-	return strconv.Itoa(n)
-}
-
-func (r *pendingRow) Command() string {
-	text := commandLine(r.q)
-	if r.trunc {
-		return cli.Ellipsis(text, 60)
-	}
-	return text
 }
 
 // commandLine returns a request's command quoted for a shell.

@@ -68,9 +68,8 @@ func TestQuestionIsShownWhole(t *testing.T) {
 	if strings.ContainsFunc(out.String(), func(r rune) bool { return (r < ' ' || r > '~') && r != '\n' }) {
 		t.Errorf("it is not printable ASCII: %q", out.String()[:500])
 	}
-	r := newPendingRow()
-	r.q = q
-	if got := r.Effects() + r.Notes(); !strings.Contains(got, "HOST CODE EXECUTION") || !strings.Contains(got, "stdin is") {
+	r := newPendingRow(nil, q, false, time.Now())
+	if got := r.Effects + r.Notes; !strings.Contains(got, "HOST CODE EXECUTION") || !strings.Contains(got, "stdin is") {
 		t.Errorf("pending shows %q", got)
 	}
 }

@@ -57,7 +57,7 @@ func TestPendingEffects(t *testing.T) {
 		{control.Question{Grade: policy.GradeCertain, Effects: []string{"code"}}, "HOST CODE EXECUTION, code"},
 		{control.Question{Grade: policy.GradePossible}, "possible host code execution"}, {control.Question{Grade: policy.GradeUnknown}, "host code execution not known"},
 	} {
-		if got := (&pendingRow{q: tt.q}).Effects(); got != tt.want {
+		if got := newPendingRow(nil, tt.q, false, time.Now()).Effects; got != tt.want {
 			t.Errorf("effects of %+v = %q, want %q", tt.q, got, tt.want)
 		}
 	}

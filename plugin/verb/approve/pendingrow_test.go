@@ -11,21 +11,20 @@ import (
 	"github.com/docker/cli/cli/command/formatter"
 
 	"github.com/docker-hostexec/hostexec/exec/policy"
+	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 )
 
 // TestPendingWidth checks that a usual request fits into a line of a terminal.
 func TestPendingWidth(t *testing.T) {
 	now := time.Now()
-	r := newPendingRow()
-	r.now, r.trunc = now, true
-	r.q = control.Question{
+	r := newPendingRow(nil, control.Question{
 		ID: "0123456789abcdef", Container: "optimistic_hopper", Args: []string{"git", "push"}, Dir: "/home/you/app",
 		Asked: now.Add(-90 * time.Second), Deadline: now.Add(4 * time.Minute),
-	}
+	}, true, now)
 	var out bytes.Buffer
 	c := formatter.Context{Output: &out, Format: pendingTable}
-	if err := c.Write(newPendingRow(), func(row func(formatter.SubContext) error) error { return row(r) }); err != nil {
+	if err := cli.WriteRows(c, []*pendingRow{r}); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(out.String()) {
@@ -53,13 +52,12 @@ func TestConditions(t *testing.T) {
 
 // TestPendingFiles checks that a row has the files of a request and their changes, for programs that answer.
 func TestPendingFiles(t *testing.T) {
-	r := newPendingRow()
-	r.q = control.Question{Inputs: &control.Inputs{Files: []control.InputFile{{Path: "a"}}, Unbound: []string{"b"}}, Diff: "-x\n+y\n"}
-	if got, want := r.Files()+r.Diff(), "a (not bound: b)-x\n+y\n"; got != want {
+	row := func(q control.Question) *pendingRow { return newPendingRow(nil, q, false, time.Now()) }
+	r := row(control.Question{Inputs: &control.Inputs{Files: []control.InputFile{{Path: "a"}}, Unbound: []string{"b"}}, Diff: "-x\n+y\n"})
+	if got, want := r.Files+r.Diff, "a (not bound: b)-x\n+y\n"; got != want {
 		t.Errorf("the row has %q, want %q", got, want)
 	}
-	r.q = control.Question{NoInputs: "no script"}
-	if got := r.Files(); got != "no script" {
+	if got := row(control.Question{NoInputs: "no script"}).Files; got != "no script" {
 		t.Errorf("without files: %q", got)
 	}
 }

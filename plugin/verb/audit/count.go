@@ -22,20 +22,23 @@ const (
 
 // statKey is a day and a command, the key of one row.
 type statKey struct {
-	day     string // local, as 2026-01-31
-	command string // printable
+	Day     string // local, as 2026-01-31
+	Command string // printable
 }
 
-// stat has the counts of one row.
+// stat has the counts of one row, for templates.
 type stat struct {
+	cli.Row
 	statKey
-	questions  int // a person was asked
-	approved   int // by a person
-	denied     int // by a person
-	unanswered int // nobody answered in time, or the caller left
-	allowed    int // without a question, by a rule or a grant
-	refused    int // without a question
+	Questions  int // a person was asked
+	Approved   int // by a person
+	Denied     int // by a person
+	Unanswered int // nobody answered in time, or the caller left
+	Allowed    int // without a question, by a rule or a grant
+	Refused    int // without a question
 }
+
+func (s stat) MarshalJSON() ([]byte, error) { return cli.MarshalRow(s) }
 
 // stats counts the records of a log.
 type stats struct {
@@ -50,29 +53,29 @@ func (s *stats) add(e audit.Entry) {
 	switch e.Kind {
 	case audit.Request:
 		row := s.row(e)
-		row.questions++
+		row.Questions++
 		s.asked[e.Request] = row
 		return
 	case audit.AutoApprove:
-		s.row(e).allowed++
+		s.row(e).Allowed++
 	case audit.Approve:
 		if strings.HasPrefix(e.By, "grant ") { // the grant was made since the question
 			s.withdraw(e)
-			s.row(e).allowed++
+			s.row(e).Allowed++
 		} else {
-			s.row(e).approved++
+			s.row(e).Approved++
 		}
 	case audit.Deny:
 		if e.By == "" || strings.HasPrefix(e.By, "denial ") {
 			s.withdraw(e)
-			s.row(e).refused++
+			s.row(e).Refused++
 		} else {
-			s.row(e).denied++
+			s.row(e).Denied++
 		}
 	case audit.Timeout, audit.Cancel:
-		s.row(e).unanswered++
+		s.row(e).Unanswered++
 	case audit.Refusals:
-		s.row(e).refused += max(e.Count, 0)
+		s.row(e).Refused += max(e.Count, 0)
 	default:
 		return
 	}
@@ -83,7 +86,7 @@ func (s *stats) add(e audit.Entry) {
 // person answered.
 func (s *stats) withdraw(e audit.Entry) {
 	if row := s.asked[e.Request]; row != nil {
-		row.questions--
+		row.Questions--
 	}
 }
 
@@ -91,7 +94,7 @@ func (s *stats) withdraw(e audit.Entry) {
 func (s *stats) row(e audit.Entry) *stat {
 	key := statKey{e.Time.Local().Format(time.DateOnly), commandName(e)}
 	if _, known := s.rows[key]; !known && len(s.rows) >= maxStatRows {
-		key.command = otherCommands
+		key.Command = otherCommands
 	}
 	if s.rows[key] == nil {
 		s.rows[key] = &stat{statKey: key}
@@ -119,27 +122,27 @@ func (s *stats) sorted() (rows []*stat) {
 		}
 	}
 	slices.SortFunc(rows, func(a, b *stat) int {
-		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(b.questions, a.questions), cmp.Compare(b.total(), a.total()), cmp.Compare(a.command, b.command))
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(b.Questions, a.Questions), cmp.Compare(b.total(), a.total()), cmp.Compare(a.Command, b.Command))
 	})
 	return rows
 }
 
 // any reports whether anything was counted.
-func (s *stat) any() bool { return s.questions > 0 || s.total() > 0 }
+func (s *stat) any() bool { return s.Questions > 0 || s.total() > 0 }
 
 // total returns the number of settled requests.
-func (s *stat) total() int { return s.approved + s.denied + s.unanswered + s.allowed + s.refused }
+func (s *stat) total() int { return s.Approved + s.Denied + s.Unanswered + s.Allowed + s.Refused }
 
 // sum returns the sum of rows as a row of its own.
 func sum(rows []*stat) *stat {
-	all := &stat{statKey: statKey{day: "TOTAL"}}
+	all := &stat{statKey: statKey{Day: "TOTAL"}}
 	for _, r := range rows {
-		all.questions += r.questions
-		all.approved += r.approved
-		all.denied += r.denied
-		all.unanswered += r.unanswered
-		all.allowed += r.allowed
-		all.refused += r.refused
+		all.Questions += r.Questions
+		all.Approved += r.Approved
+		all.Denied += r.Denied
+		all.Unanswered += r.Unanswered
+		all.Allowed += r.Allowed
+		all.Refused += r.Refused
 	}
 	return all
 }

@@ -63,7 +63,7 @@ func newAuditStatsCommand(dockerCLI command.Cli) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&opts.since, "since", "", "Only count records since a `time` (15m, 7d, 2026-01-31, 2026-01-31T12:00:00Z)")
-	cli.FormatFlag(cmd, &opts.format, cli.Columns(newStatRow(nil).Header))
+	cli.FormatFlag(cmd, &opts.format, cli.FieldsOf(stat{}))
 	cli.FilterFlag(cmd, &opts.filters, "", "records", statsCriteria, sessions.FilterValues)
 	return cmd
 }
@@ -125,38 +125,8 @@ const statsTable = "table {{.Day}}\t{{.Command}}\t{{.Questions}}\t{{.Approved}}\
 
 // writeStats prints rows. The default table also has their sum.
 func writeStats(out io.Writer, rows []*stat, format string) error {
-	all := make([]*statRow, len(rows))
-	for i, r := range rows {
-		all[i] = newStatRow(r)
-	}
 	if format == formatter.TableFormatKey && len(rows) > 0 {
-		all = append(all, newStatRow(sum(rows)))
+		rows = append(rows, sum(rows))
 	}
-	return cli.WriteRows(formatter.Context{Output: out, Format: cli.ListFormat(false, format, statsTable)}, newStatRow(nil), all)
+	return cli.WriteRows(formatter.Context{Output: out, Format: cli.ListFormat(false, format, statsTable)}, rows)
 }
-
-// statRow is one row for templates.
-type statRow struct {
-	formatter.HeaderContext
-	s *stat
-}
-
-func newStatRow(s *stat) *statRow {
-	r := &statRow{s: s}
-	r.Header = formatter.SubHeaderContext{
-		"Day": "DAY", "Command": "COMMAND", "Questions": "QUESTIONS", "Approved": "APPROVED", "Denied": "DENIED",
-		"Unanswered": "UNANSWERED", "Allowed": "ALLOWED", "Refused": "REFUSED",
-	}
-	return r
-}
-
-func (r *statRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
-
-func (r *statRow) Day() string     { return r.s.day }
-func (r *statRow) Command() string { return r.s.command }
-func (r *statRow) Questions() int  { return r.s.questions }
-func (r *statRow) Approved() int   { return r.s.approved }
-func (r *statRow) Denied() int     { return r.s.denied }
-func (r *statRow) Unanswered() int { return r.s.unanswered }
-func (r *statRow) Allowed() int    { return r.s.allowed }
-func (r *statRow) Refused() int    { return r.s.refused }

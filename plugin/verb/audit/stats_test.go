@@ -99,7 +99,7 @@ func TestStatsAreLimited(t *testing.T) {
 		s.add(audit.Entry{Time: time.Unix(0, 0), Record: audit.Record{Kind: audit.Deny}, Command: fmt.Sprintf("x%d", i)})
 	}
 	rows := s.sorted()
-	if len(rows) != maxStatRows+1 || rows[0].command != otherCommands || rows[0].refused != maxStatRows {
+	if len(rows) != maxStatRows+1 || rows[0].Command != otherCommands || rows[0].Refused != maxStatRows {
 		t.Errorf("%d rows, the first %+v", len(rows), rows[0])
 	}
 	for command, want := range map[string]string{

@@ -56,7 +56,7 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
 			return verdict(all)
 		}),
 	}
-	cli.FormatFlag(cmd, &format, cli.Columns(newFindingRow().Header))
+	cli.FormatFlag(cmd, &format, cli.FieldsOf(finding{}))
 	cmd.Flags().StringVar(&image, "image", "", "Test calls from a container of this `image`")
 	return cmd
 }
@@ -70,12 +70,15 @@ const (
 
 // finding is the result of a probe. The zero value is no finding.
 type finding struct {
+	cli.Row
 	Probe  string
 	Status string
 	Found  string // may have several lines
 	Means  string
 	Fix    string // the command to type, or ""
 }
+
+func (f finding) MarshalJSON() ([]byte, error) { return cli.MarshalRow(f) }
 
 // doctor has the state that the probes share.
 type doctor struct {
@@ -148,12 +151,11 @@ func writeFindings(w io.Writer, all []finding, format string) error {
 		}
 		return nil
 	}
-	rows := make([]*findingRow, len(all))
-	for i, f := range all {
-		rows[i] = newFindingRow()
-		rows[i].f = f
+	rows := make([]*finding, len(all))
+	for i := range all {
+		rows[i] = &all[i]
 	}
-	return cli.WriteRows(formatter.Context{Output: w, Format: formatter.Format(format)}, newFindingRow(), rows)
+	return cli.WriteRows(formatter.Context{Output: w, Format: formatter.Format(format)}, rows)
 }
 
 // write prints a finding as a paragraph, because its texts are too long for columns.
@@ -167,23 +169,3 @@ func (f finding) write(w io.Writer) {
 		fmt.Fprintf(w, "%23sfix:   %s\n", "", names.Escaped(f.Fix))
 	}
 }
-
-// findingRow is a finding for templates.
-type findingRow struct {
-	formatter.HeaderContext
-	f finding
-}
-
-func newFindingRow() *findingRow {
-	r := &findingRow{}
-	r.Header = formatter.SubHeaderContext{"Probe": "PROBE", "Status": "STATUS", "Found": "FOUND", "Means": "MEANS", "Fix": "FIX"}
-	return r
-}
-
-func (r *findingRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
-
-func (r *findingRow) Probe() string  { return r.f.Probe }
-func (r *findingRow) Status() string { return r.f.Status }
-func (r *findingRow) Found() string  { return r.f.Found }
-func (r *findingRow) Means() string  { return r.f.Means }
-func (r *findingRow) Fix() string    { return r.f.Fix }

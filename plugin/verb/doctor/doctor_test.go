@@ -182,7 +182,11 @@ func TestDoctorUnserved(t *testing.T) {
 }
 
 func TestDoctorFormats(t *testing.T) {
-	all := []finding{{"a", isOK, "fine", "good", ""}, {"b", isWarn, "one\ntwo\x1b[m", "so-so", "do it"}, {"c", isFail, "x", "bad", "y"}}
+	all := []finding{
+		{Probe: "a", Status: isOK, Found: "fine", Means: "good"},
+		{Probe: "b", Status: isWarn, Found: "one\ntwo\x1b[m", Means: "so-so", Fix: "do it"},
+		{Probe: "c", Status: isFail, Found: "x", Means: "bad", Fix: "y"},
+	}
 	var out bytes.Buffer
 	if err := writeFindings(&out, all, "table"); err != nil {
 		t.Fatal(err)

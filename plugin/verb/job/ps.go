@@ -69,7 +69,7 @@ func NewPsCommand(dockerCLI command.Cli) *cobra.Command {
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "Only show IDs")
 	flags.BoolVar(&opts.noTrunc, "no-trunc", false, "Do not truncate output")
 	cli.FilterFlag(cmd, &opts.filters, "f", "calls and jobs", activityCriteria, sessions.FilterValues)
-	cli.FormatFlag(cmd, &opts.format, cli.Columns(newPsRow().Header))
+	cli.FormatFlag(cmd, &opts.format, cli.FieldsOf(psRow{}))
 	return cmd
 }
 
@@ -104,72 +104,44 @@ func ps(ctx context.Context, w io.Writer, store *state.Store, refs []string, opt
 		if opts.noTrunc {
 			a = a.whole(ctx, store)
 		}
-		r := newPsRow()
-		r.a, r.trunc, r.now = a, !opts.noTrunc, now
-		rows = append(rows, r)
+		rows = append(rows, newPsRow(a, !opts.noTrunc, now))
 	}
 	const table = "table {{.ID}}\t{{.Container}}\t{{.Kind}}\t{{.Status}}\t{{.Exit}}\t{{.Time}}\t{{.Command}}"
 	out := formatter.Context{Output: w, Format: cli.ListFormat(opts.quiet, opts.format, table), Trunc: !opts.noTrunc}
-	return errors.Join(err, cli.WriteRows(out, newPsRow(), rows))
+	return errors.Join(err, cli.WriteRows(out, rows))
 }
 
 // psRow is one activity for templates.
 type psRow struct {
-	formatter.HeaderContext
-	a     activity
-	trunc bool
-	now   time.Time
+	cli.Row
+	ID, Session, Container string
+	Kind                   string // call, job or left, and whether the job may outlive its container
+	Status                 string
+	Exit                   string // the exit code, if it is known
+	Time                   string // how long it has run
+	Command, Directory     string
+	PID, Started, Reason   string
 }
 
-func newPsRow() *psRow {
-	r := &psRow{}
-	r.Header = formatter.SubHeaderContext{
-		"ID": "ID", "Session": "SESSION", "Container": "CONTAINER", "Kind": "KIND", "Status": "STATUS", "Exit": "EXIT", "Time": "TIME",
-		"Command": "COMMAND", "Directory": "DIRECTORY", "PID": "PID", "Started": "STARTED", "Reason": "REASON",
+func (r psRow) MarshalJSON() ([]byte, error) { return cli.MarshalRow(r) }
+
+func newPsRow(a activity, trunc bool, now time.Time) *psRow {
+	r := &psRow{
+		ID: a.ID, Session: a.Session, Container: a.Container, Kind: a.Kind, Status: string(a.Status), Exit: strconv.Itoa(a.Code),
+		Command: control.CommandLine(a.Args), Directory: a.Dir, PID: strconv.Itoa(a.PID), Started: a.Started.Format(time.RFC3339), Reason: a.Reason,
+	}
+	if a.Keep {
+		r.Kind += ", kept"
+	}
+	until := a.Ended
+	if a.Status == job.Running {
+		r.Exit, until = "-", now
+	}
+	r.Time = units.HumanDuration(until.Sub(a.Started))
+	if trunc {
+		r.Command = cli.Ellipsis(r.Command, 60)
+	} else {
+		r.Command += a.Cut.String()
 	}
 	return r
-}
-
-func (r *psRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
-
-func (r *psRow) ID() string        { return r.a.ID }
-func (r *psRow) Session() string   { return r.a.Session }
-func (r *psRow) Container() string { return r.a.Container }
-func (r *psRow) Status() string    { return string(r.a.Status) }
-func (r *psRow) Directory() string { return r.a.Dir }
-func (r *psRow) Reason() string    { return r.a.Reason }
-func (r *psRow) PID() string       { return strconv.Itoa(r.a.PID) }
-func (r *psRow) Started() string   { return r.a.Started.Format(time.RFC3339) }
-
-// Kind returns call, job or left, and whether the job may outlive its container.
-func (r *psRow) Kind() string {
-	if r.a.Keep {
-		return r.a.Kind + ", kept"
-	}
-	return r.a.Kind
-}
-
-// Exit returns the exit code, if it is known.
-func (r *psRow) Exit() string {
-	if r.a.Status == job.Running {
-		return "-"
-	}
-	return strconv.Itoa(r.a.Code)
-}
-
-// Time returns how long it has run.
-func (r *psRow) Time() string {
-	until := r.now
-	if r.a.Status != job.Running {
-		until = r.a.Ended
-	}
-	return units.HumanDuration(until.Sub(r.a.Started))
-}
-
-func (r *psRow) Command() string {
-	text := control.CommandLine(r.a.Args)
-	if r.trunc {
-		return cli.Ellipsis(text, 60)
-	}
-	return text + r.a.Cut.String()
 }

@@ -51,9 +51,9 @@ func answerRows(ctx context.Context, store *state.Store, whole bool) (rows []*po
 			if whole && g.Cut != nil {
 				g = completeAnswer(ctx, store, e, g)
 			}
-			r := newPolicyRow()
-			r.rule, r.action, r.matches, r.where = prefix(e)+g.ID, action.String(), g.CommandLine()+" in "+g.Dir, g.Container+", "+validFor(g)
-			rows = append(rows, r)
+			rows = append(rows, &policyRow{
+				Rule: prefix(e) + g.ID, Action: action.String(), Matches: g.CommandLine() + " in " + g.Dir, Where: g.Container + ", " + validFor(g), Runs: "-",
+			})
 		}
 	}
 	return rows, err

@@ -53,7 +53,7 @@ func TestLongGrants(t *testing.T) {
 	})
 	for whole, want := range map[bool]string{false: "... (3 arguments, 900 bytes)", true: "rm -rf /"} {
 		rows, err := answerRows(t.Context(), store, whole)
-		if err != nil || len(rows) != 1 || !strings.Contains(rows[0].matches, want) {
+		if err != nil || len(rows) != 1 || !strings.Contains(rows[0].Matches, want) {
 			t.Errorf("whole %v: %+v, %v, want %q", whole, rows, err, want)
 		}
 	}

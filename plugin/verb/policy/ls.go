@@ -74,7 +74,7 @@ func newPolicyLsCommand(dockerCLI command.Cli) *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVarP(&quiet, "quiet", "q", false, "Only show the rules' names")
 	flags.BoolVar(&noTrunc, "no-trunc", false, "Do not truncate output")
-	cli.FormatFlag(cmd, &format, cli.Columns(newPolicyRow().Header))
+	cli.FormatFlag(cmd, &format, cli.FieldsOf(policyRow{}))
 	return cmd
 }
 
@@ -91,7 +91,7 @@ func policyRows(c *config.Config) (rows []*policyRow) {
 		}
 		for _, r := range set.Approved {
 			row := describedRow(r.Title(name), r.Do, r.Shape(), r.Position)
-			row.action = "approved" // the rule that asks says how it runs
+			row.Action = "approved" // the rule that asks says how it runs
 			rows = append(rows, row)
 		}
 	}
@@ -110,9 +110,7 @@ func policyRows(c *config.Config) (rows []*policyRow) {
 
 // describedRow returns a row with its main columns.
 func describedRow(rule string, do policy.Action, matches, where string) *policyRow {
-	r := newPolicyRow()
-	r.rule, r.action, r.matches, r.where = names.Escaped(rule), do.String(), matches, names.Escaped(where)
-	return r
+	return &policyRow{Rule: names.Escaped(rule), Action: do.String(), Matches: matches, Where: names.Escaped(where), Runs: "-"}
 }
 
 // proxyRows returns a row for each command of the key proxies.
@@ -138,79 +136,39 @@ func proxyRows(c *config.Config) (rows []*policyRow) {
 	return rows
 }
 
+// writePolicy prints rows. It may truncate their texts.
 func writePolicy(out formatter.Context, rows []*policyRow) error {
 	for _, r := range rows {
-		r.trunc = out.Trunc
+		if out.Trunc {
+			place, _, _ := strings.Cut(r.Runs, ",")
+			r.Runs, r.Matches = cli.Ellipsis(place, 30), cli.Ellipsis(r.Matches, 60)
+			if r.Keep {
+				r.Runs += ",keep"
+			}
+		}
 	}
-	return cli.WriteRows(out, newPolicyRow(), rows)
+	return cli.WriteRows(out, rows)
 }
 
 // policyRow is one rule for templates.
 type policyRow struct {
-	formatter.HeaderContext
-	rule, action, matches, where string
-	place                        *policy.Place // nil: it does not run, or the place depends on the command
-	keep                         bool
-	trunc                        bool
+	cli.Row
+	Rule, Action, Matches, Where string
+	Runs                         string // host, sandbox or container:IMAGE, with keep; "-" for none, or if it depends on the command
+	Image                        string // of the container, or "" for the host
+	DockerHost                   string `header:"DOCKER HOST"` // the engine that creates the container, or "" for the session's
+	Keep                         bool   // jobs may outlive their session's container
 }
+
+func (r policyRow) MarshalJSON() ([]byte, error) { return cli.MarshalRow(r) }
 
 // runs notes where the command runs, unless do denies it.
 func (r *policyRow) runs(do policy.Action, in policy.Place, keep bool) {
-	if do != policy.Deny {
-		r.place, r.keep = &in, keep
+	if do == policy.Deny {
+		return
 	}
-}
-
-func newPolicyRow() *policyRow {
-	r := &policyRow{}
-	r.Header = formatter.SubHeaderContext{
-		"Rule": "RULE", "Action": "ACTION", "Matches": "MATCHES", "Where": "WHERE",
-		"Runs": "RUNS", "Image": "IMAGE", "DockerHost": "DOCKER HOST", "Keep": "KEEP",
+	r.Runs, r.Image, r.DockerHost, r.Keep = names.Escaped(in.String()), names.Escaped(in.Image), names.Escaped(in.DockerHost), keep
+	if keep {
+		r.Runs += ",keep"
 	}
-	return r
-}
-
-func (r *policyRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
-
-func (r *policyRow) Rule() string   { return r.rule }
-func (r *policyRow) Action() string { return r.action }
-func (r *policyRow) Where() string  { return r.where }
-
-func (r *policyRow) Matches() string {
-	if r.trunc {
-		return cli.Ellipsis(r.matches, 60)
-	}
-	return r.matches
-}
-
-// Runs returns the place in one column: host, sandbox or container:IMAGE, with keep.
-func (r *policyRow) Runs() string {
-	if r.place == nil {
-		return "-"
-	}
-	text := names.Escaped(r.place.String())
-	if r.trunc {
-		text, _, _ = strings.Cut(text, ",")
-		text = cli.Ellipsis(text, 30)
-	}
-	if r.keep {
-		text += ",keep"
-	}
-	return text
-}
-
-// Image returns the container's image, or "" for the host.
-func (r *policyRow) Image() string { return names.Escaped(r.at().Image) }
-
-// DockerHost returns the engine that creates the container, or "" for the session's.
-func (r *policyRow) DockerHost() string { return names.Escaped(r.at().DockerHost) }
-
-// Keep reports whether jobs may outlive their session's container.
-func (r *policyRow) Keep() bool { return r.keep }
-
-func (r *policyRow) at() policy.Place {
-	if r.place == nil {
-		return policy.Place{}
-	}
-	return *r.place
 }

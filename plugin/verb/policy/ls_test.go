@@ -32,7 +32,7 @@ commands: {c: {rules: [{id: r, do: deny, argv: []}]}}
 	c := config.Load(config.Source{Store: dir})
 	var got []string
 	for _, r := range policyRows(c) {
-		got = append(got, r.Rule()+" "+strings.TrimPrefix(r.Where(), file))
+		got = append(got, r.Rule+" "+strings.TrimPrefix(r.Where, file))
 	}
 	if want := []string{"c/r :6", "auto_approve :2", "manual_approve :3", "--proxy :5"}; !slices.Equal(got, want) {
 		t.Errorf("policy ls shows %q, want %q", got, want)
@@ -82,8 +82,7 @@ auto_approve -   false
 		t.Errorf("policy ls shows\n%swant\n%s", out.String(), want)
 	}
 	full := policyRows(c)
-	full[len(full)-1].trunc = false
-	if got, want := full[len(full)-1].Runs(), "container:busybox,docker_host=unix:///run/other.sock,keep"; got != want {
+	if got, want := full[len(full)-1].Runs, "container:busybox,docker_host=unix:///run/other.sock,keep"; got != want {
 		t.Errorf("with --no-trunc it is %q, want %q", got, want)
 	}
 }

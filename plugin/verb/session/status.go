@@ -75,7 +75,7 @@ func NewStatusCommand(dockerCLI command.Cli) *cobra.Command {
 	flags.BoolVarP(&opts.all, "all", "a", false, "Show all sessions, those of stopped and removed containers too")
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "Only show session IDs")
 	flags.BoolVar(&opts.noTrunc, "no-trunc", false, "Do not truncate output")
-	cli.FormatFlag(cmd, &opts.format, cli.Columns(newStatusRow().Header))
+	cli.FormatFlag(cmd, &opts.format, cli.FieldsOf(statusRow{}))
 	cli.FilterFlag(cmd, &opts.filters, "f", "sessions", sessionCriteria, sessions.FilterValues)
 	return cmd
 }

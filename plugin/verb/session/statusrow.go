@@ -3,6 +3,7 @@
 package session
 
 import (
+	"cmp"
 	"io"
 	"path/filepath"
 	"strconv"
@@ -31,140 +32,67 @@ func writeStatus(w io.Writer, sessions []sessions.Session, opts statusOptions, n
 	}
 	rows := make([]*statusRow, len(sessions))
 	for i, s := range sessions {
-		rows[i] = newStatusRow()
-		rows[i].s, rows[i].trunc, rows[i].now = s, !opts.noTrunc, now
+		rows[i] = newStatusRow(s, !opts.noTrunc, now)
 	}
-	return cli.WriteRows(formatter.Context{Output: w, Format: cli.ListFormat(opts.quiet, opts.format, table), Trunc: !opts.noTrunc}, newStatusRow(), rows)
+	return cli.WriteRows(formatter.Context{Output: w, Format: cli.ListFormat(opts.quiet, opts.format, table), Trunc: !opts.noTrunc}, rows)
 }
 
 // statusRow is one session for templates.
 type statusRow struct {
-	formatter.HeaderContext
-	s     sessions.Session
-	trunc bool
-	now   time.Time
+	cli.Row
+	ID          string `header:"SESSION"`
+	Container   string // its name, or the directory for requests of a session without one
+	ContainerID string `header:"CONTAINER ID"`
+	Image       string
+	Commands    string   // the names, with the actions except for allow
+	Carrier     string   // how calls arrive now; the record only has the value of --carrier
+	CarrierWhy  string   `header:"CARRIER IS KNOWN BY"`
+	State       string   // of the container and the watcher
+	Warned      string   `header:"WARNINGS"` // the number of warnings; inspect shows them
+	Warnings    []string // why the session is dangerous
+	Calls       string   // the number of started commands while there is a watcher
+	Running     string
+	Shells      string // the names of the shells with state
+	Since       string
+	Version     string
 }
 
-func newStatusRow() *statusRow {
-	r := &statusRow{}
-	r.Header = formatter.SubHeaderContext{
-		"ID": "SESSION", "Container": "CONTAINER", "ContainerID": "CONTAINER ID", "Image": "IMAGE",
-		"Commands": "COMMANDS", "Carrier": "CARRIER", "CarrierWhy": "CARRIER IS KNOWN BY", "State": "STATE", "Warned": "WARNINGS", "Warnings": "WARNINGS", "Calls": "CALLS",
-		"Running": "RUNNING", "Shells": "SHELLS", "Since": "SINCE", "Version": "VERSION",
+func (r statusRow) MarshalJSON() ([]byte, error) { return cli.MarshalRow(r) }
+
+func newStatusRow(s sessions.Session, trunc bool, now time.Time) *statusRow {
+	r := &statusRow{
+		ID: s.ID, Container: names.Printable(s.ContainerName), ContainerID: s.Container, Image: names.Printable(s.Image), Carrier: "-", State: s.State,
+		Warned: "-", Warnings: s.Warnings, Calls: "-", Running: "-", Shells: "-", Version: s.Session.Version,
+	}
+	if p := s.Proxy; p != nil {
+		r.Container = names.Printable(filepath.Join(p.Base, p.RelativePath))
+	}
+	if n := len(s.Warnings); n > 0 {
+		r.Warned = strconv.Itoa(n)
+	}
+	var commands []string
+	for _, c := range s.Commands {
+		if c.Action != "allow" {
+			c.Name += "=" + c.Action
+		}
+		commands = append(commands, c.Name)
+	}
+	r.Commands = strings.Join(commands, ",")
+	since := s.Created
+	if w := s.Watcher; w != nil {
+		since = w.Since
+		r.Carrier, r.CarrierWhy, r.Version = w.Carrier, w.CarrierWhy, w.Version
+		r.Calls, r.Running = strconv.Itoa(w.Calls), strconv.Itoa(len(w.Running))
+		var shells []string
+		for _, i := range w.Shells {
+			shells = append(shells, i.Name)
+		}
+		r.Shells = cmp.Or(strings.Join(shells, ","), "-")
+	}
+	r.Since = units.HumanDuration(now.Sub(since)) + " ago"
+	if trunc {
+		r.ContainerID = s.Container[:min(len(s.Container), 12)]
+		r.Image, r.Commands, r.Shells = cli.Ellipsis(r.Image, 16), cli.Ellipsis(r.Commands, 16), cli.Ellipsis(r.Shells, 30)
 	}
 	return r
-}
-
-func (r *statusRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
-
-func (r *statusRow) ID() string { return r.s.ID }
-
-// Container returns the container's name, or the directory for requests of a session without one.
-func (r *statusRow) Container() string {
-	if p := r.s.Proxy; p != nil {
-		return names.Printable(filepath.Join(p.Base, p.RelativePath))
-	}
-	return names.Printable(r.s.ContainerName)
-}
-
-func (r *statusRow) ContainerID() string {
-	if r.trunc {
-		return r.s.Container[:min(len(r.s.Container), 12)]
-	}
-	return r.s.Container
-}
-
-func (r *statusRow) Image() string {
-	return r.ellipsis(names.Printable(r.s.Image), 16)
-}
-
-// Carrier returns how calls arrive now. The record only has the value of --carrier.
-func (r *statusRow) Carrier() string {
-	if r.s.Watcher != nil {
-		return r.s.Watcher.Carrier
-	}
-	return "-"
-}
-
-// CarrierWhy returns how the carrier was determined.
-func (r *statusRow) CarrierWhy() string {
-	if r.s.Watcher != nil {
-		return r.s.Watcher.CarrierWhy
-	}
-	return ""
-}
-
-func (r *statusRow) State() string { return r.s.State }
-
-// Warnings returns why the session is dangerous.
-func (r *statusRow) Warnings() []string { return r.s.Warnings }
-
-// Warned returns the number of warnings; inspect shows them.
-func (r *statusRow) Warned() string {
-	if n := len(r.s.Warnings); n > 0 {
-		return strconv.Itoa(n)
-	}
-	return "-"
-}
-
-// Commands returns the names of the commands, with their actions except for allow.
-func (r *statusRow) Commands() string {
-	var all []string
-	for _, c := range r.s.Commands {
-		if c.Action == "allow" {
-			all = append(all, c.Name)
-		} else {
-			all = append(all, c.Name+"="+c.Action)
-		}
-	}
-	return r.ellipsis(strings.Join(all, ","), 16)
-}
-
-// Calls returns the number of started commands while there is a watcher.
-func (r *statusRow) Calls() string {
-	if r.s.Watcher == nil {
-		return "-"
-	}
-	return strconv.Itoa(r.s.Watcher.Calls)
-}
-
-func (r *statusRow) Running() string {
-	if r.s.Watcher == nil {
-		return "-"
-	}
-	return strconv.Itoa(len(r.s.Watcher.Running))
-}
-
-// Shells returns the names of the shells with state.
-func (r *statusRow) Shells() string {
-	if r.s.Watcher == nil || len(r.s.Watcher.Shells) == 0 {
-		return "-"
-	}
-	var all []string
-	for _, i := range r.s.Watcher.Shells {
-		all = append(all, i.Name)
-	}
-	return r.ellipsis(strings.Join(all, ","), 30)
-}
-
-func (r *statusRow) Since() string {
-	since := r.s.Created
-	if r.s.Watcher != nil {
-		since = r.s.Watcher.Since
-	}
-	return units.HumanDuration(r.now.Sub(since)) + " ago"
-}
-
-func (r *statusRow) Version() string {
-	if r.s.Watcher != nil {
-		return r.s.Watcher.Version
-	}
-	return r.s.Session.Version
-}
-
-func (r *statusRow) ellipsis(text string, n int) string {
-	if r.trunc {
-		return cli.Ellipsis(text, n)
-	}
-	return text
 }

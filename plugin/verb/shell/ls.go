@@ -41,7 +41,7 @@ func newShellLsCommand(dockerCLI command.Cli) *cobra.Command {
 			return errors.Join(err, writeShells(names.ASCIIWriter(dockerCLI.Out()), rows, format))
 		}),
 	}
-	cli.FormatFlag(cmd, &format, cli.Columns(newShellRow().Header))
+	cli.FormatFlag(cmd, &format, cli.FieldsOf(shellRow{}))
 	return cmd
 }
 
@@ -55,9 +55,7 @@ func shellRows(ctx context.Context, store *state.Store, recs []state.Session, na
 			errs = append(errs, fmt.Errorf("session %s: %w", rec.ID, err))
 		}
 		for _, i := range all {
-			r := newShellRow()
-			r.rec, r.i = rec, i
-			rows = append(rows, r)
+			rows = append(rows, newShellRow(rec, i))
 		}
 	}
 	return rows, errors.Join(errs...)
@@ -65,44 +63,29 @@ func shellRows(ctx context.Context, store *state.Store, recs []state.Session, na
 
 func writeShells(w io.Writer, rows []*shellRow, format string) error {
 	const table = "table {{.Session}}\t{{.Container}}\t{{.Name}}\t{{.PID}}\t{{.State}}\t{{.Directory}}"
-	return cli.WriteRows(formatter.Context{Output: w, Format: cli.ListFormat(false, format, table)}, newShellRow(), rows)
+	return cli.WriteRows(formatter.Context{Output: w, Format: cli.ListFormat(false, format, table)}, rows)
 }
 
 // shellRow is one shell for templates.
 type shellRow struct {
-	formatter.HeaderContext
-	rec state.Session
-	i   shell.Info
+	cli.Row
+	Session, Container, Name, In string
+	PID                          string // in its container if it has one, or "-" while it has no process
+	State, Age, Directory        string
 }
 
-func newShellRow() *shellRow {
-	r := &shellRow{}
-	r.Header = formatter.SubHeaderContext{
-		"Session": "SESSION", "Container": "CONTAINER", "Name": "NAME", "In": "IN", "PID": "PID", "State": "STATE", "Age": "AGE", "Directory": "DIRECTORY",
+func (r shellRow) MarshalJSON() ([]byte, error) { return cli.MarshalRow(r) }
+
+func newShellRow(rec state.Session, i shell.Info) *shellRow {
+	r := &shellRow{
+		Session: rec.ID, Container: rec.ContainerName, Name: i.Name, In: i.In, PID: strconv.Itoa(i.PID), State: "idle",
+		Age: units.HumanDuration(time.Since(i.Since)), Directory: names.Printable(i.Directory()),
+	}
+	if i.PID == 0 {
+		r.PID = "-"
+	}
+	if i.Busy {
+		r.State = "busy"
 	}
 	return r
-}
-
-func (r *shellRow) MarshalJSON() ([]byte, error) { return formatter.MarshalJSON(r) }
-
-func (r *shellRow) Session() string   { return r.rec.ID }
-func (r *shellRow) Container() string { return r.rec.ContainerName }
-func (r *shellRow) Name() string      { return r.i.Name }
-func (r *shellRow) In() string        { return r.i.In }
-func (r *shellRow) Age() string       { return units.HumanDuration(time.Since(r.i.Since)) }
-func (r *shellRow) Directory() string { return names.Printable(r.i.Directory()) }
-
-// PID returns the shell's PID, in its container if it has one, or "-" while it has no process.
-func (r *shellRow) PID() string {
-	if r.i.PID == 0 {
-		return "-"
-	}
-	return strconv.Itoa(r.i.PID)
-}
-
-func (r *shellRow) State() string {
-	if r.i.Busy {
-		return "busy"
-	}
-	return "idle"
 }

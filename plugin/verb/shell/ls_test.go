@@ -14,9 +14,10 @@ import (
 
 // TestShellsWidth checks that a usual shell fits into a line of a terminal.
 func TestShellsWidth(t *testing.T) {
-	r := newShellRow()
-	r.rec = state.Session{ID: "0123456789ab", ContainerName: "optimistic_hopper"}
-	r.i = shell.Info{Name: "dev", PID: 123456, Dir: "/home/you/app", Since: time.Now().Add(-90 * time.Second)}
+	r := newShellRow(
+		state.Session{ID: "0123456789ab", ContainerName: "optimistic_hopper"},
+		shell.Info{Name: "dev", PID: 123456, Dir: "/home/you/app", Since: time.Now().Add(-90 * time.Second)},
+	)
 	var out bytes.Buffer
 	if err := writeShells(&out, []*shellRow{r}, "table"); err != nil {
 		t.Fatal(err)
