@@ -58,11 +58,11 @@ func waitFor(file string) (err error) {
 	return err
 }
 
-// answer writes the files of a host, the exit file last. It leaves out empty ones.
+// answer writes the files of a host, the exit file last.
 func answer(stdout, status, exit string) func(base string) error {
 	return func(base string) error {
 		err := os.Remove(base + ".req")
-		for _, f := range [...][2]string{{".stdout", stdout}, {".stderr", ""}, {".status", status}, {".new", exit}} {
+		for _, f := range [...][2]string{{".stdout", stdout}, {".stderr", ""}, {".new", exit + status}} {
 			err = errors.Join(err, os.WriteFile(base+f[0], []byte(f[1]), 0o600))
 		}
 		return errors.Join(err, os.Remove(base+".cmd"), os.Rename(base+".new", base+".exit"))
@@ -84,15 +84,13 @@ func TestFiles(t *testing.T) {
 	}{
 		{"success", status("exited", ""), "0\n", 0, ""},
 		{"failure", status("exited", ""), "42\n", 42, ""},
-		{"success, with the status in .exit", "", "0\n" + status("exited", ""), 0, ""},
-		{"success that the status in .exit denies", "", "0\n" + status("failed", ""), 125, ""},
 		{"a refusal", status("refused", ""), "126\n", 126, ""},
 		{"success that the status denies", status("failed", ""), "0\n", 125, ""},
-		{"a reason that is not in stderr", "", "125\n" + `{"status":"failed","code":125,"signal":"","stdout":3,"stderr":0,"stdin":0,"untold":true,"reason":"hostexec: no space left, in \"x\"\nhostexec: hint: y"}` + "\n",
+		{"a reason that is not in stderr", `{"status":"failed","code":125,"signal":"","stdout":3,"stderr":0,"stdin":0,"untold":true,"reason":"hostexec: no space left, in \"x\"\nhostexec: hint: y"}` + "\n", "125\n",
 			125, "hostexec: no space left, in \"x\"\nhostexec: hint: y\n"},
 		{"no number", status("exited", ""), "zero\n", 125, "makes no sense"},
 		{"no code", status("exited", ""), "256\n", 125, "makes no sense"},
-		{"nothing", status("exited", ""), "", 125, "makes no sense"},
+		{"nothing", status("exited", ""), "\n", 125, "makes no sense"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, out, dir := byFiles(t, answer("out", tt.status, tt.exit))

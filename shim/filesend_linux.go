@@ -28,8 +28,7 @@ func (f *files) finish(exit string) int {
 			break
 		}
 	}
-	status, err := f.awaitOutput(status)
-	if err != nil {
+	if err := f.awaitOutput(status); err != nil {
 		return f.broken(err)
 	}
 	f.leaveAndEnd("")
@@ -56,26 +55,20 @@ func (f *files) finish(exit string) int {
 	return f.c.end(m)
 }
 
-// awaitOutput copies output until all that status announces is there, and returns the status. It reads the status
-// itself if the host has not sent it with the exit code.
-func (f *files) awaitOutput(status string) (string, error) {
-	for waited := time.Duration(0); ; waited += pollFast {
-		if len(status) == 0 { // the host is older
-			status, _ = read(f.id+".status", 512) // the reason, the last field, may be cut
-		}
-		out, _ := number(field(status, "stdout"))
-		err, ok := number(field(status, "stderr"))
-		if ok && uint64(f.copied[0]) >= out && uint64(f.copied[1]) >= err {
-			return status, nil
-		}
+// awaitOutput copies output until all that status announces is there.
+func (f *files) awaitOutput(status string) error {
+	out, _ := number(field(status, "stdout"))
+	err, ok := number(field(status, "stderr"))
+	for waited := time.Duration(0); !ok || uint64(f.copied[0]) < out || uint64(f.copied[1]) < err; waited += pollFast {
 		if waited > announceTimeout {
-			return "", wire.Error("some of the output was lost on its way from the host")
+			return wire.Error("some of the output was lost on its way from the host")
 		}
 		poll(nil, pollFast)
 		if _, err := f.copyOutput(); err != nil {
-			return "", err
+			return err
 		}
 	}
+	return nil
 }
 
 // field returns the value of a field of a status, which is one line of JSON. The order of fields is fixed,
@@ -255,7 +248,7 @@ func (f *files) hasLeft() bool {
 
 // removeFiles removes the call's files. The host removes the files that it has taken.
 func (f *files) removeFiles() {
-	for _, what := range [...]string{".req", ".req.tmp", ".cmd", ".alive", ".stdin", ".eof", ".beat", ".bell", ".stdout", ".stderr", ".status", ".exit"} {
+	for _, what := range [...]string{".req", ".req.tmp", ".cmd", ".alive", ".stdin", ".eof", ".beat", ".bell", ".stdout", ".stderr", ".exit"} {
 		syscall.Unlink(f.id + what)
 	}
 }
