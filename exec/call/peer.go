@@ -28,7 +28,7 @@ type peer struct {
 	resize  chan executor.Winsize // nil: the call has no terminal
 	reader  sync.WaitGroup
 	gotINT  bool          // the last signal of the caller was INT; only the reader uses it
-	to      string        // the target of the next signal, if the shim has named one; only the reader uses it
+	toGroup bool          // the next signal is for the command's process group; only the reader uses it
 	stop    func() bool   // ends the watch over the context
 	json    bool          // the caller reads the end of its call as JSON; set when the request was read
 	notRun  func(Failure) // reports the end of a text that has not started, if its caller expects a report; see ReportText
@@ -142,28 +142,17 @@ func (p *peer) frame(kind wire.Kind, n int) error {
 func (p *peer) signal(name string) {
 	p.gotINT = name == "INT"
 	if name == wire.ToCommand || name == wire.ToGroup {
-		p.to = name
+		p.toGroup = name == wire.ToGroup
 		return
 	}
 	if !slices.ContainsFunc(wire.Signals[:], func(s wire.Signal) bool { return s.Name == name }) {
 		return
 	}
-	group := p.to == wire.ToGroup || p.to == "" && toGroupByDefault(name)
-	p.to = ""
 	select {
-	case p.signals <- executor.Delivery{Signal: name, Group: group}:
+	case p.signals <- executor.Delivery{Signal: name, Group: p.toGroup}:
 	default:
 	}
-}
-
-// toGroupByDefault reports whether a signal goes to the command's process group if the shim does not name a target.
-// Such a signal may have been sent to a whole process group in the container.
-func toGroupByDefault(name executor.Signal) bool {
-	switch name {
-	case "TERM", "USR1", "USR2":
-		return false
-	}
-	return true
+	p.toGroup = false
 }
 
 // resized leaves only the latest size to be taken.

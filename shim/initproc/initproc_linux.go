@@ -114,7 +114,7 @@ func (r *initProcess) wait() (status syscall.WaitStatus) {
 
 // listen handles the host's frames until the connection ends.
 func (r *initProcess) listen() {
-	pid := -r.child // target of the next signal; the default is the group
+	pid := r.child // target of the next signal
 	for {
 		kind, p, err := r.host.next()
 		if err != nil || kind != wire.KindSignal {

@@ -45,8 +45,7 @@ func ParseCredit(p []byte) (uint32, error) {
 	return n, nil
 }
 
-// A Signal frame with one of these names sets the target of the next signal. An old shim does not send
-// them; an old host ignores them.
+// A Signal frame with one of these names sets the target of the next signal. The default is ToCommand.
 const (
 	ToCommand = "COMMAND" // the command only
 	ToGroup   = "GROUP"   // the command's process group, or the foreground group of its terminal

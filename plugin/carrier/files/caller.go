@@ -70,6 +70,7 @@ func (c *call) readCancel() bool {
 	c.cancelled.Store(true)
 	text, _, _ := c.dir.Dir.Read(c.req.id+".cancel", 16)
 	if name := strings.TrimSpace(string(text)); name == "INT" {
+		c.frames.Send(wire.KindSignal, wire.AppendSignal(nil, wire.ToGroup))
 		c.frames.Send(wire.KindSignal, wire.AppendSignal(nil, name)) // a request that waits for approval is withdrawn
 	}
 	return true
