@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -16,17 +17,28 @@ import (
 // keeps its state; otherwise bash is ended. If bash has ended by itself, or was removed, the error is a
 // TerminatedError.
 func (s *Shell) Exec(ctx context.Context, b StartConfig, c Command, o Output) (int, error) {
+	return s.run(ctx, b, c, o, false)
+}
+
+// Start runs c in a copy of the shell, so that changes by c are lost. Other commands can use the shell meanwhile. Like
+// Exec, Start returns when c has ended. When ctx ends, the copy and its descendants end.
+func (s *Shell) Start(ctx context.Context, b StartConfig, c Command, o Output) (int, error) {
+	return s.run(ctx, b, c, o, true)
+}
+
+func (s *Shell) run(ctx context.Context, b StartConfig, c Command, o Output, inCopy bool) (int, error) {
 	if err := s.takeTurn(ctx, o); err != nil {
 		return 0, err
 	}
-	defer func() { <-s.turn }()
+	release := sync.OnceFunc(func() { <-s.turn })
+	defer release()
 	ctx, cancel := c.within(ctx)
 	defer cancel()
 	p, err := s.prepare(ctx, b, c)
 	if err != nil {
 		return 0, err
 	}
-	code, err := p.exec(ctx, b, c, o)
+	code, err := p.run(ctx, b, c, o, inCopy, release)
 	return code, s.table.withRemoval(s, err)
 }
 

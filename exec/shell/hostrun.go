@@ -11,8 +11,11 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
-// exec implements process.
-func (p *hostProcess) exec(ctx context.Context, _ StartConfig, c Command, o Output) (int, error) {
+// run implements process.
+func (p *hostProcess) run(ctx context.Context, _ StartConfig, c Command, o Output, inCopy bool, release func()) (int, error) {
+	if inCopy {
+		return p.start(ctx, c, o, release)
+	}
 	f, err := p.open(c.ID)
 	if err != nil {
 		return 0, err

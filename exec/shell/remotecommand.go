@@ -30,14 +30,7 @@ type remoteCommand struct {
 	over    bool       // frameDone has come
 }
 
-func (p *remoteProcess) exec(ctx context.Context, b StartConfig, c Command, o Output) (int, error) {
-	return p.run(ctx, b, c, o, false, func() {})
-}
-
-func (p *remoteProcess) start(ctx context.Context, b StartConfig, c Command, o Output, release func()) (int, error) {
-	return p.run(ctx, b, c, o, true, release)
-}
-
+// run implements process.
 func (p *remoteProcess) run(ctx context.Context, b StartConfig, c Command, o Output, inCopy bool, release func()) (int, error) {
 	request := encoded(runRequest{
 		ID: []byte(c.ID), Text: []byte(c.Text), Dir: []byte(c.Dir), Env: byteStrings(c.Env),
@@ -60,7 +53,9 @@ func (p *remoteProcess) run(ctx context.Context, b StartConfig, c Command, o Out
 		if o.Started != nil {
 			o.Started(c.ID, p.at.pid(pid))
 		}
-		release()
+		if inCopy {
+			release()
+		}
 		// Ends when stop is closed, or a writer fails; waited for below.
 		copying.Go(func() {
 			if failed = r.copy(); failed != nil {
@@ -133,7 +128,7 @@ func (r *remoteCommand) cancel(ctx context.Context) (int, error) {
 	return 0, context.Cause(ctx)
 }
 
-// result returns a result as exec does.
+// result returns a result as run does.
 func (r *remoteCommand) result(ctx context.Context, result runResult) (int, error) {
 	cause := context.Cause(ctx)
 	switch result.How {

@@ -4,32 +4,13 @@ package shell
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
-// Start runs c in a copy of the shell, so that changes by c are lost. Other commands can use the shell meanwhile. Like
-// Exec, Start returns when c has ended. When ctx ends, the copy and its descendants end.
-func (s *Shell) Start(ctx context.Context, b StartConfig, c Command, o Output) (int, error) {
-	if err := s.takeTurn(ctx, o); err != nil {
-		return 0, err
-	}
-	release := sync.OnceFunc(func() { <-s.turn })
-	defer release()
-	ctx, cancel := c.within(ctx)
-	defer cancel()
-	p, err := s.prepare(ctx, b, c)
-	if err != nil {
-		return 0, err
-	}
-	code, err := p.start(ctx, b, c, o, release)
-	return code, s.table.withRemoval(s, err)
-}
-
-// start implements process.
-func (p *hostProcess) start(ctx context.Context, _ StartConfig, c Command, o Output, release func()) (int, error) {
+// start runs c in a copy of the shell.
+func (p *hostProcess) start(ctx context.Context, c Command, o Output, release func()) (int, error) {
 	r, err := p.fork(ctx, c)
 	release()
 	if err != nil {
