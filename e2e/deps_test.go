@@ -19,10 +19,11 @@ const module = "github.com/docker-hostexec/hostexec/"
 // allowedImports lists the packages of this module that each package may import. Imports go down only.
 var allowedImports = map[string]string{
 	"shim/wire":        "",
+	"exec/broadcast":   "",
 	"exec/dir":         "",
 	"exec/dir/dirtest": "",
 	"exec/mount":       "exec/dir exec/names",
-	"exec/limit":       "",
+	"exec/limit":       "exec/broadcast",
 	"exec/inputs":      "exec/dir exec/names",
 	"exec/names":       "",
 	"exec/flags":       "exec/names",
@@ -39,16 +40,16 @@ var allowedImports = map[string]string{
 	"docs":             "", // the parts of the documentation that the plugin prints
 
 	"exec":          "", // documentation, it holds no code
-	"exec/approval": "exec/inputs exec/policy exec/names",
+	"exec/approval": "exec/broadcast exec/inputs exec/policy exec/names",
 	"exec/audit":    "exec/policy exec/names",
 	"exec/gitpush":  "exec/dir exec/executor exec/limit exec/names exec/sandbox",
 	"exec/git":      "exec/dir exec/limit exec/mount exec/names exec/osenv",
 	"exec/executor": "exec/proctree exec/dir exec/osenv exec/sandbox",
 	"exec/hostcode": "exec/dir exec/osenv",
 	"exec/sandbox":  "",
-	"exec/job":      "exec/dir exec/executor exec/proctree exec/names",
+	"exec/job":      "exec/broadcast exec/dir exec/executor exec/proctree exec/names",
 	"exec/shell":    "exec/executor exec/proctree exec/dir exec/limit exec/names exec/osenv exec/sandbox",
-	"exec/call":     "exec/dir exec/mount exec/git exec/gitpush exec/policy exec/proctree exec/approval exec/audit exec/recording exec/executor exec/hostcode exec/inputs exec/job exec/shell exec/limit exec/sandbox shim/wire exec/names exec/osenv",
+	"exec/call":     "exec/broadcast exec/dir exec/mount exec/git exec/gitpush exec/policy exec/proctree exec/approval exec/audit exec/recording exec/executor exec/hostcode exec/inputs exec/job exec/shell exec/limit exec/sandbox shim/wire exec/names exec/osenv",
 
 	"exec/verb":          "exec/call exec/flags exec/gitpush exec/executor exec/job exec/names exec/policy exec/proctree exec/shell shim/wire",
 	"exec/call/calltest": "exec/approval exec/audit exec/call exec/dir exec/executor exec/job exec/mount exec/policy exec/shell exec/verb shim/wire",
@@ -66,7 +67,7 @@ var allowedImports = map[string]string{
 	"plugin/inject":        "plugin/state exec/dir exec/names exec/osenv",
 	"plugin/callcontainer": "exec/executor exec/dir exec/mount shim/wire shim/initproc",
 	"plugin/control":       "plugin/state exec/proctree exec/policy exec/approval exec/audit exec/inputs exec/job exec/shell exec/names",
-	"plugin/page":          "plugin/state plugin/control exec/approval exec/audit exec/dir exec/names exec/osenv",
+	"plugin/page":          "plugin/state plugin/control exec/approval exec/audit exec/broadcast exec/dir exec/names exec/osenv",
 	"plugin/watch":         "plugin/state plugin/config plugin/carrier plugin/carrier/files plugin/carrier/http plugin/carrier/relay plugin/carrier/socket plugin/control plugin/callcontainer plugin/notify exec/call exec/verb exec/proctree exec/names exec/osenv exec/sandbox exec/limit",
 	"plugin/watch/container": "plugin/watch plugin/state plugin/config plugin/carrier plugin/carrier/relay plugin/callcontainer plugin/notify plugin/volume " +
 		"exec/audit exec/hostcode exec/limit exec/mount exec/names exec/osenv shim/wire",

@@ -21,6 +21,6 @@
 //
 // Package verb answers the calls of hostexec itself, such as hostexec ps; call uses it through an interface.
 // Package gitpush answers the container's git, and pushes with the host's. Nothing below exec imports plugin or depends
-// on Docker. Package names has the forms of names and texts, osenv reads environments, and flags corrects mistyped
-// flags.
+// on Docker. Package names has the forms of names and texts, osenv reads environments, flags corrects mistyped flags,
+// and broadcast wakes those that wait for a change.
 package exec

@@ -27,7 +27,7 @@ func (q *Queue) keepDisconnected(w *waiter) {
 		}
 	})
 	w.expiry = expiry
-	q.change()
+	q.changed.Send()
 }
 
 // expire removes w and its answer, if any. The caller holds mu.

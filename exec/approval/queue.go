@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/broadcast"
 )
 
 // Queue holds the questions of one session. Set its fields before the first Ask. Adjust changes some of them later. It
@@ -30,7 +32,7 @@ type Queue struct {
 	sessionDenials denials // for this session
 	earlier        counts
 	approvers      int
-	changed        chan struct{} // closed at the next change; nil if nobody waits for it
+	changed        broadcast.Signal
 }
 
 // LoadGrants stores the grants in file, and reads those that an earlier queue stored there for session. After an error
@@ -154,7 +156,7 @@ func (q *Queue) enqueue(ask Question, digest string, now time.Time, timeout time
 	}
 	e := q.questions[i]
 	if w := e.takeOver(ask.ID, now.Add(timeout)); w != nil {
-		q.change()
+		q.changed.Send()
 		return w, Answer{}
 	}
 	if len(e.waiters) == maxWaiting {
@@ -166,7 +168,7 @@ func (q *Queue) enqueue(ask Question, digest string, now time.Time, timeout time
 		q.earlier = counts{}
 	}
 	q.earlier.asked(digest)
-	q.change()
+	q.changed.Send()
 	return w, Answer{}
 }
 
@@ -197,25 +199,11 @@ func (q *Queue) leave(w *waiter, a Answer, mayStay bool, late func(Answer)) Answ
 // removeAbandoned removes the questions without waiters and signals the change. The caller holds mu.
 func (q *Queue) removeAbandoned() {
 	q.questions = slices.DeleteFunc(q.questions, func(e *question) bool { return len(e.waiters) == 0 })
-	q.change()
-}
-
-func (q *Queue) change() {
-	if q.changed != nil {
-		close(q.changed)
-		q.changed = nil
-	}
+	q.changed.Send()
 }
 
 // Changed returns a channel that is closed when the result of Pending changes.
-func (q *Queue) Changed() <-chan struct{} {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.changed == nil {
-		q.changed = make(chan struct{})
-	}
-	return q.changed
-}
+func (q *Queue) Changed() <-chan struct{} { return q.changed.Next() }
 
 // Pending returns the waiting questions, oldest first.
 func (q *Queue) Pending() []Question {

@@ -231,7 +231,7 @@ func (x asking) whileDecided(parent context.Context) (ctx context.Context, stop 
 	// ends with ctx; stop cancels it and waits.
 	watching.Go(func() {
 		for {
-			next := x.server.configChanged.listen()
+			next := x.server.configChanged.Next()
 			if x.verdictChanged(x.server.config.Load()) {
 				cancel(errRedecide)
 				return

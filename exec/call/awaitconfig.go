@@ -22,7 +22,7 @@ func (s *Server) ready(ctx context.Context) bool {
 	if s.early.Add(1) > maxEarly {
 		return false
 	}
-	set := s.configChanged.listen()
+	set := s.configChanged.Next()
 	if s.config.Load() != nil { // since the first look
 		return true
 	}

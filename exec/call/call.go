@@ -27,6 +27,7 @@ import (
 
 	"github.com/docker-hostexec/hostexec/exec/approval"
 	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/broadcast"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/hostcode"
 	"github.com/docker-hostexec/hostexec/exec/job"
@@ -109,7 +110,7 @@ type Server struct {
 	Refresh func()
 
 	config        atomic.Pointer[SessionConfig]
-	configChanged broadcast
+	configChanged broadcast.Signal
 	newConns      connLimiter
 	unread        unreadEnds
 	running       runningCalls
@@ -138,7 +139,7 @@ func (s *Server) SetConfig(sc *SessionConfig) {
 		sc.hostEnviron, _ = hostcode.Environ(sc.Environ, sc.sandboxed)
 	}
 	s.config.Store(sc)
-	s.configChanged.notify()
+	s.configChanged.Send()
 }
 
 // SandboxWrites returns the paths that commands in sandboxes may write because of the policy of any session.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/broadcast"
 	"github.com/docker-hostexec/hostexec/exec/git"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 )
@@ -16,7 +17,7 @@ import (
 // commandTurns lets commands of a session run one after the other if necessary. Otherwise a git command could add
 // submodules that another, already checked, would enter. Previews run one at a time. The zero value is ready.
 type commandTurns struct {
-	freed broadcast // another command has left
+	freed broadcast.Signal // another command has left
 
 	mu       sync.Mutex // guards the fields below
 	entering int        // commands of the kind EntersSubmodules that run
@@ -56,7 +57,7 @@ func (t *commandTurns) enter(o git.Overlap) (freed <-chan struct{}) {
 	defer t.mu.Unlock()
 	switch {
 	case t.changing || o == git.Changes && t.entering > 0:
-		return t.freed.listen()
+		return t.freed.Next()
 	case o == git.Changes:
 		t.changing = true
 	default:
@@ -73,7 +74,7 @@ func (t *commandTurns) leave(o git.Overlap) {
 	} else {
 		t.entering--
 	}
-	t.freed.notify()
+	t.freed.Send()
 }
 
 // overlap returns how v may conflict with other git commands, if rules trust a repository.

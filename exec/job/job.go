@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/broadcast"
 	"github.com/docker-hostexec/hostexec/exec/dir"
 	"github.com/docker-hostexec/hostexec/exec/executor"
 )
@@ -72,7 +73,7 @@ type Job struct {
 	info          Info
 	out           outputFiles
 	sent          executor.Signal // the last signal sent by Signal
-	outputChanged chan struct{}   // closed after the next write; nil while nobody waits
+	outputChanged broadcast.Signal
 }
 
 // Started returns a channel that is closed when the command runs.
@@ -135,7 +136,7 @@ func (j *Job) End(status Status, st executor.Status, reason string) error {
 		j.info.Reason = "not all of its output could be kept"
 	}
 	err := errors.Join(j.out.err, j.out.close(), writeInfo(j.dir, j.info))
-	j.notifyLocked()
+	j.outputChanged.Send()
 	close(j.done)
 	j.table.ended(j)
 	return err
@@ -148,7 +149,7 @@ func (j *Job) Discard(code int, reason string) error {
 	defer j.mu.Unlock()
 	j.info.Status, j.info.Ended, j.info.Code, j.info.Reason = Error, time.Now(), code, reason
 	j.out.close()
-	j.notifyLocked()
+	j.outputChanged.Send()
 	close(j.done)
 	return j.table.drop(j)
 }
@@ -184,15 +185,5 @@ func (j *Job) outputChangedChan() <-chan struct{} {
 	if j.info.Status != Running {
 		return nil
 	}
-	if j.outputChanged == nil {
-		j.outputChanged = make(chan struct{})
-	}
-	return j.outputChanged
-}
-
-func (j *Job) notifyLocked() {
-	if j.outputChanged != nil {
-		close(j.outputChanged)
-		j.outputChanged = nil
-	}
+	return j.outputChanged.Next()
 }

@@ -101,6 +101,6 @@ func (w writer) Write(b []byte) (int, error) {
 	} else {
 		info.Stderr += n
 	}
-	w.j.notifyLocked()
+	w.j.outputChanged.Send()
 	return len(b), nil
 }

@@ -19,6 +19,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/docker-hostexec/hostexec/exec/broadcast"
 )
 
 // Kind is a resource that a session uses.
@@ -99,7 +101,7 @@ type Session struct {
 	pids    int64
 	held    [kinds]int64
 	waiting [kinds]int64
-	changed chan struct{} // closed at the next Release or change; nil while nobody waits
+	changed broadcast.Signal // sent at a Release or a change
 }
 
 // Adjust sets the limits for future requests. Resources in use are not affected.
@@ -107,7 +109,7 @@ func (s *Session) Adjust(l Limits) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.max = l
-	s.wakeLocked()
+	s.changed.Send()
 }
 
 // SetPidsLimit sets the container's process limit; 0 means no limit. Calls, Verbs and Processes are limited by it, too.
@@ -116,7 +118,7 @@ func (s *Session) SetPidsLimit(pids int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pids = max(0, pids)
-	s.wakeLocked()
+	s.changed.Send()
 }
 
 // A container with a process limit may use basePids host processes, and pidsPerProcess more for each process of its
@@ -199,10 +201,7 @@ func (s *Session) tryTake(k Kind, n int64) (retry <-chan struct{}, err error) {
 		return nil, err
 	}
 	s.waiting[k]++
-	if s.changed == nil {
-		s.changed = make(chan struct{})
-	}
-	return s.changed, err
+	return s.changed.Next(), err
 }
 
 func (s *Session) stopWaiting(k Kind) {
@@ -216,12 +215,5 @@ func (s *Session) Release(k Kind, n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.held[k] -= n
-	s.wakeLocked()
-}
-
-func (s *Session) wakeLocked() {
-	if s.changed != nil {
-		close(s.changed)
-		s.changed = nil
-	}
+	s.changed.Send()
 }

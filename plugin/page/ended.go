@@ -46,7 +46,7 @@ func (ps *pageState) recordAnswer(c card, done []*member) {
 		}
 	}
 	ps.endLocked(c) // after that of its first question, which it replaces
-	ps.changeLocked()
+	ps.changed.Send()
 	ps.wakeUp() // there may be a new grant
 }
 

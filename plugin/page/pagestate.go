@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/docker-hostexec/hostexec/exec/broadcast"
 	"github.com/docker-hostexec/hostexec/plugin/control"
 	"github.com/docker-hostexec/hostexec/plugin/state"
 )
@@ -31,11 +32,11 @@ type pageState struct {
 	granted        []control.StandingAnswer
 	denied         []control.StandingAnswer
 	history        []control.Event
-	log            os.FileInfo   // of the audit log when history was read
-	ended          []card        // settled questions, oldest first
-	rounds         int           // number of finished calls of poll
-	pendingChange  bool          // poll has to report a change
-	changed        chan struct{} // closed at the next change; nil if no goroutine waits
+	log            os.FileInfo // of the audit log when history was read
+	ended          []card      // settled questions, oldest first
+	rounds         int         // number of finished calls of poll
+	pendingChange  bool        // poll has to report a change
+	changed        broadcast.Signal
 	wake           chan struct{} // buffer of one: a value starts poll at once
 }
 
@@ -82,7 +83,7 @@ func (ps *pageState) poll(ctx context.Context, wg *sync.WaitGroup) {
 	ps.rounds++
 	if ps.pendingChange {
 		ps.pendingChange = false
-		ps.changeLocked()
+		ps.changed.Send()
 	}
 }
 
@@ -141,7 +142,7 @@ func (ps *pageState) setLocked(s *sessionWatch, all []control.Question) {
 		}
 	}
 	s.waiting = all
-	ps.changeLocked()
+	ps.changed.Send()
 }
 
 // refresh polls running calls, grants, denials and ended requests.
@@ -208,18 +209,4 @@ func (ps *pageState) sessions() (n int) {
 }
 
 // Changed returns a channel that is closed at the next change.
-func (ps *pageState) Changed() <-chan struct{} {
-	ps.mu.Lock()
-	defer ps.mu.Unlock()
-	if ps.changed == nil {
-		ps.changed = make(chan struct{})
-	}
-	return ps.changed
-}
-
-func (ps *pageState) changeLocked() {
-	if ps.changed != nil {
-		close(ps.changed)
-		ps.changed = nil
-	}
-}
+func (ps *pageState) Changed() <-chan struct{} { return ps.changed.Next() }
