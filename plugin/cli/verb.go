@@ -71,6 +71,17 @@ func VerbWithSignals(run runE) runE {
 	return func(cmd *cobra.Command, args []string) error { return failure(CodeVerb, run(cmd, args)) }
 }
 
+// With returns run with what open returns.
+func With[T any](open func() (T, error), run func(cmd *cobra.Command, opened T, args []string) error) runE {
+	return func(cmd *cobra.Command, args []string) error {
+		opened, err := open()
+		if err != nil {
+			return err
+		}
+		return run(cmd, opened, args)
+	}
+}
+
 // FlagsAsRun makes an invalid flag end cmd with docker run's exit code, as cmd's other failures do.
 func FlagsAsRun(cmd *cobra.Command) *cobra.Command {
 	cmd.SetFlagErrorFunc(FlagError)

@@ -34,16 +34,12 @@ func NewDenyCommand(dockerCLI command.Cli) *cobra.Command {
 		Example:           "  docker hostexec deny -m 'push to a branch, not to main' 3f1c9a0b\n  docker hostexec deny --always 3f1c9a0b",
 		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: completeRequests,
-		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
-			store, err := state.Open()
-			if err != nil {
-				return err
-			}
+		RunE: cli.Verb(cli.With(state.Open, func(cmd *cobra.Command, store *state.Store, args []string) error {
 			ctx := cmd.Context()
 			return answering{cmd, dockerCLI, "refused", func(c *control.Client, q control.Question) error {
 				return c.Deny(ctx, q, reason, always)
 			}}.settle(ctx, store, args)
-		}),
+		})),
 	}
 	cmd.Flags().StringVarP(&reason, "message", "m", "", "The reason, for the caller and the audit log")
 	cmd.Flags().BoolVar(&always, "always", false, "Refuse the same request without a question for this session")

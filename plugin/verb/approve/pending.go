@@ -66,11 +66,7 @@ func NewPendingCommand(dockerCLI command.Cli) *cobra.Command {
 		Example:           pendingExample,
 		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: cli.VerbWithSignals(func(cmd *cobra.Command, _ []string) error {
-			store, err := state.Open()
-			if err != nil {
-				return err
-			}
+		RunE: cli.VerbWithSignals(cli.With(state.Open, func(cmd *cobra.Command, store *state.Store, _ []string) error {
 			keep, err := cli.ParseFilters(opts.filters, questionCriteria)
 			if err != nil {
 				return err
@@ -82,7 +78,7 @@ func NewPendingCommand(dockerCLI command.Cli) *cobra.Command {
 			}
 			defer cli.EndOnSignal(cmd.Context())()
 			return listPending(cmd.Context(), dockerCLI, store, keep.Match, opts)
-		}),
+		})),
 	}
 	flags := cmd.Flags()
 	flags.BoolVarP(&opts.quiet, "quiet", "q", false, "Only show request IDs")

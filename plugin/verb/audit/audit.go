@@ -65,13 +65,9 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
 		Example:           auditExample,
 		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: cli.Verb(func(cmd *cobra.Command, _ []string) error {
-			store, err := state.Open()
-			if err != nil {
-				return err
-			}
+		RunE: cli.Verb(cli.With(state.Open, func(cmd *cobra.Command, store *state.Store, _ []string) error {
 			return showAudit(cmd.Context(), names.ASCIIWriter(dockerCLI.Out()), dockerCLI.Err(), store.Audit(), opts)
-		}),
+		})),
 	}
 	flags := cmd.Flags()
 	flags.BoolVarP(&opts.follow, "follow", "f", false, "Also show new records")

@@ -53,13 +53,9 @@ func newAuditStatsCommand(dockerCLI command.Cli) *cobra.Command {
 		Example:           auditStatsExample,
 		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: cli.Verb(func(cmd *cobra.Command, _ []string) error {
-			store, err := state.Open()
-			if err != nil {
-				return err
-			}
+		RunE: cli.Verb(cli.With(state.Open, func(cmd *cobra.Command, store *state.Store, _ []string) error {
 			return showStats(cmd.Context(), names.ASCIIWriter(dockerCLI.Out()), dockerCLI.Err(), store.Audit(), opts)
-		}),
+		})),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&opts.since, "since", "", "Only count records since a `time` (15m, 7d, 2026-01-31, 2026-01-31T12:00:00Z)")

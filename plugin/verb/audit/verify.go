@@ -39,13 +39,9 @@ func newAuditVerifyCommand(dockerCLI command.Cli) *cobra.Command {
 		Long:              auditVerifyLong,
 		Example:           "  docker hostexec audit verify\n  docker hostexec audit verify backup/audit.log.1 backup/audit.log",
 		ValidArgsFunction: cli.CompleteFiles,
-		RunE: cli.Verb(func(_ *cobra.Command, files []string) error {
-			store, err := state.Open()
-			if err != nil {
-				return err
-			}
+		RunE: cli.Verb(cli.With(state.Open, func(_ *cobra.Command, store *state.Store, files []string) error {
 			return verifyAudit(names.ASCIIWriter(dockerCLI.Out()), store.Audit(), files)
-		}),
+		})),
 	}
 }
 

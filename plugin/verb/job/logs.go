@@ -54,11 +54,7 @@ func NewLogsCommand(dockerCLI command.Cli) *cobra.Command {
 		Example:           "  docker hostexec logs --tail 20 -f web\n  docker hostexec logs --job 3f2a -f",
 		Args:              logsArgs,
 		ValidArgsFunction: cli.CompleteFirst(sessions.Complete),
-		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
-			store, err := state.Open()
-			if err != nil {
-				return err
-			}
+		RunE: cli.Verb(cli.With(state.Open, func(cmd *cobra.Command, store *state.Store, args []string) error {
 			if cmd.Flags().Changed("job") {
 				return jobLog(cmd.Context(), dockerCLI, store, args, opts)
 			}
@@ -67,7 +63,7 @@ func NewLogsCommand(dockerCLI command.Cli) *cobra.Command {
 				return cli.Hint(err, "docker hostexec status -a")
 			}
 			return showLog(cmd.Context(), names.ASCIIWriter(dockerCLI.Out()), state.LogFile(store.Dir(rec.ID)), opts)
-		}),
+		})),
 	}
 	cmd.Flags().BoolVarP(&opts.follow, "follow", "f", false, "Also show new lines")
 	cmd.Flags().StringVarP(&opts.tail, "tail", "n", "all", "`Number` of lines to show from the end")

@@ -56,13 +56,9 @@ func NewPsCommand(dockerCLI command.Cli) *cobra.Command {
 		Long:              psLong,
 		Example:           "  docker hostexec ps -a --format '{{.ID}} {{.Status}} {{.Command}}'",
 		ValidArgsFunction: sessions.Complete,
-		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
-			store, err := sessions.OpenStore()
-			if err != nil {
-				return err
-			}
+		RunE: cli.Verb(cli.With(sessions.OpenStore, func(cmd *cobra.Command, store *state.Store, args []string) error {
 			return ps(cmd.Context(), names.ASCIIWriter(dockerCLI.Out()), store, args, opts)
-		}),
+		})),
 	}
 	flags := cmd.Flags()
 	flags.BoolVarP(&opts.all, "all", "a", false, "Show jobs that have ended, too")

@@ -52,13 +52,9 @@ func NewReplayCommand(dockerCLI command.Cli) *cobra.Command {
 		Example:           "  docker hostexec replay --speed 4 5f0c1a2b3c4d5e6f",
 		Args:              dockercli.ExactArgs(1),
 		ValidArgsFunction: completeRecordings,
-		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
-			store, err := state.Open()
-			if err != nil {
-				return err
-			}
+		RunE: cli.Verb(cli.With(state.Open, func(cmd *cobra.Command, store *state.Store, args []string) error {
 			return replay(cmd.Context(), dockerCLI.Out(), dockerCLI.Err(), store.Recordings(), args[0], opts)
-		}),
+		})),
 	}
 	flags := cmd.Flags()
 	flags.Float64Var(&opts.speed, "speed", 1, "Speed, as a multiple of the original")

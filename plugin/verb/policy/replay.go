@@ -47,11 +47,7 @@ func newPolicyReplayCommand(dockerCLI command.Cli) *cobra.Command {
 		Example:           "  docker hostexec policy replay --since 24h\n  docker hostexec policy replay --config new.yaml",
 		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: cli.Verb(func(*cobra.Command, []string) error {
-			store, err := state.Open()
-			if err != nil {
-				return err
-			}
+		RunE: cli.Verb(cli.With(state.Open, func(_ *cobra.Command, store *state.Store, _ []string) error {
 			from, err := cli.SinceTime(since, time.Now())
 			if err != nil {
 				return err
@@ -68,7 +64,7 @@ func newPolicyReplayCommand(dockerCLI command.Cli) *cobra.Command {
 				return err
 			}
 			return errors.Join(r.show(names.ASCIIWriter(dockerCLI.Out()), dockerCLI.Err()), log.broken)
-		}),
+		})),
 	}
 	cmd.Flags().StringVar(&since, "since", "", "Decide requests since a `time` only (15m, 7d, 2026-01-31, 2026-01-31T12:00:00Z)")
 	cmd.Flags().StringVar(&file, "config", "", "Use this `file` in place of config.yaml")

@@ -32,16 +32,12 @@ func NewDetachCommand(dockerCLI command.Cli) *cobra.Command {
 		Example:           "  docker hostexec detach web",
 		Args:              dockercli.ExactArgs(1),
 		ValidArgsFunction: cli.CompleteFirst(sessions.Complete),
-		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
-			store, err := state.Open()
-			if err != nil {
-				return err
-			}
+		RunE: cli.Verb(cli.With(state.Open, func(cmd *cobra.Command, store *state.Store, args []string) error {
 			if err := launch.Detach(cmd.Context(), dockerCLI, store, args[0]); err != nil {
 				return err
 			}
 			fmt.Fprintln(dockerCLI.Out(), args[0])
 			return nil
-		}),
+		})),
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/plugin/cli"
 	"github.com/docker-hostexec/hostexec/plugin/sessions"
+	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 const inspectLong = `Show all details of sessions, as a JSON array
@@ -35,11 +36,7 @@ func NewInspectCommand(dockerCLI command.Cli) *cobra.Command {
 		Example:           "  docker hostexec inspect --format '{{.State}}' web",
 		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: sessions.Complete,
-		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
-			store, err := sessions.OpenStore()
-			if err != nil {
-				return err
-			}
+		RunE: cli.Verb(cli.With(sessions.OpenStore, func(cmd *cobra.Command, store *state.Store, args []string) error {
 			get := func(ref string) (any, []byte, error) {
 				s, err := sessions.Inspect(cmd.Context(), dockerCLI, store, ref)
 				if format != "" && format != formatter.JSONFormatKey {
@@ -51,7 +48,7 @@ func NewInspectCommand(dockerCLI command.Cli) *cobra.Command {
 				return cli.Hint(err, "docker hostexec status -a")
 			}
 			return nil
-		}),
+		})),
 	}
 	cmd.Flags().StringVarP(&format, "format", "f", "", "Format output: `json|TEMPLATE`")
 	cli.ExplainFields(cmd, cli.FieldsOf(sessions.Session{}))

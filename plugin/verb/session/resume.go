@@ -43,11 +43,7 @@ func NewResumeCommand(dockerCLI command.Cli) *cobra.Command {
 		Example:           "  docker hostexec resume web\n  docker hostexec resume --all",
 		Args:              opts.args,
 		ValidArgsFunction: cli.CompleteFirst(sessions.Complete),
-		RunE: cli.VerbWithSignals(func(cmd *cobra.Command, args []string) error {
-			store, err := sessions.OpenStore()
-			if err != nil {
-				return err
-			}
+		RunE: cli.VerbWithSignals(cli.With(sessions.OpenStore, func(cmd *cobra.Command, store *state.Store, args []string) error {
 			switch {
 			case opts.watch:
 				return keepResuming(cmd.Context(), dockerCLI, store)
@@ -66,7 +62,7 @@ func NewResumeCommand(dockerCLI command.Cli) *cobra.Command {
 			}
 			fmt.Fprintln(dockerCLI.Out(), s.ID)
 			return store.NoteStopped(s.ID, false)
-		}),
+		})),
 	}
 	cmd.Flags().BoolVarP(&opts.all, "all", "a", false, "Resume all sessions that were lost")
 	cmd.Flags().BoolVar(&opts.watch, "watch", false, "With --all: repeat until a signal")

@@ -37,13 +37,9 @@ func NewStartCommand(dockerCLI command.Cli) *cobra.Command {
 		Example:           "  docker hostexec start web\n  docker hostexec start web && docker attach web",
 		Args:              dockercli.RequiresMinArgs(1),
 		ValidArgsFunction: sessions.Complete,
-		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
-			store, err := sessions.OpenStore()
-			if err != nil {
-				return err
-			}
+		RunE: cli.Verb(cli.With(sessions.OpenStore, func(cmd *cobra.Command, store *state.Store, args []string) error {
 			return forEach(dockerCLI.Out(), args, func(ref string) error { return start(cmd.Context(), dockerCLI, store, ref) })
-		}),
+		})),
 	}
 }
 

@@ -28,18 +28,14 @@ func newShellLsCommand(dockerCLI command.Cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls [OPTIONS] [SESSION|CONTAINER...]", Short: "List the shells of all sessions, or of those named", Long: lsLong, ValidArgsFunction: sessions.Complete,
 		Example: "  docker hostexec shell ls --format '{{.Session}} {{.Name}} {{.Directory}}'",
-		RunE: cli.Verb(func(cmd *cobra.Command, args []string) error {
-			store, err := sessions.OpenStore()
-			if err != nil {
-				return err
-			}
+		RunE: cli.Verb(cli.With(sessions.OpenStore, func(cmd *cobra.Command, store *state.Store, args []string) error {
 			recs, err := sessions.FindAll(store, args)
 			if err != nil {
 				return err
 			}
 			rows, err := shellRows(cmd.Context(), store, recs, len(args) > 0)
 			return errors.Join(err, writeShells(names.ASCIIWriter(dockerCLI.Out()), rows, format))
-		}),
+		})),
 	}
 	cli.FormatFlag(cmd, &format, cli.FieldsOf(shellRow{}))
 	return cmd
