@@ -21,58 +21,41 @@ import (
 // in common with other shares or the host. The container may have created links there, so files are opened
 // through os.Root.
 
-// FillShare puts the shim for an architecture, and a link to it for each of names, into the share of a session, whose
-// directory is session. The shim is unpacked once for each state directory home and each build, and then copied.
-func FillShare(home, session, goarch string, names []string) error {
+// Content is the content of a share besides the shim.
+type Content struct {
+	Names     []string // links to the shim
+	RuleNames []string // links to the shim, of commands that only have rules
+	Client    []byte   // for calls by files, a shell script that does the same as the shim; nil: none
+	Pass      []string // names of variables that the shim and Client pass on
+}
+
+// FillShare puts the shim for an architecture, and c, into the share of a session, whose directory is session. The shim
+// is unpacked once for each state directory home and each build, and then copied.
+func FillShare(home, session, goarch string, c Content) error {
 	z, err := shimFor(goarch)
 	if err != nil {
 		return err
 	}
-	return fillShare(home, session, goarch, z, names)
+	return fillShare(home, session, goarch, z, c)
 }
 
-// FillFiles is like FillShare, for calls by files. client is a shell script that does the same as the shim. It
-// has the same names in a directory of its own, for users who want to read the program. pass are the
-// names of variables that both pass on.
-func FillFiles(home, session, goarch string, client []byte, pass, names []string) error {
-	if err := FillShare(home, session, goarch, names); err != nil {
-		return err
-	}
-	share, err := os.OpenRoot(state.ShareDir(session))
-	if err != nil {
-		return err
-	}
-	defer share.Close()
+// addClient puts the client for calls by files into a share. It has the same names in a directory of its own, for users
+// who want to read the program.
+func (c Content) addClient(session string, share *os.Root) error {
 	dir, err := os.OpenRoot(session)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
 	err = errors.Join(mkdir(dir, filepath.Base(state.RequestsDir(session)), 0o711), mkdir(share, filepath.Base(state.RequestsMountPoint(session)), 0o755), mkdir(share, scripts, 0o755))
-	err = errors.Join(err, writeText(share, filepath.Join(scripts, Shim), 0o755, client))
-	if len(pass) > 0 {
-		err = errors.Join(err, writeText(share, passEnvFile, 0o644, []byte(strings.Join(pass, "\n")+"\n")))
+	err = errors.Join(err, writeText(share, filepath.Join(scripts, Shim), 0o755, c.Client))
+	if len(c.Pass) > 0 {
+		err = errors.Join(err, writeText(share, passEnvFile, 0o644, []byte(strings.Join(c.Pass, "\n")+"\n")))
 	}
 	if err != nil {
 		return fmt.Errorf("put the client into %s: %w", share.Name(), err)
 	}
-	return linkNames(share, scripts, Shim, names)
-}
-
-// FillRules adds a link to the shim for each of names, which only have rules.
-func FillRules(session string, names []string) error {
-	if len(names) == 0 {
-		return nil
-	}
-	share, err := os.OpenRoot(state.ShareDir(session))
-	if err != nil {
-		return err
-	}
-	defer share.Close()
-	if err := mkdir(share, rules, 0o755); err != nil {
-		return err
-	}
-	return linkNames(share, rules, toShim, names)
+	return linkNames(share, scripts, Shim, c.Names)
 }
 
 const (
@@ -91,7 +74,7 @@ func writeText(root *os.Root, name string, mode fs.FileMode, b []byte) error {
 	})
 }
 
-func fillShare(home, session, goarch string, z packed, names []string) error {
+func fillShare(home, session, goarch string, z packed, c Content) error {
 	cached, err := unpacked(home, goarch, z)
 	if err != nil {
 		return fmt.Errorf("unpack the shim: %w", err)
@@ -107,10 +90,17 @@ func fillShare(home, session, goarch string, z packed, names []string) error {
 	if err := duplicate(cached, share, filepath.Join(programs, Shim)); err != nil {
 		return fmt.Errorf("put the shim into %s: %w", share.Name(), err)
 	}
-	return linkNames(share, programs, Shim, names)
+	err = linkNames(share, programs, Shim, c.Names)
+	if err == nil && c.Client != nil {
+		err = c.addClient(session, share)
+	}
+	if len(c.RuleNames) > 0 {
+		err = errors.Join(err, mkdir(share, rules, 0o755), linkNames(share, rules, toShim, c.RuleNames))
+	}
+	return err
 }
 
-// EmptyShare removes the files of FillShare, FillFiles and FillRules, so that they can be called again.
+// EmptyShare removes the files of FillShare, so that it can be called again.
 func EmptyShare(session string) error {
 	share, err := os.OpenRoot(state.ShareDir(session))
 	if err != nil {

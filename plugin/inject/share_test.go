@@ -111,7 +111,7 @@ func TestFill(t *testing.T) {
 	if err := store.Create(rec); err != nil {
 		t.Fatal(err)
 	}
-	if err := fillShare(store.Home, dir, "amd64", compressed(t, "the shim"), []string{"make", "g++"}); err != nil {
+	if err := fillShare(store.Home, dir, "amd64", compressed(t, "the shim"), Content{Names: []string{"make", "g++"}}); err != nil {
 		t.Fatal(err)
 	}
 	bin := filepath.Join(state.ShareDir(dir), "bin")
@@ -127,7 +127,7 @@ func TestFill(t *testing.T) {
 	if err := store.Create(other); err != nil {
 		t.Fatal(err)
 	}
-	if err := fillShare(store.Home, store.Dir(other.ID), "amd64", compressed(t, "the shim"), []string{"make"}); err != nil {
+	if err := fillShare(store.Home, store.Dir(other.ID), "amd64", compressed(t, "the shim"), Content{Names: []string{"make"}}); err != nil {
 		t.Fatal(err)
 	}
 	if fi, err := os.Stat(filepath.Join(state.ShareDir(store.Dir(other.ID)), "bin", "hostexec")); err != nil || os.SameFile(fi, shim) {
@@ -170,7 +170,7 @@ func TestFillStaysInShare(t *testing.T) {
 		if err := errors.Join(os.WriteFile(filepath.Join(outside, "file"), []byte("kept"), 0o600), os.RemoveAll(at), os.Symlink(outside, at)); err != nil {
 			t.Fatal(err)
 		}
-		err := fillShare(store.Home, dir, "amd64", z, []string{"make"})
+		err := fillShare(store.Home, dir, "amd64", z, Content{Names: []string{"make"}})
 		if (err == nil) != (link != "bin") {
 			t.Errorf("fill with a link at %s: %v", link, err)
 		}

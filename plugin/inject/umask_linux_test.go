@@ -25,7 +25,7 @@ func TestFillUmask(t *testing.T) {
 	if err := store.Create(rec); err != nil {
 		t.Fatal(err)
 	}
-	if err := FillFiles(store.Home, dir, runtime.GOARCH, []byte("#!/bin/sh\n"), []string{"CI"}, []string{"make"}); err != nil {
+	if err := FillShare(store.Home, dir, runtime.GOARCH, Content{Names: []string{"make"}, Client: []byte("#!/bin/sh\n"), Pass: []string{"CI"}}); err != nil {
 		t.Fatal(err)
 	}
 	err := filepath.WalkDir(state.ShareDir(dir), func(path string, e fs.DirEntry, err error) error {

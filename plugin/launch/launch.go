@@ -201,17 +201,16 @@ func (l *Launch) fill(ctx context.Context, api client.APIClient) (filled func() 
 
 // FillShare fills the share of p's session for an engine of the given architecture.
 func FillShare(store *state.Store, p *Plan, arch string) error {
-	rec, dir := &p.Record, store.Dir(p.Record.ID)
+	rec := &p.Record
+	content := inject.Content{Names: rec.Shims(), RuleNames: rec.RuleCommands}
 	if rec.Carrier == carrier.ByFiles {
 		c := files.Client{Dir: inject.TargetRequests, Pass: slices.Clip(rec.PassEnv), Served: inject.Target + "/" + carrier.File}
 		if rec.Agent != nil {
 			c.Pass = append(c.Pass, call.StdinVariable)
 		}
-		err := inject.FillFiles(store.Home, dir, arch, c.Script(), c.Pass, rec.Shims())
-		return errors.Join(err, inject.FillRules(dir, rec.RuleCommands))
+		content.Client, content.Pass = c.Script(), c.Pass
 	}
-	err := inject.FillShare(store.Home, dir, arch, rec.Shims())
-	return errors.Join(err, inject.FillRules(dir, rec.RuleCommands))
+	return inject.FillShare(store.Home, store.Dir(rec.ID), arch, content)
 }
 
 // explainRefusal returns err, the engine's refusal. If the engine does not see a directory of this host, it sets Failed

@@ -154,7 +154,7 @@ func startWatcher(ctx context.Context, store *state.Store, p *launch.Plan) (*wat
 	}
 	if err = store.Create(&p.Record); err == nil {
 		// Commands that run in containers of their own need the shim in the share.
-		err = inject.FillShare(store.Home, store.Dir(p.Record.ID), runtime.GOARCH, nil)
+		err = inject.FillShare(store.Home, store.Dir(p.Record.ID), runtime.GOARCH, inject.Content{})
 	}
 	if err == nil {
 		err = conn.Recorded()
