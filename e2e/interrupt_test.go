@@ -5,8 +5,11 @@
 package e2e
 
 import (
+	"bufio"
+	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -38,6 +41,9 @@ func TestIntegrationInterruptVerbs(t *testing.T) {
 		m.Type(t, "\x03")
 		want(t, name+": code", m.Wait(t), 130)
 	}
+	eventually(t, patience, "the audit log has the code of each text", func() bool {
+		return len(h.Audit(t, "COMPLETE", "echo said; exec sleep 1000", "shell ", "signal=INT exit=130 ")) == 4
+	})
 	for _, verb := range []string{"exec", "start"} {
 		m := h.term(t, "docker", "hostexec", "shell", verb, "--json", c.Session, "s", "--", "(echo said; exec sleep 1001)")
 		eventually(t, patience, "the text runs", func() bool {
@@ -127,6 +133,32 @@ func TestIntegrationInterruptedBind(t *testing.T) {
 		}
 		want(t, "what is left after "+strings.TrimSpace(m.seen), c.Sh(t, look).Out, before)
 		h.quiet(t, leaves+grace)
+	}
+}
+
+// TestIntegrationSignalText sends signals to the caller of a text on the host, or to its docker. The audit log has the
+// caller's code.
+func TestIntegrationSignalText(t *testing.T) {
+	h := newHost(t, false)
+	c := h.Holding(t, "--proxy-shell")
+	h.Must(t, "hostexec", "shell", "create", c.Session, "s")
+	for _, program := range []string{"docker", pluginPath(t)} {
+		for sig, name := range map[syscall.Signal]string{syscall.SIGTERM: "TERM", syscall.SIGHUP: "HUP"} {
+			text := fmt.Sprintf("echo on; exec sleep 1000; %s %d", filepath.Base(program), sig)
+			cmd := h.Command(t.Context(), program, "hostexec", "shell", "start", c.Session, "s", "--", text)
+			out, err := cmd.StdoutPipe()
+			check(t, err)
+			check(t, cmd.Start())
+			if line, err := bufio.NewReader(out).ReadString('\n'); line != "on\n" {
+				t.Fatalf("%s prints %q, %v", text, line, err)
+			}
+			check(t, cmd.Process.Signal(sig))
+			cmd.Wait() // the code tells
+			want(t, text+": code", exitCode(cmd.ProcessState), 128+int(sig))
+			eventually(t, patience, text+": COMPLETE", func() bool {
+				return len(h.Audit(t, "COMPLETE", text, fmt.Sprintf("signal=%s exit=%d ", name, 128+int(sig)))) == 1
+			})
+		}
 	}
 }
 

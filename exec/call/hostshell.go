@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/audit"
+	"github.com/docker-hostexec/hostexec/exec/executor"
 	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/policy"
 	"github.com/docker-hostexec/hostexec/exec/shell"
@@ -63,7 +64,7 @@ func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command,
 	o.Full = func(err error) { io.WriteString(o.Err, s.outputMissing(c.ID, err)) }
 	code, err := how(ctx, startConfig, c, s.running.hostText(sh, c, o, kill))
 	code, signal := hostExit(code, err)
-	if errors.Is(err, errKilled) {
+	if signal != "" {
 		err = &shell.KilledError{Code: code, Err: err}
 	}
 	return code, errors.Join(err, note(audit.Record{Kind: audit.Complete, Exit: code, Signal: signal, Duration: time.Since(since)}))
@@ -78,15 +79,27 @@ func (s *Server) shellForHost(name string) (*shell.Shell, error) {
 	return sh, sh.CheckUntrusted()
 }
 
-// hostText returns o, extended so that it registers c as running once c has started.
+// InterruptText ends the text that the person at the host runs for request, whose caller got a signal. It reports whether
+// there is such a text, and does not wait. The audit log then has the exit code of the caller.
+func (s *Server) InterruptText(request string, by executor.Signal) bool {
+	return wire.Fatal(by) != 0 && s.running.interruptText(request, &interrupted{by})
+}
+
+// hostText returns o, extended so that it registers c as running: while c waits for its turn without a pid.
 func (t *runningCalls) hostText(sh *shell.Shell, c shell.Command, o shell.Output, kill context.CancelCauseFunc) shell.Output {
-	started := o.Started
+	r := Running{Request: c.ID, Args: append([]string{policy.Shell}, sh.Options().Args(c)...), Dir: sh.Directory(), ByHost: true}
+	queued, started := o.Queued, o.Started
+	o.Queued = func(request string) {
+		t.set(r, kill)
+		if queued != nil {
+			queued(request)
+		}
+	}
 	o.Started = func(request string, pid int) {
-		r := Running{Request: request, Args: append([]string{policy.Shell}, sh.Options().Args(c)...), Dir: sh.Directory(), ByHost: true}
 		if sh.In() == "" { // else pid is a container's
 			r.PID = pid
+			t.set(r, kill)
 		}
-		t.set(r, kill)
 		if started != nil {
 			started(request, pid)
 		}
@@ -94,17 +107,15 @@ func (t *runningCalls) hostText(sh *shell.Shell, c shell.Command, o shell.Output
 	return o
 }
 
-// hostExit returns the exit code of a text for the audit log, and the signal that ended it.
+// hostExit returns the exit code of a text for the audit log, which is its caller's, and the signal that ended it.
 func hostExit(code int, err error) (int, string) {
-	var dead *shell.TerminatedError
 	var late *shell.TimeoutError
+	by := &interrupted{"TERM"}
 	switch {
 	case err == nil:
 		return code, ""
-	case errors.Is(err, errKilled):
-		return int((&interrupted{"TERM"}).exit().Code), "TERM"
-	case errors.As(err, &dead):
-		return dead.Code, ""
+	case errors.Is(err, errKilled), errors.As(err, &by):
+		return int(by.exit().Code), by.by
 	case errors.As(err, &late):
 		return wire.CodeTimeout, ""
 	}

@@ -97,6 +97,18 @@ func (t *runningCalls) kill(request string, cause error) bool {
 	return runs
 }
 
+// interruptText ends the text that the person at the host runs for request.
+func (t *runningCalls) interruptText(request string, cause error) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r, runs := t.calls[request]
+	if !runs || !r.ByHost {
+		return false
+	}
+	r.kill(cause)
+	return true
+}
+
 // Running returns the calls whose commands run or are being started, oldest first.
 func (s *Server) Running() []Running { return s.running.list() }
 

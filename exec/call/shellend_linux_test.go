@@ -5,6 +5,7 @@ package call_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -80,19 +81,71 @@ func TestShellJSONEnds(t *testing.T) {
 	}
 }
 
-// TestHostText checks that a text started by the user on the host has an id, is counted, and can be
-// ended there. The container neither sees nor ends it, and the audit log records its end.
-func TestHostText(t *testing.T) {
+// TestInterruptHostText checks that the audit log has the exit code of a caller on the host that got a signal, also if
+// the text still waits for its turn.
+func TestInterruptHostText(t *testing.T) {
 	s := calltest.NewShellServer(t, calltest.ShellPolicy(policy.Allow))
+	log := logTo(t, s)
+	if err := s.CreateShell("own", shell.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		signal string
+		queued bool
+		code   int
+	}{{"INT", false, 130}, {"TERM", false, 143}, {"HUP", false, 129}, {"QUIT", false, 131}, {"INT", true, 130}} {
+		var request string
+		o := shell.Output{Out: io.Discard, Err: io.Discard}
+		interrupt := func(id string) {
+			if request = id; s.InterruptText(id, "STOP") || s.InterruptText("00aa", tt.signal) || !s.InterruptText(id, tt.signal) {
+				t.Errorf("%s: the wrong signals or requests are accepted", tt.signal)
+			}
+		}
+		if tt.queued {
+			o.Queued = interrupt
+		} else {
+			o.Started = func(id string, _ int) { interrupt(id) }
+		}
+		code, err := s.RunShell(t.Context(), "me", "own", shell.Command{Text: "sleep 1000"}, false, o)
+		var killed *shell.KilledError
+		if code != tt.code || !errors.As(err, &killed) || killed.Code != code || err.Error() != "its caller got SIG"+tt.signal {
+			t.Errorf("%s: %d, %v, want %d", tt.signal, code, err, tt.code)
+		}
+		if b, err := os.ReadFile(log); !strings.Contains(string(b), fmt.Sprintf("request=%s signal=%s exit=%d ", request, tt.signal, tt.code)) {
+			t.Errorf("%s: audit log: %v\n%s", tt.signal, err, b)
+		}
+	}
+	c := calltest.Dial(t, s)
+	c.Exec(t, wire.FDNull, "hostexec", "session", "exec", "own", "--", "sleep 1000")
+	c.Read(t, wire.KindStarted)
+	exectest.Eventually(t, "it runs", func() bool { return len(s.Running()) > 0 })
+	if s.InterruptText(s.Running()[0].Request, "INT") {
+		t.Error("a text of the container is ended")
+	}
+	s.Kill(s.Running()[0].Request)
+	c.Read(t, wire.KindExit)
+}
+
+// logTo gives s an audit log, and returns its path.
+func logTo(t *testing.T, s *call.Server) string {
+	t.Helper()
 	log := filepath.Join(t.TempDir(), "audit.log")
 	a, err := audit.Open(log, audit.SessionInfo{}, audit.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer a.Close()
+	t.Cleanup(func() { a.Close() })
 	sc := *s.Config()
 	sc.Audit = a
 	s.SetConfig(&sc)
+	return log
+}
+
+// TestHostText checks that a text started by the user on the host has an id, is counted, and can be
+// ended there. The container neither sees nor ends it, and the audit log records its end.
+func TestHostText(t *testing.T) {
+	s := calltest.NewShellServer(t, calltest.ShellPolicy(policy.Allow))
+	log := logTo(t, s)
 	if err := s.CreateShell("own", shell.Options{}); err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func (s *Shell) Start(ctx context.Context, b StartConfig, c Command, o Output) (
 }
 
 func (s *Shell) run(ctx context.Context, b StartConfig, c Command, o Output, inCopy bool) (int, error) {
-	if err := s.takeTurn(ctx, o); err != nil {
+	if err := s.takeTurn(ctx, c, o); err != nil {
 		return 0, err
 	}
 	release := sync.OnceFunc(func() { <-s.turn })
@@ -49,7 +49,10 @@ const busyNotice = 2 * time.Second
 func BusyMessage(name string) string { return "shell " + name + " is busy: waiting for its turn" }
 
 // takeTurn waits until no other command uses the shell exclusively.
-func (s *Shell) takeTurn(ctx context.Context, o Output) error {
+func (s *Shell) takeTurn(ctx context.Context, c Command, o Output) error {
+	if o.Queued != nil {
+		o.Queued(c.ID)
+	}
 	late := time.NewTimer(busyNotice)
 	defer late.Stop()
 	for {

@@ -14,6 +14,7 @@ import (
 // Output is the destination of a command's output, while it is written.
 type Output struct {
 	Out, Err io.Writer
+	Queued   func(request string)          // called once, before the wait for the turn; nil is nothing
 	Waits    func()                        // called once, before Started, if other commands keep the shell busy; nil is nothing
 	Started  func(request string, pid int) // called once, before any byte; nil is nothing
 	Full     func(error)                   // called once, before the end, if the host's disk was full: output may be missing; nil is nothing

@@ -28,15 +28,29 @@ func EndOnSignal(docker context.Context) (stop func()) {
 	})
 }
 
-// CancelOnSignal returns a context that ends at the first signal with an Interrupted as its cause. So a verb can report
-// its results so far. The second signal ends this process, because the verb may be blocked writing its output.
-func CancelOnSignal(docker context.Context) (ctx context.Context, stop func()) {
+// ReportOnSignal is EndOnSignal for a verb that first reports the signal. report must return soon.
+func ReportOnSignal(docker context.Context, report func(*Interrupted)) (stop func()) {
+	return OnSignals(docker, endSignals, func(sig syscall.Signal) bool {
+		report(&Interrupted{sig})
+		os.Exit(128 + int(sig))
+		return false
+	})
+}
+
+// CancelOnSignal returns a context that ends at the first signal with an Interrupted as its cause. So a verb can print
+// its results so far. It ends after report has returned, if report is not nil. The second signal ends this process,
+// because the verb may be blocked writing its output.
+func CancelOnSignal(docker context.Context, report func(*Interrupted)) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(docker))
 	end := OnSignals(docker, endSignals, func(sig syscall.Signal) bool {
 		if ctx.Err() != nil {
 			os.Exit(128 + int(sig))
 		}
-		cancel(&Interrupted{sig})
+		i := &Interrupted{sig}
+		if report != nil {
+			report(i)
+		}
+		cancel(i)
 		return true
 	})
 	return ctx, func() {
@@ -49,17 +63,22 @@ func CancelOnSignal(docker context.Context) (ctx context.Context, stop func()) {
 var endSignals = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM}
 
 // OnSignals calls act with each of the given signals to this process until act returns false or stop is called. The
-// context docker ends when the docker process gets a signal; then OnSignals calls act, too.
+// context docker ends when the docker process gets a signal; then OnSignals calls act, too. If a signal has killed docker,
+// OnSignals reports HUP.
 func OnSignals(docker context.Context, which []os.Signal, act func(syscall.Signal) bool) (stop func()) {
 	signals, stopSignals := receiveSignals(notIgnored(which...))
 	ended := make(chan struct{})
 	done := make(chan struct{})
 	reports := docker.Done()
+	parent := os.Getppid()
 	// ends when stop closes done, or with the process; stop waits for it
 	go func() {
 		defer close(ended)
 		for {
 			sig, reported := firstSignal(signals, reports, done)
+			if reported && os.Getppid() != parent {
+				sig = syscall.SIGHUP // docker itself handles only INT and TERM
+			}
 			if sig == 0 || !act(sig) {
 				return
 			}

@@ -21,7 +21,10 @@ type Interrupted struct{ sig syscall.Signal }
 func (i *Interrupted) Error() string { return "interrupted by " + i.sig.String() }
 
 // Reason returns why a command ended together with its caller.
-func (i *Interrupted) Reason() string { return "its caller got SIG" + signalNames[i.sig] }
+func (i *Interrupted) Reason() string { return "its caller got SIG" + i.Signal() }
+
+// Signal returns the signal's name, for example INT.
+func (i *Interrupted) Signal() string { return signalNames[i.sig] }
 
 var signalNames = map[syscall.Signal]string{syscall.SIGHUP: "HUP", syscall.SIGINT: "INT", syscall.SIGQUIT: "QUIT", syscall.SIGTERM: "TERM"}
 

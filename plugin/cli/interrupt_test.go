@@ -145,14 +145,15 @@ func TestLateSignal(t *testing.T) {
 func TestSignalCancels(t *testing.T) {
 	for sig, why := range map[syscall.Signal]string{syscall.SIGHUP: "its caller got SIGHUP", syscall.SIGINT: "its caller got SIGINT"} {
 		wantHandled(t, sig)
-		ctx, stop := CancelOnSignal(context.Background())
+		reported := ""
+		ctx, stop := CancelOnSignal(context.Background(), func(i *Interrupted) { reported = i.Reason() })
 		signalSelf(t, sig)
 		<-ctx.Done()
 		stop()
 		checkInterrupted(t, ctx, 128+int(sig))
 		var interrupted *Interrupted
-		if errors.As(context.Cause(ctx), &interrupted) && interrupted.Reason() != why {
-			t.Errorf("the reason is %q, want %q", interrupted.Reason(), why)
+		if errors.As(context.Cause(ctx), &interrupted) && (interrupted.Reason() != why || reported != why) {
+			t.Errorf("the reason is %q, reported %q, want %q", interrupted.Reason(), reported, why)
 		}
 	}
 }

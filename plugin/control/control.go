@@ -24,6 +24,7 @@
 //	GET  /left/{id}      those of one command with complete texts
 //	GET  /shells         the shells with state
 //	PUT, DELETE, POST /shells/{name}  create a shell, end it, run a text (bash code) in it
+//	POST /texts/{id}/signal  end such a text, whose caller got a signal
 //	GET  /jobs           the jobs, running and ended
 //	GET  /jobs/{id}      one of them with complete texts
 //	POST /jobs/{id}/signal  end a job, or send it a signal

@@ -14,7 +14,7 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
-// Signal is the body of POST /jobs/{id}/signal.
+// Signal is the body of POST /jobs/{id}/signal and of POST /texts/{id}/signal.
 type Signal struct {
 	Signal string `json:"signal,omitempty"` // TERM, HUP ...; empty: end the job's process tree
 }

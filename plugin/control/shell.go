@@ -17,7 +17,8 @@ import (
 type ShellHost interface {
 	Shells() []shell.Info
 	CreateShell(ctx context.Context, name string, o ShellOptions) error
-	RemoveShell(name string) bool // waits until all its processes have ended
+	RemoveShell(name string) bool              // waits until all its processes have ended
+	InterruptText(request, signal string) bool // ends a text of RunShell whose caller got the signal; does not wait
 	RunShell(ctx context.Context, by, name string, c shell.Command, start bool, o shell.Output) (int, error)
 }
 
@@ -37,11 +38,11 @@ type ShellCommand struct {
 	Timeout int64    `json:"timeout_ms,omitempty"` // 0: no limit
 }
 
-// ShellEvent is one line of JSON in the reply to a ShellCommand. The order is: Waits if the shell is busy,
-// PID, any number of Out and Err, then Exit or Error.
+// ShellEvent is one line of JSON in the reply to a ShellCommand. The order is: Request alone, Waits if the shell is
+// busy, PID, any number of Out and Err, then Exit or Error.
 type ShellEvent struct {
 	PID     int    `json:"pid,omitempty"`
-	Request string `json:"request,omitempty"` // set together with PID
+	Request string `json:"request,omitempty"` // alone before the wait for the turn, and again together with PID
 	Out     []byte `json:"out,omitempty"`
 	Err     []byte `json:"err,omitempty"`
 	Waits   bool   `json:"waits,omitempty"` // the shell is busy
@@ -79,6 +80,17 @@ func serveShells(mux *http.ServeMux, h ShellHost) {
 			runShell(w, r, h, c)
 		}
 	}))
+	mux.HandleFunc("POST /texts/{id}/signal", rejectCalledProcess(func(w http.ResponseWriter, r *http.Request) {
+		var body Signal
+		if !decodeBody(w, r, maxDecision, "not a signal", &body) {
+			return
+		}
+		var err error
+		if !h.InterruptText(r.PathValue("id"), body.Signal) {
+			err = ErrNotRunning
+		}
+		replyResult(w, r, "signalled", err)
+	}))
 }
 
 // maxShellCommand is the maximum size of a shell command in bytes.
@@ -96,9 +108,10 @@ func runShell(w http.ResponseWriter, r *http.Request, h ShellHost, c ShellComman
 	out := &shellEvents{to: json.NewEncoder(w), flush: conn.Flush}
 	command := shell.Command{Text: c.Text, Env: c.Env, Dir: c.Dir, Timeout: time.Duration(c.Timeout) * time.Millisecond}
 	code, err := h.RunShell(r.Context(), peerUser(r), r.PathValue("name"), command, c.Start, shell.Output{
-		Out:   eventsOf(func(b []byte) error { return out.send(ShellEvent{Out: b}) }),
-		Err:   eventsOf(func(b []byte) error { return out.send(ShellEvent{Err: b}) }),
-		Waits: func() { out.send(ShellEvent{Waits: true}) },
+		Out:    eventsOf(func(b []byte) error { return out.send(ShellEvent{Out: b}) }),
+		Err:    eventsOf(func(b []byte) error { return out.send(ShellEvent{Err: b}) }),
+		Queued: func(request string) { out.send(ShellEvent{Request: request}) },
+		Waits:  func() { out.send(ShellEvent{Waits: true}) },
 		Started: func(request string, pid int) {
 			out.send(ShellEvent{Request: request, PID: pid})
 		},

@@ -39,6 +39,15 @@ func (c *Client) RemoveShell(ctx context.Context, name string) error {
 	return err
 }
 
+// InterruptText ends the text that RunShell runs for request, as this process's signal does.
+func (c *Client) InterruptText(ctx context.Context, request, signal string) error {
+	body, err := json.Marshal(Signal{signal})
+	if err == nil {
+		_, err = c.do(ctx, http.MethodPost, "/texts/"+request+"/signal", body, http.StatusOK)
+	}
+	return err
+}
+
 // RunShell runs a text in a shell and calls show for each event. It returns after the last event. The text's processes
 // end if ctx ends.
 func (c *Client) RunShell(ctx context.Context, name string, command ShellCommand, show func(ShellEvent) error) error {

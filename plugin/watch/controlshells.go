@@ -13,6 +13,10 @@ import (
 func (a controlAPI) Shells() []shell.Info         { return a.s.Calls.Server.Shells.List() }
 func (a controlAPI) RemoveShell(name string) bool { return a.s.Calls.Server.Shells.Remove(name) }
 
+func (a controlAPI) InterruptText(request, signal string) bool {
+	return a.s.Calls.Server.InterruptText(request, signal)
+}
+
 func (a controlAPI) CreateShell(ctx context.Context, name string, o control.ShellOptions) (err error) {
 	opts := shell.Options{Env: o.Env, Dir: o.Dir}
 	if o.In != "" {

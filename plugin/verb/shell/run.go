@@ -116,7 +116,7 @@ func shellError(session, name string, err error) error {
 }
 
 // runInShell runs c with this process's streams, and returns its exit code as an error.
-func runInShell(ctx context.Context, dockerCLI command.Cli, session, name string, c control.ShellCommand, asJSON bool) error {
+func runInShell(docker context.Context, dockerCLI command.Cli, session, name string, c control.ShellCommand, asJSON bool) error {
 	client, err := dialSession(session)
 	if err != nil {
 		return notRun(dockerCLI, c, asJSON, cli.CodeRun, err)
@@ -127,37 +127,78 @@ func runInShell(ctx context.Context, dockerCLI command.Cli, session, name string
 		return notRun(dockerCLI, c, asJSON, cli.CodeRun, err)
 	}
 	defer v.Close()
-	out, errs := v.Out(), v.Err()
-	var result error
-	err = client.RunShell(ctx, name, c, func(e control.ShellEvent) (err error) {
-		switch {
-		case e.Waits:
-			sayBusy(dockerCLI, name)
-		case e.PID != 0:
-			v.Started(e.Request, e.PID)
-		case len(e.Out) > 0:
-			_, err = out.Write(e.Out)
-		case len(e.Err) > 0:
-			_, err = errs.Write(e.Err)
-		case e.Error != "":
-			v.Ended(e.Code, e.Error)
-			result = &cli.Failure{Code: e.Code, Err: shellError(session, name, errors.New(names.Escaped(e.Error)))}
-		case e.Exit != nil:
-			v.Ended(*e.Exit, "")
-			if *e.Exit != 0 {
-				result = dockercli.StatusError{StatusCode: *e.Exit}
-			}
-		}
-		return err
-	})
+	t := &shownText{cli: dockerCLI, session: session, name: name, view: v, request: make(chan string, 1)}
+	ctx, stop := t.handleSignals(docker, client, asJSON)
+	err = client.RunShell(ctx, name, c, t.show)
+	stop() // a signal that is being handled cancels ctx
 	var interrupted *cli.Interrupted
-	if err != nil && errors.As(context.Cause(ctx), &interrupted) {
+	switch byCaller := errors.As(context.Cause(ctx), &interrupted); {
+	case byCaller && err != nil:
 		v.Ended(interrupted.Code(), interrupted.Reason())
 		return interrupted.Status()
-	}
-	if err != nil {
+	case byCaller && t.cut != nil:
+		return interrupted.Status()
+	case err != nil:
 		v.Ended(cli.CodeRun, err.Error())
 		return &cli.Failure{Code: cli.CodeRun, Err: shellError(session, name, err)}
+	case t.cut != nil:
+		return t.cut
+	case t.code != 0:
+		return dockercli.StatusError{StatusCode: t.code}
 	}
-	return result
+	return nil
+}
+
+// shownText is a text whose events are shown to the user.
+type shownText struct {
+	cli           command.Cli
+	session, name string
+	view          shellView
+	request       chan string  // gets the id; has a buffer of one
+	cut           *cli.Failure // it did not end by itself
+	code          int          // otherwise
+}
+
+// show shows one event.
+func (t *shownText) show(e control.ShellEvent) (err error) {
+	switch {
+	case e.Waits:
+		sayBusy(t.cli, t.name)
+	case e.PID != 0:
+		t.view.Started(e.Request, e.PID)
+	case e.Request != "":
+		t.request <- e.Request
+	case len(e.Out) > 0:
+		_, err = t.view.Out().Write(e.Out)
+	case len(e.Err) > 0:
+		_, err = t.view.Err().Write(e.Err)
+	case e.Error != "":
+		t.view.Ended(e.Code, e.Error)
+		t.cut = &cli.Failure{Code: e.Code, Err: shellError(t.session, t.name, errors.New(names.Escaped(e.Error)))}
+	case e.Exit != nil:
+		t.view.Ended(*e.Exit, "")
+		t.code = *e.Exit
+	}
+	return err
+}
+
+// reportTimeout limits the time for which a signal waits until the watcher knows it.
+const reportTimeout = time.Second
+
+// handleSignals lets signals end the text: the watcher records which one, and the caller's exit code is the signal's.
+// The returned context is for the text. With --json, it ends after a signal, so that the end is reported.
+func (t *shownText) handleSignals(docker context.Context, client *control.Client, asJSON bool) (ctx context.Context, stop func()) {
+	report := func(i *cli.Interrupted) {
+		ctx, cancel := context.WithTimeout(context.Background(), reportTimeout)
+		defer cancel()
+		select {
+		case id := <-t.request:
+			_ = client.InterruptText(ctx, id, i.Signal()) // otherwise the end of the connection ends the text
+		case <-ctx.Done(): // the watcher is of an earlier version, or suspended
+		}
+	}
+	if asJSON {
+		return cli.CancelOnSignal(docker, report)
+	}
+	return context.WithoutCancel(docker), cli.ReportOnSignal(docker, report)
 }

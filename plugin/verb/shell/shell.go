@@ -135,13 +135,7 @@ func newShellRunCommand(dockerCLI command.Cli, start bool) *cobra.Command {
 			if timeout < 0 {
 				return notRun(dockerCLI, c, asJSON, cli.CodeRun, fmt.Errorf("--timeout %v: must not be negative", timeout))
 			}
-			if !asJSON {
-				defer cli.EndOnSignal(cmd.Context())()
-				return runInShell(cmd.Context(), dockerCLI, args[0], args[1], c, false)
-			}
-			ctx, stop := cli.CancelOnSignal(cmd.Context())
-			defer stop()
-			return runInShell(ctx, dockerCLI, args[0], args[1], c, true)
+			return runInShell(cmd.Context(), dockerCLI, args[0], args[1], c, asJSON)
 		},
 	}
 	if start {

@@ -167,7 +167,7 @@ func serveOthers(docker context.Context, dockerCLI command.Cli, opts *options, l
 	if dockerCLI.Err().IsTerminal() {
 		launcher.ReportNotes(func(line string) { cli.Say(dockerCLI.Err(), "%s", line) })
 	}
-	ctx, stop := cli.CancelOnSignal(docker)
+	ctx, stop := cli.CancelOnSignal(docker, nil)
 	defer stop()
 	<-ctx.Done()
 }
