@@ -10,6 +10,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // Fault is a line of a log where a record was altered, removed, reordered, duplicated or truncated after it was
@@ -166,19 +168,10 @@ func (v *verifier) notes(l Line, e Entry) {
 	switch e.Kind {
 	case Start:
 		v.starts++
-		v.running[e.Request] = startRecord{Fault{l.File, l.N, fmt.Sprintf("request %s: %s", e.Request, beginning(PrintableText(e.Command)))}, v.starts}
+		v.running[e.Request] = startRecord{Fault{l.File, l.N, fmt.Sprintf("request %s: %s", e.Request, names.Shorten(PrintableText(e.Command), 100))}, v.starts}
 	case Complete:
 		delete(v.running, e.Request)
 	}
-}
-
-// beginning shortens a command. The request ID beside it identifies the command.
-func beginning(cmd string) string {
-	const most = 100
-	if len(cmd) > most {
-		return cmd[:most] + "..."
-	}
-	return cmd
 }
 
 func (v *verifier) done() Report {

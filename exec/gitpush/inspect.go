@@ -186,10 +186,4 @@ func titled(title string, commits []string) (notes []string) {
 }
 
 // printableLine returns a line of the container in printable ASCII, cut to a width.
-func printableLine(s string) string {
-	s = names.Plain(s)
-	if len(s) > maxNoteWidth {
-		return s[:maxNoteWidth] + "..."
-	}
-	return s
-}
+func printableLine(s string) string { return names.Shorten(names.Plain(s), maxNoteWidth) }

@@ -27,6 +27,14 @@ func TruncateArgs(args []string, max int) (list []string, cut bool) {
 	return list, false
 }
 
+// Shorten returns s, or its first n bytes and three dots.
+func Shorten(s string, n int) string {
+	if len(s) > n {
+		return s[:n] + "..."
+	}
+	return s
+}
+
 // runeEnd returns the end of the last complete character in the first n bytes of s.
 func runeEnd(s string, n int) int {
 	for m := n; m > max(0, n-utf8.UTFMax); m-- {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 )
 
 // RuleResult is the outcome of one rule, list entry or proxied command in a decision.
@@ -129,19 +131,11 @@ func (m *matcher) why() string {
 	if m.furthest == len(m.args) {
 		return fmt.Sprintf("the arguments end where %s is wanted", wanted)
 	}
-	why := fmt.Sprintf("argument %d, %s, is not %s", m.furthest+1, CommandLine([]string{shorten(m.args[m.furthest])}), wanted)
+	why := fmt.Sprintf("argument %d, %s, is not %s", m.furthest+1, CommandLine([]string{names.Shorten(m.args[m.furthest], 200)}), wanted)
 	if characters := m.wrongCharacters(); characters != "" {
 		why += "; " + characters
 	}
 	return why
-}
-
-// shorten shortens an argument for explanations. Decisions never use shortened arguments.
-func shorten(s string) string {
-	if len(s) > 200 {
-		return s[:200] + "..."
-	}
-	return s
 }
 
 // String describes e in words.
