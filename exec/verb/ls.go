@@ -5,6 +5,7 @@ package verb
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,7 +29,7 @@ func ls(c *call.VerbCall, args []string) error {
 	case flags.NArg() > 0, *asJSON && *agents:
 		return flags.failArguments(c, "takes only --json or --agents")
 	case *asJSON:
-		return c.Print(renderCommandsJSON(c.Policy()))
+		return printJSON(c, commands(c.Policy()))
 	case *agents:
 		return c.Print([]byte(Agents(c.Policy(), c.GitRemotes())))
 	}
@@ -126,10 +127,11 @@ func commands(p *policy.Policy) []command {
 	return list
 }
 
-func renderCommandsJSON(p *policy.Policy) []byte {
-	b, err := json.MarshalIndent(commands(p), "", "  ")
+// printJSON prints a list.
+func printJSON(c *call.VerbCall, list any) error {
+	b, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {
-		panic("call: " + err.Error()) // strings always marshal
+		return errors.Join(err, c.Fail(call.Failed("the list cannot be shown")))
 	}
-	return append(names.ASCIIJSON(b), '\n')
+	return c.Print(append(names.ASCIIJSON(b), '\n'))
 }

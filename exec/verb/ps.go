@@ -5,8 +5,6 @@ package verb
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -89,14 +87,10 @@ func ps(c *call.VerbCall, args []string) error {
 	if flags.NArg() > 0 {
 		return flags.failArguments(c, "takes only --json")
 	}
-	if !*asJSON {
-		return c.Print(renderRows(rows(c)))
+	if *asJSON {
+		return printJSON(c, rows(c))
 	}
-	b, err := json.MarshalIndent(rows(c), "", "  ")
-	if err != nil {
-		return errors.Join(err, c.Fail(call.Failed("ps cannot be shown")))
-	}
-	return c.Print(append(names.ASCIIJSON(b), '\n'))
+	return c.Print(renderRows(rows(c)))
 }
 
 func renderRows(rows []row) []byte {

@@ -5,7 +5,6 @@ package verb
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -186,17 +185,14 @@ func listShells(c *call.VerbCall, shells call.Shells, f *flagSet, words []string
 	if f.NArg() > 0 {
 		return f.failArguments(c, "takes no name")
 	}
-	return c.Print(renderShells(shells.List(), *asJSON))
+	if *asJSON {
+		return printJSON(c, shells.List())
+	}
+	return c.Print(renderShells(shells.List()))
 }
 
-func renderShells(all []shell.Info, asJSON bool) []byte {
+func renderShells(all []shell.Info) []byte {
 	var b bytes.Buffer
-	if asJSON {
-		out := json.NewEncoder(&b)
-		out.SetIndent("", "  ")
-		out.Encode(all) // strings and numbers always marshal
-		return names.ASCIIJSON(b.Bytes())
-	}
 	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(w, "NAME\tPID\tSTATE\tAGE\tDIRECTORY")
 	for _, i := range all {
