@@ -3,7 +3,6 @@
 package shell
 
 import (
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,7 +51,3 @@ func environ(base, set []string) []string {
 	})
 	return osenv.Set(safe, set...)
 }
-
-// containerEnviron is the environment that a shell in this container is started with: this process's own, with
-// set.
-func containerEnviron(set []string) []string { return environ(os.Environ(), set) }

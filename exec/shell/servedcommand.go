@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 
 	"github.com/docker-hostexec/hostexec/exec/limit"
 )
@@ -49,7 +50,7 @@ func (c *servedCommand) run(ctx context.Context, request runRequest) runResult {
 	if request.Start {
 		how = s.shell.Start
 	}
-	b := StartConfig{Path: s.bash, Env: containerEnviron(stringsOf(request.Base)), NewPrivs: true, ByHost: request.ByHost}
+	b := StartConfig{Path: s.bash, Env: environ(os.Environ(), stringsOf(request.Base)), NewPrivs: true, ByHost: request.ByHost}
 	command := Command{ID: string(request.ID), Text: string(request.Text), Dir: string(request.Dir), Env: stringsOf(request.Env)}
 	code, err := how(ctx, b, command, Output{Out: output{c, frameStdout}, Err: output{c, frameStderr}, Started: c.started, Ending: c.credit.Expire})
 	return c.result(ctx, code, err)

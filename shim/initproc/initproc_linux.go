@@ -25,7 +25,8 @@ func run(dir string, env []string) int {
 		syscall.Write(2, []byte("hostexec: "+Name+" is the first process of a container and no command\n"))
 		return failed // outside of a container it would signal all processes
 	}
-	setUndumpable() // against other processes of our uid
+	const setDumpable = 4 // PR_SET_DUMPABLE: other processes of our uid must not get the connection to the host
+	syscall.RawSyscall(syscall.SYS_PRCTL, setDumpable, 0, 0)
 	r := &initProcess{}
 	req, fds, err := r.host.readRequest(dir + Socket)
 	if err != nil {
@@ -39,13 +40,6 @@ func run(dir string, env []string) int {
 	go r.listen()
 	r.host.reportEnd(r.wait())
 	return 0
-}
-
-// setUndumpable keeps other processes of the same user from inspecting this one, because they must not get the
-// connection to the host.
-func setUndumpable() {
-	const setDumpable = 4 // PR_SET_DUMPABLE
-	syscall.RawSyscall(syscall.SYS_PRCTL, setDumpable, 0, 0)
 }
 
 // start starts the command of req with the descriptors fds.
