@@ -41,7 +41,7 @@ func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command,
 		return 0, err
 	}
 	defer startConfig.Sandbox.Close()
-	c.ID = newID()
+	c.ID, c.Copy = newID(), start
 	note := func(r audit.Record) error {
 		r.Request, r.Rule, r.Args = c.ID, byHost, append([]string{policy.Shell}, sh.Options().Args(c)...)
 		return sc.Audit.Write(r)
@@ -54,15 +54,11 @@ func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command,
 	}
 	s.calls.Add(1)
 	since := time.Now()
-	how := sh.Exec
-	if start {
-		how = sh.Start
-	}
 	ctx, kill := context.WithCancelCause(ctx)
 	defer kill(nil)
 	defer s.running.drop(c.ID)
 	o.Full = func(err error) { io.WriteString(o.Err, s.outputMissing(c.ID, err)) }
-	code, err := how(ctx, startConfig, c, s.running.hostText(sh, c, o, kill))
+	code, err := sh.Run(ctx, startConfig, c, s.running.hostText(sh, c, o, kill))
 	code, signal := hostExit(code, err)
 	if signal != "" {
 		err = &shell.KilledError{Code: code, Err: err}

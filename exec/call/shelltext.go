@@ -84,16 +84,13 @@ func (x *exchange) runText(ctx context.Context, o ShellRequest) error {
 	if err != nil { // a rule has replaced the arguments
 		return errors.Join(x.deny(ctx, dc, err.Error()), x.peer.end(cannotRun(x.req, &dc.v, err)))
 	}
-	c.ID, c.Exact = x.req.ID, path.IsAbs(c.Dir) && sh.In() == ""
+	c.ID, c.Exact, c.Copy = x.req.ID, path.IsAbs(c.Dir) && sh.In() == "", o.Start
 	c.Timeout, c.TimeoutErr = timeLimit(dc.v.Timeout, o.Timeout)
 	if err := dc.noteStart(x.req); err != nil {
 		return fail(x.peer, err, unwritten(err))
 	}
 	x.server.calls.Add(1)
-	r := &shellRun{x: x, dc: dc, o: o, c: c, how: sh.Exec, since: time.Now()}
-	if o.Start {
-		r.how = sh.Start
-	}
+	r := &shellRun{x: x, dc: dc, o: o, c: c, since: time.Now()}
 	answered := func() bool { return false }
 	if !o.JSON { // otherwise the shim completes the answer when the time is over: see KindFallback
 		answered = x.answerInTime(within, dc.v.Rule)
@@ -129,7 +126,6 @@ type shellRun struct {
 	dc    *decidedCall
 	o     ShellRequest
 	c     shell.Command
-	how   func(context.Context, shell.StartConfig, shell.Command, shell.Output) (int, error)
 	since time.Time
 }
 
@@ -170,7 +166,7 @@ func (r *shellRun) run(ctx context.Context) wire.Exit {
 		r.running(pid, kill)
 		v.Started(request, pid)
 	}
-	code, err := r.how(ctx, start, r.c, out)
+	code, err := r.x.req.shell.shell.Run(ctx, start, r.c, out)
 	e, why := r.exit(code, err)
 	if full == nil && code != 0 && r.x.req.shell.shell.In() == "" { // a quota shows by a write alone
 		full = r.x.server.Shells.CheckSpace()

@@ -12,21 +12,11 @@ import (
 	"time"
 )
 
-// Exec runs c in the shell itself, one command at a time, so that its changes stay. It returns the status of c in bash.
-// When ctx ends, all processes that c started end, and the error is the cause of ctx. If bash then stops c, the shell
-// keeps its state; otherwise bash is ended. If bash has ended by itself, or was removed, the error is a
-// TerminatedError.
-func (s *Shell) Exec(ctx context.Context, b StartConfig, c Command, o Output) (int, error) {
-	return s.run(ctx, b, c, o, false)
-}
-
-// Start runs c in a copy of the shell, so that changes by c are lost. Other commands can use the shell meanwhile. Like
-// Exec, Start returns when c has ended. When ctx ends, the copy and its descendants end.
-func (s *Shell) Start(ctx context.Context, b StartConfig, c Command, o Output) (int, error) {
-	return s.run(ctx, b, c, o, true)
-}
-
-func (s *Shell) run(ctx context.Context, b StartConfig, c Command, o Output, inCopy bool) (int, error) {
+// Run runs c in the shell itself, one command at a time, so that its changes stay, or in a copy of it. It returns the
+// status of c in bash, when c has ended. When ctx ends, all processes that c started end, and the error is the cause of
+// ctx. If bash then stops c, the shell keeps its state; otherwise bash is ended. If bash has ended by itself, or was
+// removed, the error is a TerminatedError.
+func (s *Shell) Run(ctx context.Context, b StartConfig, c Command, o Output) (int, error) {
 	if err := s.takeTurn(ctx, c, o); err != nil {
 		return 0, err
 	}
@@ -38,7 +28,7 @@ func (s *Shell) run(ctx context.Context, b StartConfig, c Command, o Output, inC
 	if err != nil {
 		return 0, err
 	}
-	code, err := p.run(ctx, b, c, o, inCopy, release)
+	code, err := p.run(ctx, b, c, o, release)
 	return code, s.table.withRemoval(s, err)
 }
 

@@ -12,8 +12,8 @@ import (
 )
 
 // run implements process.
-func (p *hostProcess) run(ctx context.Context, _ StartConfig, c Command, o Output, inCopy bool, release func()) (int, error) {
-	if inCopy {
+func (p *hostProcess) run(ctx context.Context, _ StartConfig, c Command, o Output, release func()) (int, error) {
+	if c.Copy {
 		return p.start(ctx, c, o, release)
 	}
 	f, err := p.open(c.ID)

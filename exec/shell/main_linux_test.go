@@ -202,6 +202,16 @@ type result struct {
 	failed   error
 }
 
+// Exec runs c in the shell itself, and Start in a copy of it.
+func (s *Shell) Exec(ctx context.Context, b StartConfig, c Command, o Output) (int, error) {
+	return s.Run(ctx, b, c, o)
+}
+
+func (s *Shell) Start(ctx context.Context, b StartConfig, c Command, o Output) (int, error) {
+	c.Copy = true
+	return s.Run(ctx, b, c, o)
+}
+
 // do runs c to its end.
 func (r *fixture) do(ctx context.Context, s *Shell, c Command) result {
 	return r.run(ctx, s.Exec, c)

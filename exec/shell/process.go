@@ -6,9 +6,8 @@ import "context"
 
 // process runs the commands of one shell: hostProcess on this host, remoteProcess in a container or a sandbox.
 type process interface {
-	// run runs c in the shell itself, or in a copy of it. The caller holds the turn. For a copy, run calls release when
-	// the shell can take another command.
-	run(ctx context.Context, b StartConfig, c Command, o Output, inCopy bool, release func()) (int, error)
+	// run runs c. The caller holds the turn. With c.Copy, run calls release when the shell can take another command.
+	run(ctx context.Context, b StartConfig, c Command, o Output, release func()) (int, error)
 
 	confined() bool     // whether it runs in a sandbox on this host
 	usable() bool       // whether it takes commands

@@ -31,10 +31,10 @@ type remoteCommand struct {
 }
 
 // run implements process.
-func (p *remoteProcess) run(ctx context.Context, b StartConfig, c Command, o Output, inCopy bool, release func()) (int, error) {
+func (p *remoteProcess) run(ctx context.Context, b StartConfig, c Command, o Output, release func()) (int, error) {
 	request := encoded(runRequest{
 		ID: []byte(c.ID), Text: []byte(c.Text), Dir: []byte(c.Dir), Env: byteStrings(c.Env),
-		Start: inCopy, Base: byteStrings(b.Env), ByHost: b.ByHost,
+		Start: c.Copy, Base: byteStrings(b.Env), ByHost: b.ByHost,
 	})
 	if len(request) > maxRequest {
 		return 0, fmt.Errorf("a text for a shell in %s has at most %d MiB", p.at.place(), maxRequest>>21)
@@ -53,7 +53,7 @@ func (p *remoteProcess) run(ctx context.Context, b StartConfig, c Command, o Out
 		if o.Started != nil {
 			o.Started(c.ID, p.at.pid(pid))
 		}
-		if inCopy {
+		if c.Copy {
 			release()
 		}
 		// Ends when stop is closed, or a writer fails; waited for below.

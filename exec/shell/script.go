@@ -24,6 +24,9 @@ type Command struct {
 	// Exact means that Dir is absolute and contains no link. If another directory has replaced it, the
 	// shell does not enter that.
 	Exact bool
+	// Copy means that a copy of the shell runs the command. The changes by the command are lost, and other commands can
+	// use the shell meanwhile.
+	Copy bool
 
 	Timeout    time.Duration // from the start of its turn; 0: none
 	TimeoutErr error         // the error when the time is up; nil: a TimeoutError

@@ -46,13 +46,9 @@ func (s *server) run(number uint32, payload []byte) error {
 // run runs the command to its end.
 func (c *servedCommand) run(ctx context.Context, request runRequest) runResult {
 	s := c.server
-	how := s.shell.Exec
-	if request.Start {
-		how = s.shell.Start
-	}
 	b := StartConfig{Path: s.bash, Env: environ(os.Environ(), stringsOf(request.Base)), NewPrivs: true, ByHost: request.ByHost}
-	command := Command{ID: string(request.ID), Text: string(request.Text), Dir: string(request.Dir), Env: stringsOf(request.Env)}
-	code, err := how(ctx, b, command, Output{Out: output{c, frameStdout}, Err: output{c, frameStderr}, Started: c.started, Ending: c.credit.Expire})
+	command := Command{ID: string(request.ID), Text: string(request.Text), Dir: string(request.Dir), Env: stringsOf(request.Env), Copy: request.Start}
+	code, err := s.shell.Run(ctx, b, command, Output{Out: output{c, frameStdout}, Err: output{c, frameStderr}, Started: c.started, Ending: c.credit.Expire})
 	return c.result(ctx, code, err)
 }
 

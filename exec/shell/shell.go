@@ -3,13 +3,13 @@
 // Package shell keeps shells whose state survives from command to command: directory,
 // variables, functions.
 //
-//	Exec --control line--> bash (--norc) --sources--> N.cmd >> N.out 2>> N.err (N numbers the files)
-//	     <--notification, or polling each 50 ms-- done/ID.exit (complete with its newline)
+//	Run --control line--> bash (--norc) --sources--> N.cmd >> N.out 2>> N.err (N numbers the files)
+//	    <--notification, or polling each 50 ms-- done/ID.exit (complete with its newline)
 //
 // For a shell in a container or a sandbox, this package runs twice: on the host, and in hostexec-shell there, which
 // calls Serve.
 //
-//	Exec --frames over docker exec, or pipes--> hostexec-shell: Exec --> bash
+//	Run --frames over docker exec, or pipes--> hostexec-shell: Run --> bash
 //
 // Its invariant: a shell is ready for the next command, whatever the last one was. A Command is also called a text,
 // because its script is a text. A text is a quoted argument of eval, so that an open quote in it cannot swallow what
@@ -220,7 +220,7 @@ func (t *Table) withRemoval(s *Shell, err error) error {
 }
 
 // Close ends every shell, and returns when their processes have ended. Processes that a dead bash has left on this host
-// stay: executor.Host.Close ends them. An Exec or Start that still runs ends with its shell.
+// stay: executor.Host.Close ends them. A Run that has not returned ends with its shell.
 func (t *Table) Close() error {
 	t.mu.Lock()
 	t.closed = true
