@@ -32,7 +32,7 @@ type Queue struct {
 	sessionDenials denials // for this session
 	earlier        counts
 	approvers      int
-	changed        broadcast.Signal
+	changed        broadcast.Event
 }
 
 // LoadGrants stores the grants in file, and reads those that an earlier queue stored there for session. After an error

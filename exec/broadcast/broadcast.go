@@ -5,28 +5,28 @@ package broadcast
 
 import "sync"
 
-// Signal notifies any number of listeners of a change. The zero value is ready.
-type Signal struct {
+// Event notifies any number of listeners of a change. The zero value is ready.
+type Event struct {
 	mu   sync.Mutex    // guards the field below
 	next chan struct{} // closed by Send; nil without listeners
 }
 
 // Next returns a channel that the next Send closes.
-func (s *Signal) Next() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.next == nil {
-		s.next = make(chan struct{})
+func (e *Event) Next() <-chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.next == nil {
+		e.next = make(chan struct{})
 	}
-	return s.next
+	return e.next
 }
 
 // Send closes the channel of all listeners.
-func (s *Signal) Send() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.next != nil {
-		close(s.next)
-		s.next = nil
+func (e *Event) Send() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.next != nil {
+		close(e.next)
+		e.next = nil
 	}
 }

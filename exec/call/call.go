@@ -110,7 +110,7 @@ type Server struct {
 	Refresh func()
 
 	config        atomic.Pointer[SessionConfig]
-	configChanged broadcast.Signal
+	configChanged broadcast.Event
 	newConns      connLimiter
 	unread        unreadEnds
 	running       runningCalls

@@ -17,7 +17,7 @@ import (
 // commandTurns lets commands of a session run one after the other if necessary. Otherwise a git command could add
 // submodules that another, already checked, would enter. Previews run one at a time. The zero value is ready.
 type commandTurns struct {
-	freed broadcast.Signal // another command has left
+	freed broadcast.Event // another command has left
 
 	mu       sync.Mutex // guards the fields below
 	entering int        // commands of the kind EntersSubmodules that run

@@ -73,7 +73,7 @@ type Job struct {
 	info          Info
 	out           outputFiles
 	sent          executor.Signal // the last signal sent by Signal
-	outputChanged broadcast.Signal
+	outputChanged broadcast.Event
 }
 
 // Started returns a channel that is closed when the command runs.

@@ -101,7 +101,7 @@ type Session struct {
 	pids    int64
 	held    [kinds]int64
 	waiting [kinds]int64
-	changed broadcast.Signal // sent at a Release or a change
+	changed broadcast.Event // sent at a Release or a change
 }
 
 // Adjust sets the limits for future requests. Resources in use are not affected.

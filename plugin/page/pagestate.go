@@ -36,7 +36,7 @@ type pageState struct {
 	ended          []card      // settled questions, oldest first
 	rounds         int         // number of finished calls of poll
 	pendingChange  bool        // poll has to report a change
-	changed        broadcast.Signal
+	changed        broadcast.Event
 	wake           chan struct{} // buffer of one: a value starts poll at once
 }
 
