@@ -34,7 +34,7 @@ func (q *Queue) Deny(id, shownDigest, reason, by string) error {
 // question than shownDigest identifies, it returns ErrChanged instead.
 func (q *Queue) decide(id, shownDigest string, f func(*question) error) error {
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.unlockAndNote()
 	for _, e := range q.questions {
 		if id != e.ID && !e.waits([]string{id}) {
 			continue

@@ -96,13 +96,17 @@ func (q *Queue) DenyAlways(id, shownDigest, reason, by string) error {
 }
 
 // DeniedAlways returns the denial that covers ask.
-func (q *Queue) DeniedAlways(ask Question) (StandingDenial, bool) {
+func (q *Queue) DeniedAlways(ask Question) (d StandingDenial, ok bool) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.sessionDenials.list) == 0 {
-		return StandingDenial{}, false
+	noted := q.noted
+	if len(q.sessionDenials.list) > 0 {
+		d, ok = q.sessionDenials.of(ask.Digest())
 	}
-	return q.sessionDenials.of(ask.Digest())
+	q.mu.Unlock()
+	if ok {
+		await(noted)
+	}
+	return d, ok
 }
 
 // Denials returns the denials that hold for the session, oldest first.

@@ -60,13 +60,39 @@ func (q *Queue) storeAnswer(w *waiter, a Answer) {
 		return
 	}
 	if a.Outcome == Approved || a.Outcome == Denied {
-		if w.late != nil {
-			w.late(a)
+		if late := w.late; late != nil {
+			q.late = append(q.late, func() { late(a) })
 		}
 		q.answered = append(q.answered, w)
 		return
 	}
 	w.expiry.Stop()
+}
+
+// unlockAndNote unlocks mu, and then passes on the late answers of a decision. Their receivers write the audit log, and a
+// slow disk must not delay other questions. Each decision waits for those before it, so the log has their order.
+func (q *Queue) unlockAndNote() {
+	late, before := q.late, q.noted
+	if len(late) == 0 {
+		q.mu.Unlock()
+		return
+	}
+	noted := make(chan struct{})
+	q.late, q.noted = nil, noted
+	q.mu.Unlock()
+	await(before)
+	for _, pass := range late {
+		pass()
+	}
+	close(noted)
+}
+
+// await waits until the decisions before noted are written down. Stored answers, grants and denials have no effect
+// before that.
+func await(noted <-chan struct{}) {
+	if noted != nil {
+		<-noted
+	}
 }
 
 // takeStoredAnswer removes and returns an answer for the same question whose caller had left. The caller holds

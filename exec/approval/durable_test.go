@@ -4,6 +4,8 @@ package approval
 
 import (
 	"context"
+	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -236,4 +238,67 @@ func TestExpiryOfBefore(t *testing.T) {
 			t.Errorf("it stays: %+v", all)
 		}
 	})
+}
+
+// TestSlowNote gives answers to callers that have left, while the disk of the audit log is slow. Other questions go on.
+// The answers have no effect before they are written down, once each and in their order.
+func TestSlowNote(t *testing.T) {
+	q := durable()
+	noting, disk := make(chan string), make(chan struct{})
+	leave := func(a Question) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if got := q.Ask(ctx, a, func(a Answer) { noting <- a.By; <-disk }); got.Outcome != Cancelled {
+			t.Fatalf("the caller that left is told %+v", got)
+		}
+	}
+	first, second := ask("1", "make"), ask("2", "git")
+	leave(first)
+	leave(second)
+	decided := make(chan error, 2)
+	// end when their answers are written down.
+	go func() { decided <- q.Approve("1", first.Digest(), []string{"1"}, "ann") }()
+	want(t, "the first that is written down", <-noting, "ann")
+	go func() { decided <- q.Deny("2", second.Digest(), "no", "bob") }()
+
+	other := put(t.Context(), q, ask("3", "ls"))
+	waits := func(id string) bool {
+		return slices.ContainsFunc(q.Pending(), func(a Question) bool { return a.ID == id })
+	}
+	for !waits("3") || waits("2") {
+		runtime.Gosched()
+	}
+	again := put(t.Context(), q, ask("4", "make"))
+	for stored := true; stored; runtime.Gosched() {
+		q.mu.Lock()
+		stored = slices.ContainsFunc(q.answered, func(w *waiter) bool { return w.request == "1" })
+		q.mu.Unlock()
+	}
+	select {
+	case a := <-again:
+		t.Errorf("an answer that is not written down yet is given: %+v", a)
+	case by := <-noting:
+		t.Errorf("the answer of %s is written down at the same time", by)
+	default:
+	}
+	disk <- struct{}{}
+	want(t, "the second that is written down", <-noting, "bob")
+	disk <- struct{}{}
+	want(t, "the answer to the same question", (<-again).By, "ann")
+	for range 2 {
+		if err := <-decided; err != nil {
+			t.Error(err)
+		}
+	}
+	third := ask("3", "ls")
+	if err := q.Approve("3", third.Digest(), []string{"3"}, "cyd"); err != nil || (<-other).By != "cyd" {
+		t.Errorf("the other question: %v", err)
+	}
+}
+
+func want(t *testing.T, what, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s is %q, want %q", what, got, want)
+	}
 }

@@ -167,11 +167,15 @@ func (e *question) callers() []string {
 // a valid grant could not be used.
 func (q *Queue) Granted(ask Question) (g Grant, ok bool, err error) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.grants.list) == 0 {
-		return Grant{}, false, nil
+	noted := q.noted
+	if len(q.grants.list) > 0 {
+		g, ok, err = q.granted(&ask, ask.Digest(), time.Now())
 	}
-	return q.granted(&ask, ask.Digest(), time.Now())
+	q.mu.Unlock()
+	if ok {
+		await(noted)
+	}
+	return g, ok, err
 }
 
 // ApprovedInputs returns the inputs of the latest valid grant for which Unchanged.Call is call. It returns nil if there

@@ -33,6 +33,8 @@ type Queue struct {
 	earlier        counts
 	approvers      int
 	changed        broadcast.Event
+	late           []func()      // pass on the answers of the decision that holds mu to callers that have left
+	noted          chan struct{} // closed when the late answers of all decisions so far have been passed on; nil: there were none
 }
 
 // LoadGrants stores the grants in file, and reads those that an earlier queue stored there for session. After an error
@@ -76,12 +78,14 @@ func (e *question) requests() (ids []string) {
 
 // Ask queues a question and returns its answer. If ctx is done first, it returns Cancelled. An identical question that
 // already waits is shared. If the queue is durable and a person answers after ctx is done, late receives the answer
-// before it has an effect. late runs under the lock of the queue and must not use the queue. It may be nil.
+// before it has an effect. Several answers come one after another, in the order of the decisions. late must not use the
+// queue. It may be nil.
 func (q *Queue) Ask(ctx context.Context, ask Question, late func(Answer)) Answer {
 	now := time.Now()
-	w, refusal := q.enter(ask, now)
+	w, known, noted := q.enter(ask, now)
 	if w == nil {
-		return refusal
+		await(noted)
+		return known
 	}
 	t := time.NewTimer(w.deadline.Sub(now))
 	defer t.Stop()
@@ -96,10 +100,15 @@ func (q *Queue) Ask(ctx context.Context, ask Question, late func(Answer)) Answer
 }
 
 // enter queues a waiter. If it returns nil, the Answer is final: a stored answer, a grant or a
-// refusal.
-func (q *Queue) enter(ask Question, now time.Time) (*waiter, Answer) {
+// refusal. It has an effect after noted.
+func (q *Queue) enter(ask Question, now time.Time) (w *waiter, known Answer, noted <-chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	w, known = q.enterLocked(ask, now)
+	return w, known, q.noted
+}
+
+func (q *Queue) enterLocked(ask Question, now time.Time) (*waiter, Answer) {
 	digest := ask.Digest()
 	if d, ok := q.sessionDenials.of(digest); ok {
 		return nil, d.Answer()
