@@ -115,6 +115,18 @@ func TestIntegrationDoctor(t *testing.T) {
 	}
 }
 
+// TestIntegrationDoctorInterrupted types ^C at a doctor that waits for an engine. It leaves nothing of its tests.
+func TestIntegrationDoctorInterrupted(t *testing.T) {
+	h := newHost(t, false)
+	silentEngine(t, h, 0o666)
+	before := listing(t, h.Home)
+	m := h.term(t, "docker", "hostexec", "doctor")
+	eventually(t, patience, "its tests begin", func() bool { return listing(t, h.Home) != before })
+	m.Type(t, "\x03")
+	want(t, "code", m.Wait(t), 130)
+	want(t, "what it left", listing(t, h.Home), before)
+}
+
 // silentEngine has docker talk to a socket that takes every connection and never answers.
 func silentEngine(t *testing.T, h *Host, mode fs.FileMode) {
 	t.Helper()

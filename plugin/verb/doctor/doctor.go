@@ -45,8 +45,10 @@ func NewCommand(dockerCLI command.Cli) *cobra.Command {
   docker hostexec doctor --image debian`,
 		Args:              cli.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: cli.Verb(func(cmd *cobra.Command, _ []string) error {
-			all, err := examine(cmd.Context(), dockerCLI, image)
+		RunE: cli.VerbWithSignals(func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := cli.CancelOnSignal(cmd.Context(), nil)
+			defer stop()
+			all, err := examine(ctx, dockerCLI, image)
 			if err != nil {
 				return err
 			}
@@ -92,7 +94,8 @@ type doctor struct {
 // probeTimeout is the time limit for all requests to an engine, and for those to sessions.
 const probeTimeout = 10 * time.Second
 
-// examine runs all probes in the order of the output.
+// examine runs all probes in the order of the output. If ctx ends, it returns the cause, and has removed the directory
+// for its tests.
 func examine(ctx context.Context, dockerCLI command.Cli, image string) ([]finding, error) {
 	home, err := state.Home()
 	if err != nil {
@@ -124,6 +127,9 @@ func examine(ctx context.Context, dockerCLI command.Cli, image string) ([]findin
 	var all []finding
 	for _, p := range probes {
 		f := p.run()
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		f.Probe = p.name
 		all = append(all, f)
 	}
