@@ -33,7 +33,7 @@ func (f *files) writeRequest(req *wire.Exec, share string) error {
 
 // passedVariables are the variables that the host may need, besides those of the session's --pass-env. Other users
 // in the container can read the file, so it must not contain more.
-const passedVariables = "TERM\nCOLUMNS\nLINES\nNO_COLOR\nHOSTEXEC_JSON\nHOSTEXEC_TIMEOUT\nHOSTEXEC_APPROVAL_TIMEOUT\n"
+const passedVariables = "TERM\nCOLUMNS\nLINES\nNO_COLOR\nHOSTEXEC_JSON\nHOSTEXEC_TIMEOUT\nHOSTEXEC_APPROVAL_TIMEOUT\nHOSTEXEC_STDIN\n"
 
 // cmdFile returns the content of <id>.cmd: all data for the host besides the arguments.
 func (f *files) cmdFile(req *wire.Exec, share string) string {

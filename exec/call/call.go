@@ -234,7 +234,9 @@ type exchange struct {
 // command decides the request, and runs it.
 func (x *exchange) command(ctx context.Context) error {
 	if x.req.git == nil { // otherwise git's protocol, and no text of an agent, is on stdin
-		x.req.chooseStdin(x.server.Config().Agent != "")
+		if err := x.req.chooseStdin(x.server.Config().Agent != ""); err != nil {
+			return x.peer.end(UsageError(err.Error()))
+		}
 	}
 	return x.decided(ctx, func(within context.Context, dc *decidedCall) error { return x.runAndAnswer(ctx, within, dc) })
 }

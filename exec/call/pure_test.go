@@ -234,8 +234,8 @@ func TestConnLimiter(t *testing.T) {
 // TestAgentTerminal leaves an agent's terminal, which carries no messages.
 func TestAgentTerminal(t *testing.T) {
 	r := request{fds: [3]wire.FD{wire.FDTTY, wire.FDTTY, wire.FDTTY}, passed: [3]int{-1, -1, -1}}
-	if r.chooseStdin(true); !r.tty() {
-		t.Error("an agent's terminal is dropped")
+	if err := r.chooseStdin(true); err != nil || !r.tty() {
+		t.Errorf("an agent's terminal is dropped: %v", err)
 	}
 }
 

@@ -3,6 +3,9 @@
 package call
 
 import (
+	"fmt"
+
+	"github.com/docker-hostexec/hostexec/exec/names"
 	"github.com/docker-hostexec/hostexec/exec/osenv"
 	"github.com/docker-hostexec/hostexec/shim/wire"
 )
@@ -16,15 +19,18 @@ import (
 const StdinVariable = "HOSTEXEC_STDIN"
 
 // chooseStdin drops the caller's stdin if the caller wants that, or if it is an agent. A terminal carries
-// no messages and stays.
-func (r *request) chooseStdin(agent bool) {
-	switch osenv.Get(r.env, StdinVariable) {
+// no messages and stays. The error is about the variable's value: a mistyped null would consume the caller's stdin.
+func (r *request) chooseStdin(agent bool) error {
+	switch value := osenv.Get(r.env, StdinVariable); value {
 	case "auto":
 	case "null":
 		r.drop(0)
-	default:
+	case "":
 		if agent && r.fds[0] != wire.FDTTY {
 			r.drop(0)
 		}
+	default:
+		return fmt.Errorf("%s: want null or auto: %s", StdinVariable, names.Printable(Truncate(value)))
 	}
+	return nil
 }

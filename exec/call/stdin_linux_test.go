@@ -21,10 +21,9 @@ func TestAgentStdin(t *testing.T) {
 	}{
 		{"a container's pipe", "", wire.FDPipe, nil, true},
 		{"a container's pipe, unwanted", "", wire.FDPipe, []string{"HOSTEXEC_STDIN=null"}, false},
-		{"a value that means nothing", "", wire.FDPipe, []string{"HOSTEXEC_STDIN=x"}, true},
 		{"an agent's pipe", "a", wire.FDPipe, nil, false},
 		{"an agent's socket", "a", wire.FDSocket, []string{"HOSTEXEC_STDIN="}, false},
-		{"an agent's file", "a", wire.FDFile, []string{"HOSTEXEC_STDIN=x"}, false},
+		{"an agent's file", "a", wire.FDFile, nil, false},
 		{"an agent's pipe, wanted", "a", wire.FDPipe, []string{"HOSTEXEC_STDIN=auto"}, true},
 		{"the first of two values counts", "a", wire.FDPipe, []string{"HOSTEXEC_STDIN=null", "HOSTEXEC_STDIN=auto"}, false},
 	} {
@@ -45,5 +44,23 @@ func TestAgentStdin(t *testing.T) {
 				t.Errorf("it read %q and exited with %d, want it to read: %t", got, c.Exit.Code, tt.reads)
 			}
 		})
+	}
+}
+
+// TestStdinUnknown mistypes the value of the variable. The call fails before its command starts.
+func TestStdinUnknown(t *testing.T) {
+	for _, agent := range []string{"", "a"} {
+		s, _ := calltest.NewServer(t)
+		sc := *s.Config()
+		sc.Agent = agent
+		s.SetConfig(&sc)
+		c := calltest.Dial(t, s)
+		c.Env = []string{"HOSTEXEC_STDIN=nul\x1b"}
+		c.Exec(t, wire.FDPipe, "true")
+		c.Read(t, wire.KindExit)
+		const text = `hostexec: HOSTEXEC_STDIN: want null or auto: "nul\x1b": see hostexec --help` + "\n"
+		if c.Exit.Code != wire.CodeFailed || c.Exit.Text != text {
+			t.Errorf("agent %q: it exited with %d, %q, want %d, %q", agent, c.Exit.Code, c.Exit.Text, wire.CodeFailed, text)
+		}
 	}
 }

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -75,12 +76,20 @@ func (a *Agent) read(r *reader, n *yaml.Node) {
 	word := func(what string, into *string) func(*yaml.Node) { return scalar(r, what, into, text) }
 	r.fieldsWithWarnings(n, "agent", map[string]func(*yaml.Node){
 		"name":      word("name", &a.Name),
-		"mode":      word("mode", &a.Mode),
+		"mode":      scalar(r, "mode", &a.Mode, agentMode),
 		"command":   word("command", &a.Command),
 		"args":      r.scalars("args", &a.Args),
 		"env":       func(n *yaml.Node) { a.readEnv(r, n) },
 		"container": func(n *yaml.Node) { a.readContainer(r, n) },
 	})
+}
+
+// agentMode refuses an empty mode, which would mean the default: a process of this host.
+func agentMode(s string) (string, error) {
+	if s == "" {
+		return "", errors.New("it is empty: must be 'process' or 'container'")
+	}
+	return s, nil
 }
 
 func (a *Agent) readEnv(r *reader, n *yaml.Node) {

@@ -105,6 +105,7 @@ func TestAgentBreaksNothing(t *testing.T) {
 	}{
 		{"agent: {mode: process, nonsense: 1}\n", false},
 		{"agent: {mode: [1]}\n", true},
+		{"agent: {mode: \"\"}\n", true},
 		{"agent: {mode: a, mode: b}\n", true},
 		{"agent: [1]\n", true},
 	} {

@@ -139,7 +139,7 @@ if [ "${HOSTEXEC_STDIN-}" != null ] && [ ! -t 0 ] && [ -e /proc/self/fd/0 ] && !
 	exec 5<&0
 	set -- "$@" stdin=stream
 fi
-for name in TERM COLUMNS LINES NO_COLOR HOSTEXEC_JSON HOSTEXEC_TIMEOUT HOSTEXEC_APPROVAL_TIMEOUT @PASS@; do
+for name in TERM COLUMNS LINES NO_COLOR HOSTEXEC_JSON HOSTEXEC_TIMEOUT HOSTEXEC_APPROVAL_TIMEOUT HOSTEXEC_STDIN @PASS@; do
 	eval "[ -z \"\${$name+x}\" ] || set -- \"\$@\" \"env=$name=\$$name\""
 done
 printf '%s\0' "$@" 2>/dev/null >"$f.cmd" || unwritten "$f.cmd"
