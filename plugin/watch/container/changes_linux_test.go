@@ -180,19 +180,7 @@ func TestMeasureLargeLimit(t *testing.T) {
 func TestMeasureDeep(t *testing.T) {
 	for depth, want := range map[int]error{watch.MaxDepth - 1: nil, 4000: errUnmeasured} {
 		root, limits := requestDirs(t)
-		d, err := root.OpenRoot("make")
-		for i := 0; i < depth && err == nil; i++ {
-			var next *os.Root
-			if err = d.Mkdir("d", 0o700); err == nil {
-				next, err = d.OpenRoot("d")
-			}
-			d.Close()
-			d = next
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		d.Close()
+		nest(t, root, depth)
 		began := time.Now()
 		if _, err := limits.measure(root, usage{}); !errors.Is(err, want) {
 			t.Errorf("depth %d: measure: %v, want %v", depth, err, want)
@@ -204,6 +192,49 @@ func TestMeasureDeep(t *testing.T) {
 		if list, err := os.ReadDir(root.Name() + "/make"); err != nil || len(list) > 0 {
 			t.Errorf("depth %d: after clearRequests: %v, %v", depth, list, err)
 		}
+	}
+}
+
+// nest makes a directory in root/make, in this one another one, and so on.
+func nest(t *testing.T, root *os.Root, depth int) {
+	t.Helper()
+	d, err := root.OpenRoot("make")
+	for i := 0; i < depth && err == nil; i++ {
+		var next *os.Root
+		if err = d.Mkdir("d", 0o700); err == nil {
+			next, err = d.OpenRoot("d")
+		}
+		d.Close()
+		d = next
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Close()
+}
+
+// TestClearDeep clears directories that are nested deeper than this process can open files. They could not be removed,
+// because each level took a descriptor.
+//
+// Attack 286.
+func TestClearDeep(t *testing.T) {
+	root, limits := requestDirs(t)
+	nest(t, root, 4000)
+	var before unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 3 * watch.MaxDepth, Max: before.Max}); err != nil {
+		t.Fatal(err)
+	}
+	clearRequests(root)
+	if m, err := limits.measure(root, usage{empty: true}); err != nil || !m.empty {
+		t.Errorf("after clearRequests: measure = %+v, %v, want nothing", m, err)
 	}
 }
 

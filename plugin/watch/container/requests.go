@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -176,10 +177,31 @@ func clearRequests(root *os.Root) {
 		if err != nil {
 			continue
 		}
+		flatten(d)
 		for _, below := range entries(d) {
 			d.RemoveAll(below) // the next measurement includes the rest
 		}
 		d.Close()
+	}
+}
+
+// flatten moves directories that are nested deeper than watch.MaxDepth to d itself: RemoveAll opens all levels at a time,
+// and this process may not open so many files.
+func flatten(d *os.Root) {
+	for todo := []string{"."}; len(todo) > 0; todo = todo[1:] {
+		at, err := watch.OpenDir(d, todo[0])
+		if err != nil {
+			continue
+		}
+		_ = watch.Walk(at, func(e watch.Found, err error) error {
+			if errors.Is(err, watch.ErrTooDeep) {
+				if name := state.NewID(); d.Rename(path.Join(todo[0], e.Path), name) == nil {
+					todo = append(todo, name)
+				}
+			}
+			return nil
+		})
+		at.Close()
 	}
 }
 
