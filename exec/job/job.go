@@ -12,6 +12,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -103,8 +104,7 @@ func (j *Job) Streams() executor.Streams {
 func (j *Job) start(pid int) {
 	j.mu.Lock()
 	j.info.PID, j.info.Started = pid, time.Now()
-	err := writeInfo(j.dir, j.info)
-	j.out.failed(err)
+	j.out.err = cmp.Or(j.out.err, writeInfo(j.dir, j.info))
 	j.mu.Unlock()
 	close(j.started)
 }

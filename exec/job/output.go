@@ -46,13 +46,6 @@ func (o *outputFiles) close() error {
 	return errors.Join(errs...)
 }
 
-// failed records the first write error.
-func (o *outputFiles) failed(err error) {
-	if o.err == nil {
-		o.err = err
-	}
-}
-
 var encoded = sync.Pool{New: func() any { return new([]byte) }}
 
 // write writes b if take reserves the space, and reports whether b was stored. Once output has been

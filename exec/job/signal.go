@@ -19,12 +19,7 @@ var signals = []executor.Signal{
 }
 
 // Signals returns the names that ParseSignal accepts.
-func Signals() (names []string) {
-	for _, s := range signals[1:] {
-		names = append(names, string(s))
-	}
-	return names
-}
+func Signals() []string { return signals[1:] }
 
 var errSignal = errors.New("not a signal")
 
