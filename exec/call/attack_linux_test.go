@@ -176,11 +176,7 @@ func TestGrantIsForItsInput(t *testing.T) {
 func TestCopiesAreLimited(t *testing.T) {
 	s, _ := calltest.NewServer(t)
 	work := t.TempDir()
-	dirs, err := mount.NewTable([]mount.Point{{Target: "/", Source: work, Bind: true}}, mount.Default{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { dirs.Close() })
+	calltest.Mount(t, s, mount.Default{}, mount.Point{Target: "/", Source: work, Bind: true})
 	for name, size := range map[string]int64{"large": call.MaxCopy, "larger": call.MaxCopy + 1, "huge": 10 << 30} {
 		if err := errors.Join(os.WriteFile(filepath.Join(work, name), nil, 0o600), os.Truncate(filepath.Join(work, name), size)); err != nil {
 			t.Fatal(err)
@@ -191,7 +187,7 @@ func TestCopiesAreLimited(t *testing.T) {
 		t.Fatal(err)
 	}
 	sc := *s.Config()
-	sc.Dirs, sc.Scratch = dirs, filepath.Join(t.TempDir(), "scratch")
+	sc.Scratch = filepath.Join(t.TempDir(), "scratch")
 	sc.Policy = &policy.Policy{Rules: map[string]policy.Ruleset{"true": {Exec: "/bin/true", Rules: []policy.Rule{r}}}}
 	s.SetConfig(&sc)
 	for _, tt := range []struct {

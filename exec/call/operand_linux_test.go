@@ -25,18 +25,14 @@ func reading(t *testing.T, path policy.Element) (s *call.Server, work, log strin
 	t.Helper()
 	s, log = calltest.NewServer(t)
 	work = t.TempDir()
-	dirs, err := mount.NewTable([]mount.Point{{Target: "/w", Source: work, Bind: true}}, mount.Default{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { dirs.Close() })
+	calltest.Mount(t, s, mount.Default{}, mount.Point{Target: "/w", Source: work, Bind: true})
 	path.Kind, path.Min, path.Max = policy.KindPath, 1, 10
 	r := policy.Rule{ID: "f", Do: policy.Allow, Accept: true, Argv: []policy.Element{path}}
 	if err := r.Compile(); err != nil {
 		t.Fatal(err)
 	}
 	sc := *s.Config()
-	sc.Dirs, sc.Scratch = dirs, filepath.Join(t.TempDir(), "scratch")
+	sc.Scratch = filepath.Join(t.TempDir(), "scratch")
 	sc.Policy = &policy.Policy{Rules: map[string]policy.Ruleset{
 		"cat": {Exec: "/bin/cat", Rules: []policy.Rule{r}}, "echo": {Exec: "/bin/echo", Rules: []policy.Rule{r}}, "ls": {Exec: "/bin/ls", Rules: []policy.Rule{r}},
 	}}

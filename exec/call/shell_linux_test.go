@@ -113,13 +113,9 @@ func TestShellDefaultDir(t *testing.T) {
 	if out, err := made("nothing-mounted", "/wherever"); err != nil || out == "" {
 		t.Errorf("where nothing is mounted: %q, %v", out, err)
 	}
-	dirs, err := mount.NewTable([]mount.Point{{Target: "/w", Source: work, Bind: true}}, mount.Default{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { dirs.Close() })
+	calltest.Mount(t, s, mount.Default{}, mount.Point{Target: "/w", Source: work, Bind: true})
 	mounted := *s.Config() // a copy: the server may still read sc
-	mounted.Dirs, mounted.Workdir = dirs, "/w/d"
+	mounted.Workdir = "/w/d"
 	s.SetConfig(&mounted)
 	if out, err := made("usual", "/w/d"); err != nil || out != home {
 		t.Errorf("where it works: %q, %v, want %q", out, err, home)
@@ -177,14 +173,7 @@ func TestShellStart(t *testing.T) {
 	}
 	s := calltest.NewShellServer(t, &policy.Policy{Rules: map[string]policy.Ruleset{policy.Shell: {Rules: []policy.Rule{rule}}}})
 	work, other := t.TempDir(), t.TempDir()
-	dirs, err := mount.NewTable([]mount.Point{{Target: "/w", Source: work, Bind: true}}, mount.Default{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { dirs.Close() })
-	sc := *s.Config()
-	sc.Dirs = dirs
-	s.SetConfig(&sc)
+	calltest.Mount(t, s, mount.Default{}, mount.Point{Target: "/w", Source: work, Bind: true})
 	calltest.HostexecSession(t, s, "create", "--cwd", "/w", "ours")
 	calltest.HostexecSession(t, s, "create", "--cwd", other, "theirs")
 	if c := calltest.HostexecSession(t, s, "exec", "ours", "--", "pwd"); c.Out.String() != work+"\n" {
@@ -204,15 +193,11 @@ func TestShellSwapped(t *testing.T) {
 	s := calltest.NewShellServer(t, &policy.Policy{Commands: []policy.Command{{Name: policy.Shell, Action: policy.Allow}}})
 	s.Config().Policy.Commands[0].Path = "" // to be looked for by Find, once the directory is held
 	work := t.TempDir()
-	dirs, err := mount.NewTable([]mount.Point{{Target: "/w", Source: work, Bind: true}}, mount.Default{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { dirs.Close() })
+	calltest.Mount(t, s, mount.Default{}, mount.Point{Target: "/w", Source: work, Bind: true})
 	name, swap := filepath.Join(work, "d"), false
 	sc := *s.Config()
 	find := sc.Find
-	sc.Dirs, sc.Find = dirs, func(program string) (string, bool) {
+	sc.Find = func(program string) (string, bool) {
 		if swap {
 			os.Rename(name, name+"1")
 			os.Symlink("/", name)

@@ -27,17 +27,13 @@ func scripts(t *testing.T, file policy.Element) (s *call.Server, work, log strin
 	t.Helper()
 	s, log = calltest.NewServer(t)
 	work = t.TempDir()
-	dirs, err := mount.NewTable([]mount.Point{{Target: "/w", Source: work, Bind: true}}, mount.Default{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { dirs.Close() })
+	calltest.Mount(t, s, mount.Default{}, mount.Point{Target: "/w", Source: work, Bind: true})
 	r := policy.Rule{ID: "script", Do: policy.Ask, Argv: []policy.Element{file}}
 	if err := r.Compile(); err != nil {
 		t.Fatal(err)
 	}
 	sc := *s.Config()
-	sc.Dirs, sc.Scratch = dirs, filepath.Join(t.TempDir(), "scratch")
+	sc.Scratch = filepath.Join(t.TempDir(), "scratch")
 	sc.Policy = &policy.Policy{Rules: map[string]policy.Ruleset{"sh": {Exec: "/bin/sh", Rules: []policy.Rule{r}}}}
 	s.SetConfig(&sc)
 	return s, work, log

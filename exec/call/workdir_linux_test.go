@@ -58,14 +58,7 @@ func TestWorkdirMismatch(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, _ := calltest.NewServer(t)
-			dirs, err := mount.NewTable(tt.mounts, tt.fallback)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { dirs.Close() })
-			sc := *s.Config()
-			sc.Dirs = dirs
-			s.SetConfig(&sc)
+			calltest.Mount(t, s, tt.fallback, tt.mounts...)
 			c := calltest.Dial(t, s)
 			c.Cwd = tt.cwd
 			c.Exec(t, wire.FDFile, "sh", "-c", "pwd -P")
@@ -90,18 +83,11 @@ func TestWorkdirMismatchHost(t *testing.T) {
 		if err := os.Mkdir(gone, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		dirs, err := mount.NewTable(nil, mount.Default{Source: gone, Target: "/srv", All: all})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { dirs.Close() })
+		s, _ := calltest.NewServer(t)
+		calltest.Mount(t, s, mount.Default{Source: gone, Target: "/srv", All: all})
 		if err := os.Remove(gone); err != nil {
 			t.Fatal(err)
 		}
-		s, _ := calltest.NewServer(t)
-		sc := *s.Config()
-		sc.Dirs = dirs
-		s.SetConfig(&sc)
 		c := calltest.Dial(t, s)
 		c.Cwd = "/srv"
 		c.Exec(t, wire.FDFile, "sh", "-c", "pwd -P")
@@ -134,14 +120,7 @@ func TestWorkdirMismatchShell(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := calltest.NewShellServer(t, calltest.ShellPolicy(policy.Allow))
-			dirs, err := mount.NewTable(nil, mount.Default{Source: app, Target: "/srv", All: tt.all})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { dirs.Close() })
-			sc := *s.Config()
-			sc.Dirs = dirs
-			s.SetConfig(&sc)
+			calltest.Mount(t, s, mount.Default{Source: app, Target: "/srv", All: tt.all})
 			c := calltest.Dial(t, s)
 			c.Cwd = tt.cwd
 			c.Exec(t, wire.FDFile, append(append([]string{"hostexec", "session", "create"}, tt.words...), "s")...)

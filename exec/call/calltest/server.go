@@ -30,11 +30,6 @@ func NewServer(t *testing.T) (*call.Server, string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { a.Close() })
-	dirs, err := mount.NewTable(nil, mount.Default{Source: t.TempDir(), All: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { dirs.Close() })
 	host, err := executor.NewHost(slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -45,14 +40,28 @@ func NewServer(t *testing.T) (*call.Server, string) {
 		t.Fatal(err)
 	}
 	s := &call.Server{Version: "v0", Verbs: verb.Verbs{}, Runner: host, Queue: &approval.Queue{}, Log: slog.New(slog.DiscardHandler), Jobs: table}
-	s.SetConfig(&call.SessionConfig{Audit: a, Dirs: dirs, Environ: os.Environ(), Policy: &policy.Policy{Commands: []policy.Command{
+	s.SetConfig(&call.SessionConfig{Audit: a, Environ: os.Environ(), Policy: &policy.Policy{Commands: []policy.Command{
 		{Name: "sh", Action: policy.Allow, Path: "/bin/sh"},
 		{Name: "rm", Action: policy.Deny, Path: "/bin/rm"},
 		{Name: "git", Action: policy.Ask, Path: "/bin/true"},
 		{Name: "lost", Action: policy.Allow, Path: "/nonexistent/lost"},
 		{Name: "passwd", Action: policy.Allow, Path: "/etc/passwd"},
 	}}})
+	Mount(t, s, mount.Default{Source: t.TempDir(), All: true})
 	return s, log
+}
+
+// Mount replaces the mounts of the container, until the end of the test.
+func Mount(t *testing.T, s *call.Server, fallback mount.Default, mounts ...mount.Point) {
+	t.Helper()
+	dirs, err := mount.NewTable(mounts, fallback)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dirs.Close() })
+	sc := *s.Config()
+	sc.Dirs = dirs
+	s.SetConfig(&sc)
 }
 
 // NewShellServer returns a server with shells, which the policy p decides about.
