@@ -34,7 +34,6 @@ type grantJSON struct {
 	Container quotedBytes   `json:"container"`
 	Project   quotedBytes   `json:"project"`
 	Effects   []quotedBytes `json:"effects,omitempty"`
-	Code      bool          `json:"code,omitempty"` // written by versions without grades; means certain
 	Grade     quotedBytes   `json:"grade,omitempty"`
 	Notes     []quotedBytes `json:"notes,omitempty"`
 	User      quotedBytes   `json:"user"`
@@ -187,18 +186,11 @@ func texts(list []quotedBytes) (all []string) {
 	return all
 }
 
-func (k grantJSON) grade() policy.Grade {
-	if k.Code {
-		return policy.GradeCertain
-	}
-	return policy.Grade(k.Grade)
-}
-
 func (k grantJSON) grant() Grant {
 	q := Question{
 		ID: k.Request, Args: texts(k.Args), Cwd: string(k.Cwd), Dir: string(k.Dir), Path: string(k.Path),
 		Rule: string(k.Rule), Session: string(k.Session), Container: string(k.Container), Project: string(k.Project),
-		Effects: texts(k.Effects), Grade: k.grade(), Notes: texts(k.Notes), Called: texts(k.Called),
+		Effects: texts(k.Effects), Grade: policy.Grade(k.Grade), Notes: texts(k.Notes), Called: texts(k.Called),
 		Copied: converted[string](k.Copied),
 	}
 	g := Grant{ID: k.ID, Question: q, User: string(k.User), Made: k.Made, Until: k.Until, Left: k.Left, Unchanged: k.Unchanged, digest: q.Digest(), Varying: k.Vary.varying()}
