@@ -147,7 +147,7 @@ func (x *exchange) prepare(ctx context.Context, dc *decidedCall) error {
 		dc.notes = append(dc.notes, "in the shell "+x.req.shell.name+", where earlier commands may have changed what this one means")
 	}
 	dc.notes = append(dc.notes, passedValues(x.req.env, dc.config.PassEnv, dc.v.Env)...)
-	if err := dc.findRunner(x.req, x.report()); err != nil {
+	if err := dc.findRunner(ctx, x.req, x.report()); err != nil {
 		return err
 	}
 	if dc.v.Action == policy.Ask && x.req.shell == nil && !dc.v.Place.InContainer() && isGit(filepath.Base(dc.v.Command.Path)) {

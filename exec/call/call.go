@@ -74,8 +74,8 @@ type SessionConfig struct {
 
 	// SandboxFor returns the sandbox for a command that a verdict puts into one, and the part of environ that the
 	// command gets. The caller closes the sandbox. report gets progress messages while that takes long; it may be nil.
-	// Nil: there are no sandboxes.
-	SandboxFor func(v *policy.Verdict, environ []string, report func(text string)) (s *sandbox.Sandbox, kept []string, err error)
+	// When ctx ends, it does not wait for other sessions any more. Nil: there are no sandboxes.
+	SandboxFor func(ctx context.Context, v *policy.Verdict, environ []string, report func(text string)) (s *sandbox.Sandbox, kept []string, err error)
 
 	// Git has the remotes of policy.GitPush. Nil: that command does not exist.
 	Git *GitPushConfig

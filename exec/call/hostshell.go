@@ -36,7 +36,7 @@ func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command,
 	if err := shell.CheckEnv(c.Env); err != nil {
 		return 0, err
 	}
-	startConfig, err := s.startConfig(sc, sh)
+	startConfig, err := s.startConfig(ctx, sc, sh)
 	if err != nil {
 		return 0, err
 	}
@@ -119,7 +119,7 @@ func hostExit(code int, err error) (int, string) {
 }
 
 // startConfig returns how a shell is started for the person at the host.
-func (s *Server) startConfig(sc *SessionConfig, sh *shell.Shell) (shell.StartConfig, error) {
+func (s *Server) startConfig(ctx context.Context, sc *SessionConfig, sh *shell.Shell) (shell.StartConfig, error) {
 	if sh.In() != "" {
 		return shell.StartConfig{Path: "bash", ByHost: true}, nil
 	}
@@ -132,7 +132,7 @@ func (s *Server) startConfig(sc *SessionConfig, sh *shell.Shell) (shell.StartCon
 	if place := sc.Policy.Place(policy.Shell); place.Sandboxed {
 		v := policy.Verdict{Command: policy.Command{Name: policy.Shell, Path: path}, Place: place, Sandbox: sc.Policy.Rules[policy.Shell].Sandbox, Args: []string{policy.Shell}}
 		var err error
-		if b.Sandbox, host, err = sc.confine(&v, nil); err != nil {
+		if b.Sandbox, host, err = sc.confine(ctx, &v, nil); err != nil {
 			return b, err
 		}
 	}

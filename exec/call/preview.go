@@ -63,7 +63,7 @@ func (x asking) preparePreview(ctx context.Context, ask *approval.Question) (p p
 		case !x.server.Queue.Opens(*ask): // the preview of another call was shown meanwhile
 			err = errPreviewDuplicate
 		default:
-			p.command, err = x.previewCommand()
+			p.command, err = x.previewCommand(ctx)
 		}
 	}
 	if err != nil {
@@ -74,7 +74,7 @@ func (x asking) preparePreview(ctx context.Context, ask *approval.Question) (p p
 
 // previewCommand returns the command of a preview, in a sandbox that can write nothing. It gets no variables of the
 // host that the rule passes to the command itself.
-func (x asking) previewCommand() (executor.Command, error) {
+func (x asking) previewCommand(ctx context.Context) (executor.Command, error) {
 	dc, v := x.dc, x.dc.v
 	switch {
 	case x.req.shell != nil:
@@ -89,7 +89,7 @@ func (x asking) previewCommand() (executor.Command, error) {
 	}
 	v.Sandbox = policy.Sandbox{Read: v.Sandbox.Read, ReadOnly: true, Copies: dc.copiesDir()}
 	v.Env.Pass = nil
-	confined, host, err := dc.config.SandboxFor(&v, dc.config.Environ, nil)
+	confined, host, err := dc.config.SandboxFor(ctx, &v, dc.config.Environ, nil)
 	if err != nil {
 		return executor.Command{}, err
 	}

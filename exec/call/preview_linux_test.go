@@ -3,6 +3,7 @@
 package call_test
 
 import (
+	"context"
 	"net"
 	"os"
 	"path/filepath"
@@ -28,7 +29,7 @@ func previewed(t *testing.T) (s *call.Server, work, log string) {
 	sc := *s.Config()
 	set := sc.Policy.Rules["sh"]
 	set.Rules[0].Preview = []string{"-n"}
-	sc.SandboxFor = func(v *policy.Verdict, environ []string, _ func(string)) (*sandbox.Sandbox, []string, error) {
+	sc.SandboxFor = func(_ context.Context, v *policy.Verdict, environ []string, _ func(string)) (*sandbox.Sandbox, []string, error) {
 		if !v.Sandbox.ReadOnly {
 			t.Errorf("the sandbox of a preview may write: %+v", v.Sandbox)
 		}

@@ -3,6 +3,7 @@
 package call
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ var (
 // findRunner finds the runner of dc, and builds its environment. A container gets only those variables of the host that
 // the policy passes. It has its own PATH and HOME, and must not see secrets of the host. report gets texts if that
 // takes long.
-func (dc *decidedCall) findRunner(req *request, report func(string)) error {
+func (dc *decidedCall) findRunner(ctx context.Context, req *request, report func(string)) error {
 	if req.shell != nil && dc.v.Place.InContainer() {
 		return errShellPlace // a text runs in its existing shell
 	}
@@ -33,7 +34,7 @@ func (dc *decidedCall) findRunner(req *request, report func(string)) error {
 		return nil
 	}
 	if dc.v.Place.Sandboxed {
-		return dc.confine(req, report)
+		return dc.confine(ctx, req, report)
 	}
 	if !dc.v.Place.InContainer() {
 		dc.runner = dc.server.Runner
@@ -65,11 +66,11 @@ func (dc *decidedCall) findRunner(req *request, report func(string)) error {
 }
 
 // confine finds the sandbox of dc, which runs on the host.
-func (dc *decidedCall) confine(req *request, report func(string)) (err error) {
+func (dc *decidedCall) confine(ctx context.Context, req *request, report func(string)) (err error) {
 	var host []string
 	v := dc.v
 	v.Sandbox.Copies = dc.copiesDir()
-	if dc.sandbox, host, err = dc.config.confine(&v, report); err != nil {
+	if dc.sandbox, host, err = dc.config.confine(ctx, &v, report); err != nil {
 		return err
 	}
 	dc.runner = dc.server.Runner
@@ -80,12 +81,12 @@ func (dc *decidedCall) confine(req *request, report func(string)) (err error) {
 
 // confine returns the sandbox of v, and the part of the host's environment that its command gets. The caller closes
 // the sandbox.
-func (sc *SessionConfig) confine(v *policy.Verdict, report func(string)) (*sandbox.Sandbox, []string, error) {
+func (sc *SessionConfig) confine(ctx context.Context, v *policy.Verdict, report func(string)) (*sandbox.Sandbox, []string, error) {
 	switch {
 	case sc.SandboxFor == nil:
 		return nil, nil, sandbox.ErrUnsupported
 	case sc.NewPrivs || v.NewPrivs:
 		return nil, nil, errSandboxPrivs
 	}
-	return sc.SandboxFor(v, sc.Environ, report)
+	return sc.SandboxFor(ctx, v, sc.Environ, report)
 }

@@ -3,12 +3,16 @@
 package state
 
 import (
+	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // SandboxDirs are the private directories of sandboxed programs. They stay: hostexec reads no file that such programs
@@ -30,12 +34,15 @@ func (s *Store) SandboxDirs(workspace string, writable []string) (SandboxDirs, e
 	return d, nil
 }
 
-// Lock waits until no other session changes the home. Sessions with the same directories share them. The lock's file is
-// beside the home, where no sandboxed program can hold it.
-func (d SandboxDirs) Lock() (unlock func(), err error) {
+// lockPoll is the interval between attempts to lock a home.
+const lockPoll = 10 * time.Millisecond
+
+// Lock waits until no other call changes the home, or until ctx ends. Sessions with the same directories share them. The
+// lock's file is beside the home, where no sandboxed program can hold it.
+func (d SandboxDirs) Lock(ctx context.Context) (unlock func(), err error) {
 	lock := NewLock(filepath.Join(filepath.Dir(d.Home), "home.lock"))
-	if err := lock.Lock(); err != nil {
-		return nil, fmt.Errorf("wait for the sandbox of another session: %w", err)
+	if _, err := lock.TryLockContext(ctx, lockPoll); err != nil {
+		return nil, fmt.Errorf("wait for the sandbox of another call: %w", errors.Join(cmp.Or(context.Cause(ctx), err), lock.Close()))
 	}
 	return func() { _ = lock.Close() }, nil // the kernel unlocks the file with its last descriptor
 }

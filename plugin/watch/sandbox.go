@@ -3,6 +3,7 @@
 package watch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/docker-hostexec/hostexec/exec/hostcode"
 	"github.com/docker-hostexec/hostexec/exec/mount"
@@ -39,12 +39,10 @@ type sandboxes struct {
 	written  func() []string        // paths that sandboxes of any command may write
 	// checkWrites refuses paths that a command may write, if a file there decides which code runs on this host.
 	checkWrites func(paths []string) error
-
-	copying sync.Mutex // held while caches are copied; one call at a time waits for other sessions
 }
 
 // forCommand returns a sandbox for the command of v, and the command's environment.
-func (s *sandboxes) forCommand(v *policy.Verdict, environ []string, report func(string)) (*sandbox.Sandbox, []string, error) {
+func (s *sandboxes) forCommand(ctx context.Context, v *policy.Verdict, environ []string, report func(string)) (*sandbox.Sandbox, []string, error) {
 	if err := sandbox.Supported(); err != nil {
 		return nil, nil, fmt.Errorf("%w: where=container:IMAGE works on every system", err)
 	}
@@ -63,7 +61,7 @@ func (s *sandboxes) forCommand(v *policy.Verdict, environ []string, report func(
 	if err := checkProgram(v, home, all); err != nil {
 		return nil, nil, err
 	}
-	private, err := s.privateDirs(v, home, report)
+	private, err := s.privateDirs(ctx, v, home, report)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -84,7 +82,7 @@ func (s *sandboxes) forCommand(v *policy.Verdict, environ []string, report func(
 }
 
 // privateDirs returns the sandbox's own directories, with links and caches in its home.
-func (s *sandboxes) privateDirs(v *policy.Verdict, home string, report func(string)) (private state.SandboxDirs, err error) {
+func (s *sandboxes) privateDirs(ctx context.Context, v *policy.Verdict, home string, report func(string)) (private state.SandboxDirs, err error) {
 	if private, err = s.rec.Store.SandboxDirs(s.rec.Session().Workspace, s.dirs.WritableSources()); err != nil {
 		return private, err
 	}
@@ -94,9 +92,7 @@ func (s *sandboxes) privateDirs(v *policy.Verdict, home string, report func(stri
 			return private, fmt.Errorf("make a directory for the sandbox: %w", err)
 		}
 	}
-	s.copying.Lock()
-	defer s.copying.Unlock()
-	unlock, err := private.Lock()
+	unlock, err := private.Lock(ctx)
 	if err != nil {
 		return private, err
 	}

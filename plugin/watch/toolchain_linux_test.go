@@ -3,6 +3,7 @@
 package watch
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -135,7 +136,7 @@ func TestCopyShared(t *testing.T) {
 			s := &sandboxes{rec: NewRecord(store, state.Session{}, nil), dirs: mount.WritableTable(nil), maxCache: func() int64 { return 1 << 20 }}
 			// ends with the copy
 			wg.Go(func() {
-				private, err := s.privateDirs(v, home, nil)
+				private, err := s.privateDirs(t.Context(), v, home, nil)
 				if err != nil {
 					t.Error(err)
 				}
@@ -145,6 +146,45 @@ func TestCopyShared(t *testing.T) {
 			})
 		}
 		wg.Wait()
+	}
+}
+
+// TestCopyWaits checks that a call that waits for another session's copy ends when it is ended. The watcher of that session
+// may be suspended: kill, and stop of all sessions with the same home, waited for it.
+func TestCopyWaits(t *testing.T) {
+	store := &state.Store{Home: t.TempDir()}
+	dirs, err := store.SandboxDirs("", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := dirs.Lock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sandboxes{rec: NewRecord(store, state.Session{}, nil), dirs: mount.WritableTable(nil), maxCache: func() int64 { return 1 << 20 }}
+	ctx, end := context.WithCancelCause(t.Context())
+	ended := errors.New("ended")
+	done := make(chan error, 1)
+	// ends with ctx, or after unlock.
+	go func() {
+		_, err := s.privateDirs(ctx, &policy.Verdict{Args: []string{"make"}}, t.TempDir(), nil)
+		done <- err
+	}()
+	end(ended)
+	select {
+	case err := <-done:
+		if !errors.Is(err, ended) {
+			t.Errorf("privateDirs = %v, want %v", err, ended)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("an ended call waits for the other session")
+		unlock()
+		<-done
+		return
+	}
+	unlock()
+	if _, err := s.privateDirs(t.Context(), &policy.Verdict{Args: []string{"make"}}, t.TempDir(), nil); err != nil {
+		t.Errorf("after the copy of the other session: %v", err)
 	}
 }
 
