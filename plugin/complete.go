@@ -45,7 +45,7 @@ func completions(dockerCLI command.Cli) map[string]cobra.CompletionFunc {
 		"service": with.CompleteServices(dockerCLI), "listen": cli.CompleteFiles,
 		"workspace": directories, "workdir-host": directories, "cwd": directories, "dir": directories, "volume": directories,
 		"config": yamlFiles, "in": completion.ContainerNames(dockerCLI, false), "carrier": fixed("auto", "socket", "relay", "files"), "mode": fixed("process", "container"),
-		"image": completeImages(dockerCLI), "network": completion.NetworkNames(dockerCLI), "format": fixed("json"),
+		"image": completion.ImageNames(dockerCLI, 1), "network": completion.NetworkNames(dockerCLI), "format": fixed("json"),
 		"for": times, "since": times, "timeout": short, "shutdown-grace": short, "tail": fixed("all", "10", "100", "1000"),
 		"signal": fixed(job.Signals()...), "memory": fixed("512m", "1g", "2g", "4g"), "cpus": fixed("0.5", "1", "2", "4"),
 	}
@@ -78,9 +78,4 @@ func completeEnv(*cobra.Command, []string, string) ([]string, cobra.ShellCompDir
 		names = append(names, name)
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
-// completeImages offers the engine's images.
-func completeImages(dockerCLI command.Cli) cobra.CompletionFunc {
-	return completion.ImageNames(dockerCLI, 1)
 }

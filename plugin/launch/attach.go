@@ -36,7 +36,8 @@ func Attach(ctx context.Context, dockerCLI command.Cli, p *Plan, c container.Ins
 		return nil, err
 	}
 	defer unlock()
-	arch := startEngineArch(ctx, api)
+	// In the background, because the engine starts programs to find its versions.
+	arch := startAsync(func() (string, error) { return EngineArch(ctx, api) })
 	remote := startAsync(func() (bool, error) { return hasRemoteFiles(ctx, api, store.Home, c) })
 	defer func() { // waits for both requests
 		_, _ = arch()

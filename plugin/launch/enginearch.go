@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/docker/docker/client"
 
@@ -28,26 +29,12 @@ func EngineArch(ctx context.Context, api client.APIClient) (string, error) {
 	return inject.Arch(v.Arch), nil
 }
 
-// startEngineArch starts EngineArch in the background, because the engine starts programs to find its versions. The
-// returned function waits for the result.
-func startEngineArch(ctx context.Context, api client.APIClient) func() (string, error) {
-	return startAsync(func() (string, error) { return EngineArch(ctx, api) })
-}
-
 // startAsync starts f in the background. The returned function waits for f and returns its results.
 func startAsync[T any](f func() (T, error)) func() (T, error) {
-	var value T
-	var err error
-	done := make(chan struct{})
+	wait := sync.OnceValues(f)
 	// ends with f; the returned function waits for it
-	go func() {
-		defer close(done)
-		value, err = f()
-	}()
-	return func() (T, error) {
-		<-done
-		return value, err
-	}
+	go wait()
+	return wait
 }
 
 // engineArch returns the architecture of the session's engine. If the only carrier is a socket, which works only within

@@ -187,16 +187,16 @@ func (l *Launch) prepare(ctx context.Context, api client.APIClient, want Creatio
 
 // fill fills the share while the engine creates the container. The returned function waits for the end.
 func (l *Launch) fill(ctx context.Context, api client.APIClient) (filled func() error) {
-	done := make(chan error, 1)
-	// ends when the architecture is known and the share is filled; Finish waits for it.
-	go func() {
+	filled = sync.OnceValue(func() error {
 		arch, err := l.engineArch(ctx, api)
 		if err == nil {
 			err = FillShare(l.Store, l.Plan, arch)
 		}
-		done <- err
-	}()
-	return sync.OnceValue(func() error { return <-done })
+		return err
+	})
+	// ends when the architecture is known and the share is filled; Finish waits for it.
+	go filled()
+	return filled
 }
 
 // FillShare fills the share of p's session for an engine of the given architecture.
