@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/docker-hostexec/hostexec/exec/executor"
 )
@@ -138,7 +139,10 @@ func TestOpenAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	end(t, begin(t, table, id(4), "true"), Completed, executor.Status{})
-	if err := os.WriteFile(filepath.Join(dir, id(4), statusFile), []byte("{"), 0o600); err != nil {
+	// The kernel's clock for files can be some milliseconds behind, and the jobs are in the order of their times.
+	written := time.Now()
+	err := os.Chtimes(filepath.Join(dir, id(4), stdoutFile), written, written)
+	if err = errors.Join(err, os.WriteFile(filepath.Join(dir, id(4), statusFile), []byte("{"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	again, err := Open(dir)
