@@ -157,12 +157,12 @@ func restricted(old, now state.Session) state.Session {
 	rest := old
 	rest.Commands = old.Commands[:0:0] // nil stays nil, and an empty list stays one: then nothing has changed
 	for _, c := range old.Commands {
-		if r := restrictedCommand(&c, find(now.Commands, c.Name)); r != nil {
+		if r := restrictedCommand(&c, state.FindCommand(now.Commands, c.Name)); r != nil {
 			rest.Commands = append(rest.Commands, *r)
 		}
 	}
 	for _, c := range now.Commands {
-		if find(old.Commands, c.Name) == nil && denies(c) {
+		if state.FindCommand(old.Commands, c.Name) == nil && denies(c) {
 			rest.Commands = append(rest.Commands, denied(c))
 		}
 	}
@@ -170,14 +170,6 @@ func restricted(old, now state.Session) state.Session {
 	rest.PassEnv = inBoth(old.PassEnv, now.PassEnv)
 	rest.NewPrivs = old.NewPrivs && now.NewPrivs
 	return rest
-}
-
-// find returns the command called name, or nil.
-func find(commands []state.Command, name string) *state.Command {
-	if i := slices.IndexFunc(commands, func(c state.Command) bool { return c.Name == name }); i >= 0 {
-		return &commands[i]
-	}
-	return nil
 }
 
 // restrictedCommand returns the entry of a session for a command. old is the entry that the session has, now is the one

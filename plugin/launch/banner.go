@@ -176,7 +176,7 @@ func (l *Launch) printConfinementHints(rules *policy.Policy, onHost []state.Comm
 		case grade == policy.GradeCertain && c.Action == "allow":
 			unsuited = append(unsuited, c.Name)
 		case c.Name == "git" && grade == policy.GradePossible:
-			git = !slices.ContainsFunc(onHost, func(c state.Command) bool { return c.Name == policy.GitPush })
+			git = state.FindCommand(onHost, policy.GitPush) == nil
 		}
 	}
 	if len(suited) > 0 && sandbox.Supported() == nil {

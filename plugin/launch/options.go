@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -125,7 +124,7 @@ func (p *Plan) configured(commands []state.Command) ([]state.Command, error) {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}
 	for _, c := range more {
-		if !hasCommand(commands, c.Name) {
+		if state.FindCommand(commands, c.Name) == nil {
 			commands = append(commands, c)
 		}
 	}
@@ -135,11 +134,6 @@ func (p *Plan) configured(commands []state.Command) ([]state.Command, error) {
 		}
 	}
 	return commands, nil
-}
-
-// hasCommand reports whether a command of commands has the name.
-func hasCommand(commands []state.Command, name string) bool {
-	return slices.ContainsFunc(commands, func(c state.Command) bool { return c.Name == name })
 }
 
 // Elsewhere reports whether a command does not run on this host.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/docker-hostexec/hostexec/plugin/config"
+	"github.com/docker-hostexec/hostexec/plugin/state"
 )
 
 // With returns o with the options that the configuration has for a service. Flags take precedence over them.
@@ -15,7 +16,7 @@ func (o Options) With(s config.Service) Options {
 	o.Proxies = slices.Clone(o.Proxies)
 	for _, value := range s.Proxies {
 		c, _ := config.ParseProxy(value) // parsed before
-		if !hasCommand(given, c.Name) {
+		if state.FindCommand(given, c.Name) == nil {
 			o.Proxies = append(o.Proxies, value)
 		}
 	}

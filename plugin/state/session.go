@@ -145,6 +145,14 @@ type Terminal struct {
 	LeaderStart uint64 `json:"born"`   // start time of the leader, proc_pid_stat(5), to detect a reused pid
 }
 
+// FindCommand returns the command called name, or nil.
+func FindCommand(all []Command, name string) *Command {
+	if i := slices.IndexFunc(all, func(c Command) bool { return c.Name == name }); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
 // Names returns the names of the session's commands, in order.
 func (s *Session) Names() []string {
 	names := make([]string, len(s.Commands))

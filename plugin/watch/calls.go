@@ -141,8 +141,7 @@ func (c *Calls) HostCode(dirs []string, why string) []string {
 	}
 	here := slices.DeleteFunc(slices.Clone(c.record.Session().Proxied()), func(c state.Command) bool { return sc.Policy.Place(c.Name).Image != "" })
 	for _, name := range sc.Policy.Names() {
-		known := slices.ContainsFunc(here, func(c state.Command) bool { return c.Name == name })
-		if !known && sc.Policy.Place(name).Image == "" {
+		if state.FindCommand(here, name) == nil && sc.Policy.Place(name).Image == "" {
 			here = append(here, state.Command{Name: name, Action: "rules"})
 		}
 	}

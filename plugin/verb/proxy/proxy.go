@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -172,7 +171,7 @@ func startWatcher(ctx context.Context, store *state.Store, p *launch.Plan) (*wat
 // plan returns the checked result of the flags. Nothing has been created yet.
 func (o *proxyOptions) plan(args, globalArgs []string) (*launch.Plan, error) {
 	commands, err := launch.ParseProxies(args)
-	if err == nil && slices.ContainsFunc(commands, func(c state.Command) bool { return c.Name == policy.GitPush }) {
+	if err == nil && state.FindCommand(commands, policy.GitPush) != nil {
 		err = fmt.Errorf("%s does not work over files: docker hostexec run and attach have it", policy.GitPush)
 	}
 	if err != nil {
