@@ -4,6 +4,7 @@ package control
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,6 +34,24 @@ func (e *SuspendedError) Error() string {
 
 // Hint returns the command that continues the watcher.
 func (e *SuspendedError) Hint() string { return fmt.Sprintf("kill -CONT %d", e.PID) }
+
+// SilentError means that the watcher has accepted a connection, and does not answer.
+type SilentError struct{ session string }
+
+func (e *SilentError) Error() string {
+	return fmt.Sprintf("the watcher does not answer within %s", ReplyTimeout)
+}
+
+// Hint returns the command that shows what the watcher does.
+func (e *SilentError) Hint() string { return "docker hostexec logs " + e.session }
+
+// OfSession names the session in err, if err means that its watcher does not answer.
+func OfSession(session string, err error) error {
+	if errors.As(err, new(*SuspendedError)) || errors.As(err, new(*SilentError)) {
+		return fmt.Errorf("session %s: %w", session, err)
+	}
+	return err
+}
 
 // ErrStartedByCall means that this process was started by a call from a container.
 var ErrStartedByCall = errors.New("a command that a container called may not answer for you")
@@ -94,6 +113,9 @@ func (c *Client) Stop(ctx context.Context, grace time.Duration) error {
 // status. If the command has ended, Kill ends the processes that it has left. The error is ErrNotRunning if there are
 // none.
 func (c *Client) Kill(ctx context.Context, id string) error {
+	if err := c.answers(ctx); err != nil {
+		return err
+	}
 	_, err := c.do(ctx, http.MethodPost, "/kill/"+id, nil, http.StatusOK)
 	if errors.Is(err, approval.ErrUnknown) { // do returns it for status 404
 		return ErrNotRunning
@@ -119,13 +141,37 @@ func (c *Client) open(ctx context.Context, method, path string, body []byte, wan
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, c.explainError(err)
+		return nil, c.explainError(ctx, err)
 	}
 	if resp.StatusCode != want {
 		defer resp.Body.Close()
 		return nil, statusError(resp)
 	}
 	return resp.Body, nil
+}
+
+// errSilent is the cause of a context that ends after ReplyTimeout.
+var errSilent = errors.New("no reply")
+
+// limited returns a context for requests that the watcher answers at once.
+func limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, ReplyTimeout, errSilent)
+}
+
+// answers returns an error that names the session, unless the watcher answers requests. Requests whose answer may take
+// long have no time limit of their own, and come after it.
+func (c *Client) answers(ctx context.Context) error {
+	ctx, cancel := limited(ctx)
+	defer cancel()
+	_, err := c.Status(ctx)
+	return OfSession(filepath.Base(c.dir), err)
+}
+
+// doSoon is like do, with ReplyTimeout as a further limit.
+func (c *Client) doSoon(ctx context.Context, method, path string, body []byte, want int) ([]byte, error) {
+	ctx, cancel := limited(ctx)
+	defer cancel()
+	return c.do(ctx, method, path, body, want)
 }
 
 // do is like open, and reads the whole body.
@@ -140,7 +186,7 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte, want 
 		err = errTooLong
 	}
 	if err != nil {
-		return nil, badReply(err)
+		return nil, cmp.Or(c.unanswered(ctx), badReply(err))
 	}
 	return b, nil
 }
@@ -157,17 +203,25 @@ func get[T any](ctx context.Context, c *Client, path string) (v T, err error) {
 	return v, nil
 }
 
-func (c *Client) explainError(err error) error {
+// unanswered returns why the watcher does not answer the request of ctx, or nil.
+func (c *Client) unanswered(ctx context.Context) error {
+	if pid := int(c.pid.Load()); pid > 0 && suspended(pid) { // it was suspended after it had accepted the connection
+		return &SuspendedError{pid}
+	}
+	if errors.Is(context.Cause(ctx), errSilent) {
+		return &SilentError{filepath.Base(c.dir)}
+	}
+	return nil
+}
+
+func (c *Client) explainError(ctx context.Context, err error) error {
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT) {
 		return ErrNoWatcher
 	}
 	if halted := (*SuspendedError)(nil); errors.As(err, &halted) {
 		return halted
 	}
-	if pid := int(c.pid.Load()); pid > 0 && suspended(pid) { // it was suspended after it had accepted the connection
-		return &SuspendedError{pid}
-	}
-	return fmt.Errorf("ask the watcher: %w", err)
+	return cmp.Or(c.unanswered(ctx), fmt.Errorf("ask the watcher: %w", err))
 }
 
 // statusError returns the error for an unexpected status. A watcher that does not know the path answers in

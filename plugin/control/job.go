@@ -93,6 +93,9 @@ func (c *Client) Jobs(ctx context.Context) ([]Job, error) {
 // error is job.ErrUnknown or job.ErrEnded if there is no such running job.
 func (c *Client) SignalJob(ctx context.Context, id, signal string) error {
 	body, err := json.Marshal(Signal{signal})
+	if err == nil {
+		err = c.answers(ctx)
+	}
 	if err != nil {
 		return err
 	}

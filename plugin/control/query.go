@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/docker-hostexec/hostexec/plugin/state"
@@ -18,7 +19,7 @@ const ReplyTimeout = 5 * time.Second
 // WithClient calls f with a client of the watcher of the session in dir, and closes the client. ctx for f ends after
 // ReplyTimeout.
 func WithClient(ctx context.Context, dir string, f func(*Client, context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, ReplyTimeout)
+	ctx, cancel := limited(ctx)
 	defer cancel()
 	c := Dial(dir)
 	defer c.Close()
@@ -34,24 +35,36 @@ func Query[T any](ctx context.Context, dir string, ask func(*Client, context.Con
 	return reply, err
 }
 
-// QueryAll asks the watchers of all sessions and returns their answers, the oldest first. If a watcher cannot be asked,
-// QueryAll returns the other answers together with the error.
+// QueryAll asks the watchers of all sessions and returns their answers, the oldest first. It asks them at the same time,
+// so that none delays the others. If a watcher cannot be asked, QueryAll returns the other answers together with the
+// error.
 func QueryAll[T any](ctx context.Context, store *state.Store, ask func(*Client, context.Context) ([]T, error), when func(T) time.Time) ([]T, error) {
 	recs, err := store.List()
 	if err != nil {
 		return nil, err
 	}
-	var all []T
-	var errs []error
-	for _, rec := range recs {
-		some, err := Query(ctx, store.Dir(rec.ID), ask)
+	some, errs := Each(recs, func(rec state.Session) ([]T, error) {
+		answers, err := Query(ctx, store.Dir(rec.ID), ask)
 		if err != nil && !errors.Is(err, ErrNoWatcher) {
-			errs = append(errs, fmt.Errorf("session %s: %w", rec.ID, err))
+			return answers, fmt.Errorf("session %s: %w", rec.ID, err)
 		}
-		all = append(all, some...)
-	}
+		return answers, nil
+	})
+	all := slices.Concat(some...)
 	slices.SortStableFunc(all, func(a, b T) int { return when(a).Compare(when(b)) })
 	return all, errors.Join(errs...)
+}
+
+// Each calls ask for each session of recs at the same time, and returns the results in the order of recs.
+func Each[T any](recs []state.Session, ask func(state.Session) (T, error)) ([]T, []error) {
+	all, errs := make([]T, len(recs)), make([]error, len(recs))
+	var wg sync.WaitGroup
+	for i, rec := range recs {
+		// ends with ask, which has a time limit; Each waits for it.
+		wg.Go(func() { all[i], errs[i] = ask(rec) })
+	}
+	wg.Wait()
+	return all, errs
 }
 
 // AllPending returns the waiting questions of all sessions, like QueryAll.

@@ -25,6 +25,9 @@ func (c *Client) CreateShell(ctx context.Context, name string, o ShellOptions) e
 		err = shell.CheckName(name)
 	}
 	if err == nil {
+		err = c.answers(ctx)
+	}
+	if err == nil {
 		_, err = c.do(ctx, http.MethodPut, "/shells/"+url.PathEscape(name), body, http.StatusOK)
 	}
 	return err
@@ -33,6 +36,9 @@ func (c *Client) CreateShell(ctx context.Context, name string, o ShellOptions) e
 // RemoveShell ends a shell, if it exists.
 func (c *Client) RemoveShell(ctx context.Context, name string) error {
 	if err := shell.CheckName(name); err != nil {
+		return err
+	}
+	if err := c.answers(ctx); err != nil {
 		return err
 	}
 	_, err := c.do(ctx, http.MethodDelete, "/shells/"+url.PathEscape(name), nil, http.StatusOK)
@@ -55,6 +61,9 @@ func (c *Client) RunShell(ctx context.Context, name string, command ShellCommand
 		return err
 	}
 	body, err := json.Marshal(command)
+	if err == nil {
+		err = c.answers(ctx)
+	}
 	if err != nil {
 		return err
 	}

@@ -147,9 +147,13 @@ func (ps *pageState) setLocked(s *sessionWatch, all []control.Question) {
 
 // refresh polls running calls, grants, denials and ended requests.
 func (ps *pageState) refresh(ctx context.Context) {
+	var granted, denied []control.StandingAnswer
+	var others sync.WaitGroup
+	// end with the answers, or after ReplyTimeout.
+	others.Go(func() { granted = answers(ctx, ps.store, control.KindGrant) })
+	others.Go(func() { denied = answers(ctx, ps.store, control.KindDenial) })
 	served, err := sessionStates(ctx, ps.store)
-	granted := answers(ctx, ps.store, control.KindGrant)
-	denied := answers(ctx, ps.store, control.KindDenial)
+	others.Wait()
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	if err == nil && !reflect.DeepEqual(served, ps.served) {

@@ -31,9 +31,12 @@ func sessionStates(ctx context.Context, store *state.Store) ([]control.Summary, 
 	if err != nil {
 		return nil, err
 	}
+	states, errs := control.Each(recs, func(rec state.Session) (control.Status, error) {
+		return control.Query(ctx, store.Dir(rec.ID), (*control.Client).Status)
+	})
 	list := []control.Summary{} // [] in JSON, not null
-	for _, rec := range recs {
-		st, err := control.Query(ctx, store.Dir(rec.ID), (*control.Client).Status)
+	for i, rec := range recs {
+		st, err := states[i], errs[i]
 		if errors.Is(err, control.ErrNoWatcher) {
 			continue
 		}

@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -58,7 +57,7 @@ func (s Session) Unanswered() error { return s.unanswered }
 // the engine for the container; if the engine does not answer, the state is unknown.
 func States(ctx context.Context, dockerCLI command.Cli, store *state.Store, recs []state.Session) []Session {
 	engines := make(map[string]map[string]containerState) // containers by ID, by engine
-	watchers, unanswered := askEach(ctx, store, recs)
+	watchers, unanswered := control.Each(recs, func(rec state.Session) (*control.Status, error) { return AskWatcher(ctx, store, rec.ID) })
 	all := make([]Session, len(recs))
 	for i, rec := range recs {
 		rec = restored(store, rec, watchers[i])
@@ -104,19 +103,6 @@ func restored(store *state.Store, rec state.Session, watcher *control.Status) st
 		}
 	}
 	return rec
-}
-
-// askEach asks all watchers concurrently, so that none delays the others. It returns an error for each
-// existing watcher that does not answer: its session is not lost.
-func askEach(ctx context.Context, store *state.Store, recs []state.Session) ([]*control.Status, []error) {
-	all, errs := make([]*control.Status, len(recs)), make([]error, len(recs))
-	var wg sync.WaitGroup
-	for i, rec := range recs {
-		// ends with the answer, or after five seconds; askEach waits for it.
-		wg.Go(func() { all[i], errs[i] = AskWatcher(ctx, store, rec.ID) })
-	}
-	wg.Wait()
-	return all, errs
 }
 
 // stateOf returns the state of a session without a watcher from its engine's containers; found is nil if the

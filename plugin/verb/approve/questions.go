@@ -67,6 +67,9 @@ func (a answering) settle(ctx context.Context, store *state.Store, refs []string
 		errs = append(errs, fmt.Errorf("%d of %s %s", len(settled), cli.Count(len(tried), "request"), a.done))
 	}
 	a.hintOthers(all, tried, settled)
+	if len(errs) > 0 { // a session that does not answer may have the request
+		errs = append([]error{err}, errs...)
+	}
 	return errors.Join(errs...)
 }
 
@@ -95,10 +98,10 @@ func (a answering) hintOthers(all, tried, settled []control.Question) {
 }
 
 func answerOne(ctx context.Context, store *state.Store, q control.Question, answer func(*control.Client, control.Question) error) error {
-	id := q.ID
-	c := control.Dial(store.Dir(q.Session))
+	id, session := q.ID, q.Session
+	c := control.Dial(store.Dir(session))
 	defer c.Close()
-	q, err := c.Complete(ctx, q) // it has the digest that an answer needs
+	q, err := control.Whole(ctx, store, q) // it has the digest that an answer needs
 	if err == nil {
 		err = answer(c, q)
 	}
@@ -108,7 +111,7 @@ func answerOne(ctx context.Context, store *state.Store, q control.Question, answ
 	if errors.Is(err, approval.ErrUnknown) || errors.Is(err, control.ErrNoWatcher) {
 		return fmt.Errorf("request %s does not wait any more", id)
 	}
-	return err
+	return control.OfSession(session, err)
 }
 
 // minID is the minimum length of a given beginning of an ID. A container knows the IDs of its requests,

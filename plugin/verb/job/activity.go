@@ -34,18 +34,8 @@ const (
 // activities returns the running calls, all jobs, and the processes that they have left, of the given sessions, oldest
 // first. If a session cannot be asked, it returns the others together with the error.
 func activities(ctx context.Context, store *state.Store, recs []state.Session) ([]activity, error) {
-	var all []activity
-	var errs []error
-	for _, rec := range recs {
-		some, err := activitiesOf(ctx, store, rec)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("session %s: %w", rec.ID, err))
-		}
-		for _, a := range some {
-			a.Session, a.Container = rec.ID, rec.ContainerName
-			all = append(all, a)
-		}
-	}
+	some, errs := control.Each(recs, func(rec state.Session) ([]activity, error) { return activitiesOf(ctx, store, rec) })
+	all := slices.Concat(some...)
 	slices.SortStableFunc(all, func(a, b activity) int { return a.Started.Compare(b.Started) })
 	return all, errors.Join(errs...)
 }
@@ -53,7 +43,13 @@ func activities(ctx context.Context, store *state.Store, recs []state.Session) (
 func activitiesOf(ctx context.Context, store *state.Store, rec state.Session) ([]activity, error) {
 	all, err := control.Query(ctx, store.Dir(rec.ID), watchedActivities)
 	if errors.Is(err, control.ErrNoWatcher) {
-		return endedJobs(state.JobsDir(store.Dir(rec.ID)))
+		all, err = endedJobs(state.JobsDir(store.Dir(rec.ID)))
+	}
+	if err != nil {
+		err = fmt.Errorf("session %s: %w", rec.ID, err)
+	}
+	for i := range all {
+		all[i].Session, all[i].Container = rec.ID, rec.ContainerName
 	}
 	return all, err
 }

@@ -4,6 +4,7 @@ package job
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -30,9 +31,9 @@ func jobLog(ctx context.Context, dockerCLI command.Cli, store *state.Store, refs
 	if err != nil && len(all) == 0 {
 		return err
 	}
-	a, err := findJob(all, opts.job)
-	if err != nil {
-		return err
+	a, notFound := findJob(all, opts.job)
+	if notFound != nil {
+		return errors.Join(err, notFound) // a session that does not answer may have it
 	}
 	dir := store.Dir(a.Session)
 	more := func() bool { return opts.follow && watched(ctx, dir) }
@@ -104,8 +105,6 @@ func (s *shownWriter) Write(b []byte) (int, error) {
 // watched reports whether the session with the directory dir has a watcher. Without one its jobs write no more
 // output.
 func watched(ctx context.Context, dir string) bool {
-	c := control.Dial(dir)
-	defer c.Close()
-	_, err := c.Status(ctx)
-	return err == nil
+	_, err := control.Query(ctx, dir, (*control.Client).Status)
+	return !errors.Is(err, control.ErrNoWatcher) // one that does not answer may continue
 }

@@ -81,7 +81,10 @@ func killAll(ctx context.Context, dockerCLI command.Cli, store *state.Store, ref
 			fmt.Fprintln(dockerCLI.Out(), id)
 		}
 	}
-	return errors.Join(errs...)
+	if failed := errors.Join(errs...); failed != nil {
+		return errors.Join(err, failed) // a session that does not answer may have it
+	}
+	return nil
 }
 
 func kill(ctx context.Context, store *state.Store, all []activity, ref, signal string) (id string, err error) {

@@ -31,14 +31,14 @@ func revokeAnswer(ctx context.Context, store *state.Store, e control.AnswerKind,
 	found := names.FindID(all, func(g control.StandingAnswer) string { return g.ID }, ref)
 	switch len(found) {
 	case 0:
-		return "", fmt.Errorf("no %s %s", e, names.Quoted(ref))
+		return "", errors.Join(err, fmt.Errorf("no %s %s", e, names.Quoted(ref))) // a session that does not answer may have it
 	case 1:
 	default:
 		return "", fmt.Errorf("%s names %d %ss: give more of the id", names.Quoted(ref), len(found), e)
 	}
 	c := control.Dial(store.Dir(found[0].Session))
 	defer c.Close()
-	return found[0].ID, c.Revoke(ctx, e, found[0].ID)
+	return found[0].ID, control.OfSession(found[0].Session, c.Revoke(ctx, e, found[0].ID))
 }
 
 // answerRows returns the grants and denials as rows of policy ls, with complete or truncated texts.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -44,17 +45,17 @@ func newShellLsCommand(dockerCLI command.Cli) *cobra.Command {
 // shellRows asks each session for its shells. A session without a watcher has none, which is an error if the
 // session was named.
 func shellRows(ctx context.Context, store *state.Store, recs []state.Session, named bool) (rows []*shellRow, err error) {
-	var errs []error
-	for _, rec := range recs {
+	some, errs := control.Each(recs, func(rec state.Session) (rows []*shellRow, err error) {
 		all, err := control.Query(ctx, store.Dir(rec.ID), (*control.Client).Shells)
-		if err != nil && (named || !errors.Is(err, control.ErrNoWatcher)) {
-			errs = append(errs, fmt.Errorf("session %s: %w", rec.ID, err))
-		}
 		for _, i := range all {
 			rows = append(rows, newShellRow(rec, i))
 		}
-	}
-	return rows, errors.Join(errs...)
+		if err != nil && (named || !errors.Is(err, control.ErrNoWatcher)) {
+			return rows, fmt.Errorf("session %s: %w", rec.ID, err)
+		}
+		return rows, nil
+	})
+	return slices.Concat(some...), errors.Join(errs...)
 }
 
 func writeShells(w io.Writer, rows []*shellRow, format string) error {
