@@ -3,6 +3,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,8 @@ type ContainerAgent struct {
 	Create       func(context.Context, *container.Config, *container.HostConfig) (id string, err error)
 	WatcherEnded func() <-chan struct{} // closed when the session's watcher has ended; called after the container exists
 	Start        func()                 // called just before the container starts
+	// WatcherFailure returns the reason for the watcher's end, or nil; called after WatcherEnded's channel is closed.
+	WatcherFailure func() error
 	// Stopping reports whether another process is stopping the session and its container.
 	Stopping func() bool
 	Log      func(format string, args ...any)
@@ -224,7 +227,7 @@ func (c *ContainerAgent) follow(ctx context.Context, p *runningContainer) (code 
 		code = c.stop(p)
 	case <-c.WatcherEnded():
 		if stopped = c.running(); stopped {
-			err = errWatcher
+			err = cmp.Or(c.WatcherFailure(), errWatcher)
 		}
 		code = c.stop(p)
 	}

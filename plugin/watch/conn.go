@@ -65,6 +65,7 @@ type Conn struct {
 	once     sync.Once
 	exited   chan struct{} // see Exited
 	stopping atomic.Bool   // see Stopping
+	failure  error         // see Failure
 }
 
 // send sends one message.
@@ -169,7 +170,7 @@ func (c *Conn) endAndWait(ctx context.Context, word string) error {
 }
 
 // Exited returns a channel that is closed when the watcher has exited, or has closed the connection and continues only
-// with kept jobs. After Exited, call only Stopping, EndSession, Done and Close.
+// with kept jobs. After Exited, call only Stopping, Failure, EndSession, Done and Close.
 func (c *Conn) Exited() <-chan struct{} {
 	c.once.Do(func() {
 		c.exited = make(chan struct{})
@@ -177,12 +178,13 @@ func (c *Conn) Exited() <-chan struct{} {
 		go func() {
 			defer close(c.exited)
 			for {
-				line, err := c.r.ReadString('\n')
-				if err != nil {
-					return
-				}
-				if line == "stopping\n" {
+				switch _, err := c.awaitValue("stopping"); {
+				case err == nil:
 					c.stopping.Store(true)
+				case errors.Is(err, errEnded):
+					return
+				default:
+					c.failure = err
 				}
 			}
 		}()
@@ -193,6 +195,10 @@ func (c *Conn) Exited() <-chan struct{} {
 // Stopping reports whether a user stops the session of an agent, and so its container. It is valid after Exited
 // was called.
 func (c *Conn) Stopping() bool { return c.stopping.Load() }
+
+// Failure returns the reason that the watcher gave for its exit, or nil. It is valid after the channel of Exited is
+// closed.
+func (c *Conn) Failure() error { return c.failure }
 
 // Close ends the connection and the session: there is no container.
 func (c *Conn) Close() error { return c.end("abort") }

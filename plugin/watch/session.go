@@ -95,6 +95,7 @@ func (w *Watcher) serve(ctx context.Context, s *Session, log *audit.Log, conn *L
 	}
 	s.Life.Stop(err) // ends the process trees of calls and jobs
 	s.Log.Info("ending", "reason", err)
+	s.reportRemoval(context.Cause(ctx))
 	err = s.end(ctx, listeners, host)
 	// This comes last: when a client finds no watcher, all parts of the watcher must have ended.
 	err = errors.Join(err, ctl.Close(), dir.RemoveFile(state.ControlSock(s.Record.Dir)))
@@ -109,6 +110,7 @@ func (w *Watcher) start(ctx context.Context, s *Session, listeners []net.Listene
 	s.handleSignals(ctx)
 	// end with ctx.
 	s.Go(func() { s.Life.watchKeeper(ctx, w.Keeper) })
+	s.Go(func() { s.watchRemoval(ctx) })
 	s.Go(func() { s.Calls.Questions.announce(ctx) })
 	s.Go(func() { s.Calls.review(ctx) })
 }

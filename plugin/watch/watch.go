@@ -146,9 +146,9 @@ func (w *Watcher) run(ctx context.Context, conn *LauncherConn) (*Session, error)
 	}
 	defer entries.Close()
 	err = w.serve(ctx, s, entries, conn)
-	switch {
-	case errors.Is(context.Cause(ctx), errKeeper):
-		err = errors.Join(errKeeper, err)
+	switch why := context.Cause(ctx); {
+	case errors.Is(why, errKeeper), errors.Is(why, errRemoved):
+		err = errors.Join(why, err)
 	case err == nil:
 		conn.Ended()
 	}

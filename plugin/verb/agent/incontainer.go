@@ -87,7 +87,7 @@ func (r *agentRun) runContainer(ctx context.Context, api client.APIClient, c *ag
 		return resp.ID, err
 	}
 	c.Start = l.Announce
-	c.WatcherEnded, c.Stopping = l.Conn.Exited, l.Conn.Stopping
+	c.WatcherEnded, c.WatcherFailure, c.Stopping = l.Conn.Exited, l.Conn.Failure, l.Conn.Stopping
 	code, err := c.Run(ctx)
 	return code, errors.Join(err, l.EndAgent())
 }
