@@ -175,3 +175,16 @@ func TestIntegrationHangUp(t *testing.T) {
 	m.Expect(t, "code 129\r\nsame\r\n")
 	want(t, "code", m.Wait(t), 0)
 }
+
+// TestIntegrationBackground starts verbs that make the terminal raw in the background, as timeout does. TERM ends them
+// before they have created anything.
+func TestIntegrationBackground(t *testing.T) {
+	h := newHost(t, false)
+	for _, verb := range []string{"pending --watch", "run --rm -it --label " + runLabel + " " + image(t, "full") + " /probe hold"} {
+		const script = `before=$(stty -g); timeout -k 20 1 $0; echo code $?; test "$before" = "$(stty -g)" && echo same`
+		m := h.term(t, "sh", "-c", script, pluginPath(t)+" hostexec "+verb)
+		m.Expect(t, "code 124\r\nsame\r\n")
+		want(t, verb+": code", m.Wait(t), 0)
+	}
+	want(t, "sessions", len(h.Sessions(t)), 0)
+}

@@ -6,15 +6,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/containerd/console"
 	"github.com/docker/cli/cli/command"
 
 	"github.com/docker-hostexec/hostexec/plugin/cli"
@@ -32,20 +29,17 @@ func watchPending(ctx context.Context, dockerCLI command.Cli, store *state.Store
 	if !dockerCLI.In().IsTerminal() || !dockerCLI.Out().IsTerminal() {
 		return cli.Hint(errors.New("--watch needs a terminal"), "docker hostexec pending, and approve or deny")
 	}
-	term, err := console.ConsoleFromFile(os.Stdin)
+	keys, restore, err := cli.RawKeys(ctx)
 	if err != nil {
-		return fmt.Errorf("use this terminal: %w", err)
+		return err
 	}
-	if err := term.SetRaw(); err != nil {
-		return fmt.Errorf("use this terminal: %w", err)
-	}
-	defer term.Reset()
+	defer restore()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	d := newQuestionList(store)
 	// ends with ctx, which is cancelled below; d.wg.Wait waits for it.
 	d.wg.Go(func() { d.watchSessions(ctx) })
-	err = d.serve(ctx, dockerCLI.Out(), readKeys(os.Stdin), keep)
+	err = d.serve(ctx, dockerCLI.Out(), readKeys(keys), keep)
 	cancel()
 	d.wg.Wait()
 	return err

@@ -97,6 +97,11 @@ func runSession(cmd *cobra.Command, args []string, inner *interposedCLI, p *laun
 	ctx, stop := cli.Interruptible(cmd.Context(), inner.Cli)
 	defer stop()
 	cmd.SetContext(ctx)
+	if usesTerminal(cmd.Flags(), inner) {
+		if err := cli.AwaitForeground(ctx); err != nil {
+			return cli.FailRun(err)
+		}
+	}
 	l, err := launch.Begin(ctx, inner.Cli, p)
 	if err != nil {
 		return cli.FailRun(cli.CauseOf(ctx, err))
@@ -118,4 +123,13 @@ func runSession(cmd *cobra.Command, args []string, inner *interposedCLI, p *laun
 		return err // the container's status, or docker's own error
 	}
 	return cli.FailRun(ferr)
+}
+
+// usesTerminal reports whether docker run makes the terminal raw.
+func usesTerminal(flags *pflag.FlagSet, dockerCLI command.Cli) bool {
+	set := func(name string) bool {
+		on, err := flags.GetBool(name)
+		return err == nil && on
+	}
+	return set("interactive") && set("tty") && !set("detach") && dockerCLI.In().IsTerminal()
 }
