@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -25,8 +26,26 @@ type Proxy struct {
 	Host  *Host
 	Lines []string // what it has said on stdout
 	cmd   *exec.Cmd
-	errs  bytes.Buffer // to be read when it has ended
-	end   chan int     // the code, once
+	errs  liveOutput // complete when it has ended
+	end   chan int   // the code, once
+}
+
+// liveOutput collects what a process writes, and can be read while the process runs.
+type liveOutput struct {
+	mu   sync.Mutex // guards the field below
+	text bytes.Buffer
+}
+
+func (o *liveOutput) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(b)
+}
+
+func (o *liveOutput) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
 }
 
 // noEngine is where no engine is: a proxy needs none.

@@ -199,6 +199,39 @@ func TestIntegrationProxyGrace(t *testing.T) {
 	}
 }
 
+// TestIntegrationProxyReplaced puts a link, and then a file, in place of the directory of requests of two commands. The
+// proxy tells its user once of each, and when the directory is served again. It was silent.
+func TestIntegrationProxyReplaced(t *testing.T) {
+	h := newHost(t, false)
+	p := h.Proxy(t, "echo="+find(t, "echo"), "true="+find(t, "true"))
+	top := filepath.Join(h.Work, ".hostexec")
+	const next = "hostexec: hint: remove it, or put the directory back: the proxy then serves it again\n"
+	var said string
+	for found, replace := range map[string]func() error{
+		"is a symbolic link": func() error { return os.Symlink(t.TempDir(), top) },
+		"is not a directory": func() error { return os.WriteFile(top, nil, 0o600) },
+	} {
+		check(t, os.RemoveAll(top))
+		check(t, replace())
+		said += `hostexec: the requests in "` + top + `" are not served: it ` + found + "\n" + next
+		eventually(t, patience, "the proxy says "+said, func() bool { return p.errs.String() == said })
+		check(t, os.Remove(top))
+		said += `hostexec: the requests in "` + top + `" are served again` + "\n"
+		eventually(t, patience, "the proxy says "+said, func() bool { return p.errs.String() == said })
+		want(t, "a call", h.feed(t, "", h.Client("echo"), "back").String(), Result{Out: "back\n"}.String())
+	}
+	check(t, os.Rename(top, top+".old"))
+	check(t, os.Symlink(top+".old", top))
+	said += `hostexec: the requests in "` + top + `" are not served: it is a symbolic link` + "\n" + next
+	eventually(t, patience, "the proxy says "+said, func() bool { return p.errs.String() == said })
+	check(t, os.Remove(top))
+	check(t, os.Rename(top+".old", top))
+	said += `hostexec: the requests in "` + top + `" are served again` + "\n"
+	eventually(t, patience, "the proxy says "+said, func() bool { return p.errs.String() == said })
+	want(t, "its code", p.Stop(t, syscall.SIGTERM), 0)
+	want(t, "what it says", p.errs.String(), said)
+}
+
 // TestIntegrationProxyOrphans starts a proxy beside processes that earlier calls have left.
 func TestIntegrationProxyOrphans(t *testing.T) {
 	h := newHost(t, false)

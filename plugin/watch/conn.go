@@ -41,7 +41,7 @@ import (
 //	launcher <- watcher  exited CODE            the process has ended
 //	launcher <- watcher  stopping               the container is being stopped, because a user stops the session
 //
-// A proxy has no container. Its watcher may send warn before ready. After ready, the launcher sends only abort, or
+// A proxy has no container. Its watcher may send warn at any time. After ready, the launcher sends only abort, or
 //
 //	launcher -> watcher  drain                  end after the calls in flight
 //
@@ -59,6 +59,7 @@ type Conn struct {
 	f           *os.File
 	r           *bufio.Reader
 	warnings    []string
+	warned      func(text string) // gets later warnings; nil: they are added to warnings
 	commandDirs string
 	writable    []string
 
@@ -215,8 +216,9 @@ func (c *Conn) Abort() {
 func (c *Conn) Drain() error { return c.send("drain") }
 
 // WaitEnd returns when the watcher has exited. It returns an error if the watcher was killed, or ended for another reason
-// than a request.
-func (c *Conn) WaitEnd() error {
+// than a request. It passes the warnings that come until then to warned.
+func (c *Conn) WaitEnd(warned func(text string)) error {
+	c.warned = warned
 	_, err := c.awaitValue("ended")
 	if errors.Is(err, errEnded) {
 		err = errKilled
@@ -246,6 +248,10 @@ func (c *Conn) awaitValue(want string) (string, error) {
 		case want:
 			return rest, nil
 		case "warn":
+			if c.warned != nil {
+				c.warned(text)
+				continue
+			}
 			c.warnings = append(c.warnings, text)
 		case "where":
 			c.commandDirs = text

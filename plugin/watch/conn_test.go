@@ -53,7 +53,7 @@ func TestWaitEnd(t *testing.T) {
 			defer r.Close()
 			tt.end(&LauncherConn{f: w})
 			w.Close()
-			if err := (&Conn{r: bufio.NewReader(r)}).WaitEnd(); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			if err := (&Conn{r: bufio.NewReader(r)}).WaitEnd(func(string) {}); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("WaitEnd = %v, want %q", err, tt.want)
 			}
 		})

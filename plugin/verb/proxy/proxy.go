@@ -131,7 +131,7 @@ func runProxy(ctx context.Context, dockerCLI command.Cli, opts proxyOptions, arg
 	launch.StartPage(store, p.Record, p.Config)
 	gone := make(chan error, 1)
 	// ends with the watcher, at the latest when conn is closed.
-	go func() { gone <- conn.WaitEnd() }()
+	go func() { gone <- conn.WaitEnd(func(text string) { cli.Say(dockerCLI.Err(), "%s", text) }) }()
 	select {
 	case err := <-gone: // another process has ended the watcher
 		return errors.Join(err, watch.EndUnwatched(store.Dir(p.Record.ID)))

@@ -45,10 +45,11 @@ func (d *requestDirs) mayCall() func(uid int) bool {
 	return func(uid int) bool { return uid == own || uid == 0 }
 }
 
-// allNotes returns the notes for a person, for example about stale PID files.
-func (d *requestDirs) allNotes() []string {
+// allNotes returns the notes for a person, for example about stale PID files. Later ones are passed to say.
+func (d *requestDirs) allNotes(say func(text string)) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.say = say
 	return slices.Clone(d.notes)
 }
 

@@ -57,8 +57,20 @@ func (d *requestDirs) openLocked(commands []string) (p files.RequestDir, err err
 		return p, errors.Join(err, requests.Close())
 	}
 	p = files.RequestDir{Dir: requests, Commands: commands, Cwd: func() string { return d.record.Session().InvokedIn }, Allows: d.mayCall()}
-	p.Renew = func() (files.RequestDir, error) { return d.renew(commands) }
-	p.Repair = func() error { return d.repair(commands) }
+	p.Renew = func() (files.RequestDir, error) {
+		renewed, err := d.renew(commands)
+		if !errors.Is(err, watch.ErrGone) {
+			d.reportRenewal(commands[0], err)
+		}
+		return renewed, err
+	}
+	p.Repair = func() error {
+		err := d.repair(commands)
+		if err == nil && requests.InPlace() { // it may have been put back
+			d.reportRenewal(commands[0], nil)
+		}
+		return err
+	}
 	if d.record.Session().Proxy.Flat {
 		own := map[string]bool{}
 		for _, name := range commands {

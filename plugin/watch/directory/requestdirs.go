@@ -22,10 +22,12 @@ type requestDirs struct {
 	log    *slog.Logger
 	base   *dir.Base // the directories are below it; open until close
 
-	mu    sync.Mutex                   // guards the fields below
-	dirs  map[string]*dir.UntrustedDir // by command; nil when the clients have been removed
-	locks map[string]*state.ProxyLock
-	notes []string // for a person, at the start
+	mu       sync.Mutex                   // guards the fields below
+	dirs     map[string]*dir.UntrustedDir // by command; nil when the clients have been removed
+	locks    map[string]*state.ProxyLock
+	notes    []string          // for a person, at the start
+	say      func(text string) // tells the person later; nil: notes is not read yet
+	unserved unserved
 }
 
 // hold opens the base directory, and stores its identity in the record.
@@ -35,6 +37,7 @@ func (d *requestDirs) hold() error {
 		return err
 	}
 	d.base, d.dirs, d.locks = base, map[string]*dir.UntrustedDir{}, map[string]*state.ProxyLock{}
+	d.unserved = unserved{paths: map[string]string{}}
 	key, err := base.Key()
 	d.record.Change(func(rec *state.Session) {
 		proxy := *rec.Proxy
