@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -155,6 +156,28 @@ func TestIntegrationIdenticalQuestions(t *testing.T) {
 	for _, call := range calls {
 		want(t, "stdout", call.Ended(t).Out, "alike\n")
 	}
+}
+
+// TestIntegrationApproveSuspended answers a request whose watcher is suspended, while another session has a request. No
+// one may say that the first request does not wait.
+func TestIntegrationApproveSuspended(t *testing.T) {
+	h := newHost(t, false)
+	c, other := askingContainer(t, h), askingContainer(t, h)
+	call, second := c.Start(t, "hsh", "-c", "echo first"), other.Start(t, "hsh", "-c", "echo second")
+	id, otherID := pending(t, h, "first", 1)[0].ID, pending(t, h, "second", 1)[0].ID
+	w := h.Watcher(t, c.Session)
+	w.Signal(t, syscall.SIGSTOP)
+	for _, verb := range []string{"approve", "deny"} {
+		r := h.Docker(t, "hostexec", verb, id)
+		want(t, verb+": code", r.Code, 1)
+		want(t, verb, r.Err, fmt.Sprintf("hostexec: session %s: the watcher (process %d) was suspended by a signal\n"+
+			"hostexec: no other session has request %s\nhostexec: hint: kill -CONT %d\n", c.Session, w.PID, id, w.PID))
+	}
+	h.Must(t, "hostexec", "approve", otherID)
+	want(t, "the other session's call", second.Ended(t).Out, "second\n")
+	w.Signal(t, syscall.SIGCONT)
+	h.Must(t, "hostexec", "approve", id)
+	want(t, "the call", call.Ended(t).Out, "first\n")
 }
 
 // TestIntegrationWatchPending answers by keys: y runs it, n and Enter do not.

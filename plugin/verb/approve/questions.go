@@ -40,14 +40,18 @@ type answering struct {
 // settle answers the requests that refs name by ID or by its beginning, and prints their IDs. Each of them is one
 // request, also if others are the same.
 func (a answering) settle(ctx context.Context, store *state.Store, refs []string) error {
-	all, err := control.AllPending(ctx, store)
-	if err != nil && len(all) == 0 {
-		return err
+	all, silent := control.AllPending(ctx, store)
+	if silent != nil && len(all) == 0 {
+		return silent
 	}
 	var errs []error
 	var tried, settled []control.Question
 	for _, ref := range refs {
 		q, err := request(all, ref)
+		var missing missingError
+		if silent != nil && errors.As(err, &missing) {
+			err = fmt.Errorf("no other session has request %s", names.Quoted(ref))
+		}
 		is := func(other control.Question) bool { return other.ID == q.ID }
 		if err == nil && slices.ContainsFunc(settled, is) { // it is named twice
 			continue
@@ -68,7 +72,7 @@ func (a answering) settle(ctx context.Context, store *state.Store, refs []string
 	}
 	a.hintOthers(all, tried, settled)
 	if len(errs) > 0 { // a session that does not answer may have the request
-		errs = append([]error{err}, errs...)
+		errs = append([]error{silent}, errs...)
 	}
 	return errors.Join(errs...)
 }
@@ -119,6 +123,13 @@ func answerOne(ctx context.Context, store *state.Store, q control.Question, answ
 // enough time.
 const minID = 8
 
+// missingError is the ID of a request that does not wait.
+type missingError string
+
+func (ref missingError) Error() string {
+	return "no request " + names.Quoted(string(ref)) + " waits for approval"
+}
+
 // request returns the request with the ID ref, or whose ID begins with ref.
 func request(all []control.Question, ref string) (control.Question, error) {
 	var ids []string
@@ -131,7 +142,7 @@ func request(all []control.Question, ref string) (control.Question, error) {
 	})
 	switch {
 	case len(found) == 0:
-		return control.Question{}, cli.Hint(fmt.Errorf("no request %s waits for approval", names.Quoted(ref)), "docker hostexec pending")
+		return control.Question{}, cli.Hint(missingError(ref), "docker hostexec pending")
 	case len(ref) < minID && hits[0] != ref:
 		return control.Question{}, fmt.Errorf("%s is too short for an id: give at least %d characters", names.Quoted(ref), minID)
 	case len(found) > 1:
