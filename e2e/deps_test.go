@@ -80,7 +80,7 @@ var allowedImports = map[string]string{
 	"plugin/sessions":              "plugin/cli plugin/config plugin/control plugin/inject plugin/state plugin/watch exec/names plugin/callcontainer",
 	"plugin/sessions/sessionstest": "plugin/state",
 	"plugin/launch": "plugin/carrier plugin/carrier/files plugin/carrier/http plugin/cli plugin/config plugin/callcontainer plugin/control plugin/metadata plugin/inject " +
-		"plugin/notify plugin/page plugin/sessions plugin/state plugin/watch plugin/watch/container exec/call exec/dir exec/mount exec/hostcode " +
+		"plugin/notify plugin/page plugin/sessions plugin/state plugin/watch plugin/watch/container exec/dir exec/mount exec/hostcode " +
 		"exec/policy exec/names exec/osenv exec/sandbox",
 
 	"plugin/apiproxy": "plugin/carrier/socket plugin/cli plugin/config plugin/callcontainer plugin/control plugin/launch plugin/sessions plugin/state " +

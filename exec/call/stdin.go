@@ -14,14 +14,14 @@ import (
 // a call's stdin before the command does. Such a call would consume the client's next messages although its
 // command reads nothing. Therefore calls of an agent read /dev/null.
 
-// StdinVariable is an environment variable of a caller: null means /dev/null, and auto, in an agent,
+// stdinVariable is an environment variable of a caller: null means /dev/null, and auto, in an agent,
 // the caller's stdin.
-const StdinVariable = "HOSTEXEC_STDIN"
+const stdinVariable = "HOSTEXEC_STDIN"
 
 // chooseStdin drops the caller's stdin if the caller wants that, or if it is an agent. A terminal carries
-// no messages and stays. The error is about the variable's value: a mistyped null would consume the caller's stdin.
+// no messages and stays. An unknown value is an error: with a mistyped null, the command would read the caller's stdin.
 func (r *request) chooseStdin(agent bool) error {
-	switch value := osenv.Get(r.env, StdinVariable); value {
+	switch value := osenv.Get(r.env, stdinVariable); value {
 	case "auto":
 	case "null":
 		r.drop(0)
@@ -30,7 +30,7 @@ func (r *request) chooseStdin(agent bool) error {
 			r.drop(0)
 		}
 	default:
-		return fmt.Errorf("%s: want null or auto: %s", StdinVariable, names.Printable(Truncate(value)))
+		return fmt.Errorf("%s: want null or auto: %s", stdinVariable, names.Printable(Truncate(value)))
 	}
 	return nil
 }

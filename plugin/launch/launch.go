@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -24,7 +23,6 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/client"
 
-	"github.com/docker-hostexec/hostexec/exec/call"
 	"github.com/docker-hostexec/hostexec/plugin/callcontainer"
 	"github.com/docker-hostexec/hostexec/plugin/carrier"
 	"github.com/docker-hostexec/hostexec/plugin/carrier/files"
@@ -204,10 +202,7 @@ func FillShare(store *state.Store, p *Plan, arch string) error {
 	rec := &p.Record
 	content := inject.Content{Names: rec.Shims(), RuleNames: rec.RuleCommands}
 	if rec.Carrier == carrier.ByFiles {
-		c := files.Client{Dir: inject.TargetRequests, Pass: slices.Clip(rec.PassEnv), Served: inject.Target + "/" + carrier.File}
-		if rec.Agent != nil {
-			c.Pass = append(c.Pass, call.StdinVariable)
-		}
+		c := files.Client{Dir: inject.TargetRequests, Pass: rec.PassEnv, Served: inject.Target + "/" + carrier.File}
 		content.Client, content.Pass = c.Script(), c.Pass
 	}
 	return inject.FillShare(store.Home, store.Dir(rec.ID), arch, content)
