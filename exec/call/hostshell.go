@@ -24,7 +24,7 @@ const byHost = "docker hostexec shell"
 
 // RunShell runs c in a shell for the person at the host, whose name is by. It is recorded as approved by
 // that person.
-func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command, start bool, o shell.Output) (int, error) {
+func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command, o shell.Output) (int, error) {
 	sc := s.now()
 	if sc == nil {
 		return 0, errNoSession
@@ -41,7 +41,7 @@ func (s *Server) RunShell(ctx context.Context, by, name string, c shell.Command,
 		return 0, err
 	}
 	defer startConfig.Sandbox.Close()
-	c.ID, c.Copy = newID(), start
+	c.ID = newID()
 	note := func(r audit.Record) error {
 		r.Request, r.Rule, r.Args = c.ID, byHost, append([]string{policy.Shell}, sh.Options().Args(c)...)
 		return sc.Audit.Write(r)

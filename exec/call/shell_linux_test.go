@@ -45,7 +45,7 @@ func TestShellUntrustedFiles(t *testing.T) {
 	s := calltest.NewShellServer(t, calltest.ShellPolicy(policy.Allow))
 	run := func(name string) (string, error) {
 		var out bytes.Buffer
-		_, err := s.RunShell(t.Context(), "me", name, shell.Command{Text: "echo ran $X"}, false, shell.Output{Out: &out, Err: &out})
+		_, err := s.RunShell(t.Context(), "me", name, shell.Command{Text: "echo ran $X"}, shell.Output{Out: &out, Err: &out})
 		return out.String(), err
 	}
 	for _, name := range []string{"env", "dir"} {
@@ -107,7 +107,7 @@ func TestShellDefaultDir(t *testing.T) {
 			}
 		}
 		var out bytes.Buffer
-		_, err := s.RunShell(t.Context(), "me", name, shell.Command{Text: "pwd -P"}, false, shell.Output{Out: &out, Err: &out})
+		_, err := s.RunShell(t.Context(), "me", name, shell.Command{Text: "pwd -P"}, shell.Output{Out: &out, Err: &out})
 		return strings.TrimSpace(out.String()), err
 	}
 	if out, err := made("nothing-mounted", "/wherever"); err != nil || out == "" {

@@ -106,7 +106,7 @@ func TestInterruptHostText(t *testing.T) {
 		} else {
 			o.Started = func(id string, _ int) { interrupt(id) }
 		}
-		code, err := s.RunShell(t.Context(), "me", "own", shell.Command{Text: "sleep 1000"}, false, o)
+		code, err := s.RunShell(t.Context(), "me", "own", shell.Command{Text: "sleep 1000"}, o)
 		var killed *shell.KilledError
 		if code != tt.code || !errors.As(err, &killed) || killed.Code != code || err.Error() != "its caller got SIG"+tt.signal {
 			t.Errorf("%s: %d, %v, want %d", tt.signal, code, err, tt.code)
@@ -150,7 +150,7 @@ func TestHostText(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func(c shell.Command, started func(string, int)) (int, error) {
-		return s.RunShell(t.Context(), "me", "own", c, false, shell.Output{Out: io.Discard, Err: io.Discard, Started: started})
+		return s.RunShell(t.Context(), "me", "own", c, shell.Output{Out: io.Discard, Err: io.Discard, Started: started})
 	}
 	code, err := run(shell.Command{Text: "sleep 1000"}, func(id string, pid int) {
 		all := s.Running()
@@ -176,7 +176,7 @@ func TestHostText(t *testing.T) {
 	if err := s.CreateShell("lost", shell.Options{Dir: "/nonexistent"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.RunShell(t.Context(), "me", "lost", shell.Command{Text: "false"}, false, shell.Output{Out: io.Discard, Err: io.Discard}); err != nil {
+	if _, err := s.RunShell(t.Context(), "me", "lost", shell.Command{Text: "false"}, shell.Output{Out: io.Discard, Err: io.Discard}); err != nil {
 		t.Errorf("in a shell without its directory: %v", err)
 	}
 	b, err := os.ReadFile(log)

@@ -38,7 +38,7 @@ func TestFullDiskOfShell(t *testing.T) {
 		},
 		"host": func(text string) string {
 			var out, err bytes.Buffer
-			if _, e := s.RunShell(t.Context(), "me", "one", shell.Command{Text: text}, false, shell.Output{Out: &out, Err: &err}); e != nil {
+			if _, e := s.RunShell(t.Context(), "me", "one", shell.Command{Text: text}, shell.Output{Out: &out, Err: &err}); e != nil {
 				t.Error(e)
 			}
 			return err.String()

@@ -90,7 +90,7 @@ func TestTextStalled(t *testing.T) {
 				call.KillByContainer(s, s.Running()[0].Request)
 			}
 			var out bytes.Buffer
-			code, err := s.RunShell(t.Context(), "ann", "a", shell.Command{Text: "echo next"}, false, shell.Output{Out: &out, Err: &out})
+			code, err := s.RunShell(t.Context(), "ann", "a", shell.Command{Text: "echo next"}, shell.Output{Out: &out, Err: &out})
 			if code != 0 || err != nil || out.String() != "next\n" {
 				t.Errorf("the next text = %d, %v, %q", code, err, out.String())
 			}

@@ -19,7 +19,7 @@ type ShellHost interface {
 	CreateShell(ctx context.Context, name string, o ShellOptions) error
 	RemoveShell(name string) bool              // waits until all its processes have ended
 	InterruptText(request, signal string) bool // ends a text of RunShell whose caller got the signal; does not wait
-	RunShell(ctx context.Context, by, name string, c shell.Command, start bool, o shell.Output) (int, error)
+	RunShell(ctx context.Context, by, name string, c shell.Command, o shell.Output) (int, error)
 }
 
 // ShellOptions are the options for creating a shell.
@@ -106,8 +106,8 @@ func runShell(w http.ResponseWriter, r *http.Request, h ShellHost, c ShellComman
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	out := &shellEvents{to: json.NewEncoder(w), flush: conn.Flush}
-	command := shell.Command{Text: c.Text, Env: c.Env, Dir: c.Dir, Timeout: time.Duration(c.Timeout) * time.Millisecond}
-	code, err := h.RunShell(r.Context(), peerUser(r), r.PathValue("name"), command, c.Start, shell.Output{
+	command := shell.Command{Text: c.Text, Env: c.Env, Dir: c.Dir, Copy: c.Start, Timeout: time.Duration(c.Timeout) * time.Millisecond}
+	code, err := h.RunShell(r.Context(), peerUser(r), r.PathValue("name"), command, shell.Output{
 		Out:    eventsOf(func(b []byte) error { return out.send(ShellEvent{Out: b}) }),
 		Err:    eventsOf(func(b []byte) error { return out.send(ShellEvent{Err: b}) }),
 		Queued: func(request string) { out.send(ShellEvent{Request: request}) },

@@ -28,7 +28,7 @@ func (a controlAPI) CreateShell(ctx context.Context, name string, o control.Shel
 }
 
 // RunShell runs a command for a person on the host. It ends with the session, too.
-func (a controlAPI) RunShell(ctx context.Context, by, name string, c shell.Command, start bool, o shell.Output) (int, error) {
+func (a controlAPI) RunShell(ctx context.Context, by, name string, c shell.Command, o shell.Output) (int, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var watch sync.WaitGroup
@@ -43,5 +43,5 @@ func (a controlAPI) RunShell(ctx context.Context, by, name string, c shell.Comma
 		case <-over:
 		}
 	})
-	return a.s.Calls.Server.RunShell(ctx, by, name, c, start, o)
+	return a.s.Calls.Server.RunShell(ctx, by, name, c, o)
 }
