@@ -14,7 +14,7 @@ import (
 // run implements process.
 func (p *hostProcess) run(ctx context.Context, _ StartConfig, c Command, o Output, release func()) (int, error) {
 	if c.Copy {
-		return p.start(ctx, c, o, release)
+		return p.runCopy(ctx, c, o, release)
 	}
 	f, err := p.open(c.ID)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/docker-hostexec/hostexec/exec/proctree"
 )
 
-// start runs c in a copy of the shell.
-func (p *hostProcess) start(ctx context.Context, c Command, o Output, release func()) (int, error) {
+// runCopy runs c in a copy of the shell.
+func (p *hostProcess) runCopy(ctx context.Context, c Command, o Output, release func()) (int, error) {
 	r, err := p.fork(ctx, c)
 	release()
 	if err != nil {
