@@ -24,7 +24,7 @@ func ParseWinsize(p []byte) (Winsize, error) {
 	return winsizeAt(p), nil
 }
 
-func winsizeAt(p []byte) Winsize {
+func winsizeAt[T string | []byte](p T) Winsize {
 	at := func(i int) uint16 { return uint16(p[i])<<8 | uint16(p[i+1]) }
 	return Winsize{Rows: at(0), Cols: at(2), X: at(4), Y: at(6)}
 }

@@ -75,7 +75,7 @@ func ParseExec(p string) (Exec, error) {
 		FDs:     [3]FD{FD(p[1]), FD(p[2]), FD(p[3])},
 		Passed:  p[4],
 		SameOut: p[5] == 1,
-		Winsize: winsizeAt([]byte(p[6:execFixed])),
+		Winsize: winsizeAt(p[6:]),
 	}
 	m.Args, p = takeStrings(p[execFixed:])
 	m.Cwd, p = takeString(p)

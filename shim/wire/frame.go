@@ -70,6 +70,6 @@ func appendUint32(b []byte, n uint32) []byte {
 	return append(b, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
 }
 
-func uint32At(b []byte) uint32 {
+func uint32At[T string | []byte](b T) uint32 {
 	return uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
 }

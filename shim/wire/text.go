@@ -22,7 +22,7 @@ func skipString(s string) (rest string, ok bool) {
 	if len(s) < 4 {
 		return "", false
 	}
-	n := takeUint32(s)
+	n := uint32At(s)
 	s = s[4:]
 	if uint64(n) > uint64(len(s)) {
 		return "", false
@@ -39,7 +39,7 @@ func skipStrings(s string) (count int, rest string, ok bool) {
 	if len(s) < 4 {
 		return 0, "", false
 	}
-	n := takeUint32(s)
+	n := uint32At(s)
 	s = s[4:]
 	if uint64(n)*4 > uint64(len(s)) {
 		return 0, "", false
@@ -53,12 +53,12 @@ func skipStrings(s string) (count int, rest string, ok bool) {
 }
 
 func takeString(s string) (string, string) {
-	n := takeUint32(s)
+	n := uint32At(s)
 	return s[4 : 4+n], s[4+n:]
 }
 
 func takeStrings(s string) ([]string, string) {
-	n := takeUint32(s)
+	n := uint32At(s)
 	s = s[4:]
 	if n == 0 {
 		return nil, s
@@ -68,8 +68,4 @@ func takeStrings(s string) ([]string, string) {
 		list[i], s = takeString(s)
 	}
 	return list, s
-}
-
-func takeUint32(s string) uint32 {
-	return uint32(s[0])<<24 | uint32(s[1])<<16 | uint32(s[2])<<8 | uint32(s[3])
 }
