@@ -40,7 +40,7 @@ func (c *Client) decide(ctx context.Context, path string, q Question, d Decision
 	if err != nil {
 		return fmt.Errorf("answer request %s: %w", q.ID, err)
 	}
-	_, err = c.doSoon(ctx, http.MethodPost, path+q.ID, body, http.StatusOK)
+	_, err = c.doLimited(ctx, http.MethodPost, path+q.ID, body, http.StatusOK)
 	return err
 }
 

@@ -113,7 +113,7 @@ func (c *Client) Stop(ctx context.Context, grace time.Duration) error {
 // status. If the command has ended, Kill ends the processes that it has left. The error is ErrNotRunning if there are
 // none.
 func (c *Client) Kill(ctx context.Context, id string) error {
-	if err := c.answers(ctx); err != nil {
+	if err := c.ping(ctx); err != nil {
 		return err
 	}
 	_, err := c.do(ctx, http.MethodPost, "/kill/"+id, nil, http.StatusOK)
@@ -153,23 +153,23 @@ func (c *Client) open(ctx context.Context, method, path string, body []byte, wan
 // errSilent is the cause of a context that ends after ReplyTimeout.
 var errSilent = errors.New("no reply")
 
-// limited returns a context for requests that the watcher answers at once.
-func limited(ctx context.Context) (context.Context, context.CancelFunc) {
+// withReplyTimeout returns a context for requests that the watcher answers at once.
+func withReplyTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, ReplyTimeout, errSilent)
 }
 
-// answers returns an error that names the session, unless the watcher answers requests. Requests whose answer may take
-// long have no time limit of their own, and come after it.
-func (c *Client) answers(ctx context.Context) error {
-	ctx, cancel := limited(ctx)
+// ping returns an error that names the session, unless the watcher answers requests. It comes before a request whose
+// answer may take long, and which therefore has no time limit.
+func (c *Client) ping(ctx context.Context) error {
+	ctx, cancel := withReplyTimeout(ctx)
 	defer cancel()
 	_, err := c.Status(ctx)
 	return OfSession(filepath.Base(c.dir), err)
 }
 
-// doSoon is like do, with ReplyTimeout as a further limit.
-func (c *Client) doSoon(ctx context.Context, method, path string, body []byte, want int) ([]byte, error) {
-	ctx, cancel := limited(ctx)
+// doLimited is like do, with ReplyTimeout as a further limit.
+func (c *Client) doLimited(ctx context.Context, method, path string, body []byte, want int) ([]byte, error) {
+	ctx, cancel := withReplyTimeout(ctx)
 	defer cancel()
 	return c.do(ctx, method, path, body, want)
 }

@@ -94,7 +94,7 @@ func (c *Client) Jobs(ctx context.Context) ([]Job, error) {
 func (c *Client) SignalJob(ctx context.Context, id, signal string) error {
 	body, err := json.Marshal(Signal{signal})
 	if err == nil {
-		err = c.answers(ctx)
+		err = c.ping(ctx)
 	}
 	if err != nil {
 		return err

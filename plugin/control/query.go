@@ -19,7 +19,7 @@ const ReplyTimeout = 5 * time.Second
 // WithClient calls f with a client of the watcher of the session in dir, and closes the client. ctx for f ends after
 // ReplyTimeout.
 func WithClient(ctx context.Context, dir string, f func(*Client, context.Context) error) error {
-	ctx, cancel := limited(ctx)
+	ctx, cancel := withReplyTimeout(ctx)
 	defer cancel()
 	c := Dial(dir)
 	defer c.Close()

@@ -25,7 +25,7 @@ func (c *Client) CreateShell(ctx context.Context, name string, o ShellOptions) e
 		err = shell.CheckName(name)
 	}
 	if err == nil {
-		err = c.answers(ctx)
+		err = c.ping(ctx)
 	}
 	if err == nil {
 		_, err = c.do(ctx, http.MethodPut, "/shells/"+url.PathEscape(name), body, http.StatusOK)
@@ -38,14 +38,14 @@ func (c *Client) RemoveShell(ctx context.Context, name string) error {
 	if err := shell.CheckName(name); err != nil {
 		return err
 	}
-	if err := c.answers(ctx); err != nil {
+	if err := c.ping(ctx); err != nil {
 		return err
 	}
 	_, err := c.do(ctx, http.MethodDelete, "/shells/"+url.PathEscape(name), nil, http.StatusOK)
 	return err
 }
 
-// InterruptText ends the text that RunShell runs for request, as this process's signal does.
+// InterruptText ends the text that RunShell runs for request, because this process got signal.
 func (c *Client) InterruptText(ctx context.Context, request, signal string) error {
 	body, err := json.Marshal(Signal{signal})
 	if err == nil {
@@ -62,7 +62,7 @@ func (c *Client) RunShell(ctx context.Context, name string, command ShellCommand
 	}
 	body, err := json.Marshal(command)
 	if err == nil {
-		err = c.answers(ctx)
+		err = c.ping(ctx)
 	}
 	if err != nil {
 		return err

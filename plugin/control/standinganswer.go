@@ -152,7 +152,7 @@ func (c *Client) Answer(ctx context.Context, e AnswerKind, id string) (StandingA
 
 // Revoke ends one of Answers. The error is e.NotFound if there is none with that id.
 func (c *Client) Revoke(ctx context.Context, e AnswerKind, id string) error {
-	_, err := c.doSoon(ctx, http.MethodDelete, e.path()+"/"+url.PathEscape(id), nil, http.StatusOK)
+	_, err := c.doLimited(ctx, http.MethodDelete, e.path()+"/"+url.PathEscape(id), nil, http.StatusOK)
 	switch {
 	case errors.Is(err, approval.ErrUnknown):
 		return e.NotFound()
