@@ -328,6 +328,14 @@ func (c *LauncherConn) Warn(warnings []string) {
 	}
 }
 
+// TryWarn sends a warning that a caller can cause at any time. If the launcher reads nothing, because it is suspended, the
+// warning may be lost: otherwise TryWarn would wait, and so would calls and the end of the session.
+func (c *LauncherConn) TryWarn(text string) {
+	c.f.SetWriteDeadline(time.Now().Add(Poll))
+	c.Warn([]string{text})
+	c.f.SetWriteDeadline(time.Time{})
+}
+
 // Fail sends the reason why the session cannot be served.
 func (c *LauncherConn) Fail(err error) { fmt.Fprintln(c.f, "error", strconv.Quote(err.Error())) }
 

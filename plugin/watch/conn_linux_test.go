@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -46,5 +47,45 @@ func TestExchangeInterrupted(t *testing.T) {
 				t.Errorf("the watcher reads %q, %v, want abort at the end", got, err)
 			}
 		})
+	}
+}
+
+// TestTryWarn: a warning to a suspended launcher is lost when the connection is full. The watcher waited: a container that
+// replaced its directory of requests again and again ended the service, and docker hostexec stop failed.
+func TestTryWarn(t *testing.T) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, theirs := os.NewFile(uintptr(fds[0]), "conn"), os.NewFile(uintptr(fds[1]), "conn")
+	defer ours.Close()
+	w := &LauncherConn{f: theirs}
+	for n := 1; n > 0; {
+		n, _ = unix.Write(fds[1], []byte("warn \"x\"\n"))
+	}
+	lost := make(chan struct{})
+	// ends with TryWarn, at the latest when ours is closed.
+	go func() {
+		defer close(lost)
+		w.TryWarn("y")
+	}()
+	select {
+	case <-lost:
+	case <-time.After(10 * time.Second):
+		t.Fatal("TryWarn waits for a launcher that does not read")
+	}
+	// ends when the launcher reads.
+	go func() {
+		defer theirs.Close()
+		w.Ended()
+	}()
+	c := &Conn{f: ours, r: bufio.NewReader(ours)}
+	err = c.WaitEnd(func(text string) {
+		if text != "x" {
+			t.Errorf("warned of %q", text)
+		}
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

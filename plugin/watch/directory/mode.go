@@ -86,7 +86,7 @@ func (m *Mode) Admit(context.Context) bool { return true }
 func (m *Mode) Follow(ctx context.Context, conn *watch.LauncherConn) error {
 	defer m.files.Refuse() // before the end of calls in flight, which report the reason
 	defer m.dirs.unpublish()
-	notes := m.dirs.allNotes(func(text string) { conn.Warn([]string{text}) })
+	notes := m.dirs.allNotes(conn.TryWarn)
 	for _, text := range notes {
 		m.s.Log.Warn(text)
 	}
