@@ -27,15 +27,15 @@ func TestFallback(t *testing.T) {
 		}, wire.CodeTimeout},
 		{"by files", func(t *testing.T) (*shim, *bytes.Buffer) {
 			c, out, _ := byFiles(t, func(base string) error {
-				bell, err := os.OpenFile(base+".bell", os.O_WRONLY, 0)
+				wakeup, err := os.OpenFile(base+".bell", os.O_WRONLY, 0)
 				for _, f := range [...][2]string{{".fallback", begin}, {".stderr", ""}, {".stdout", ""}} {
 					err = errors.Join(err, os.WriteFile(base+f[0], []byte(f[1]), 0o600))
 				}
 				if err != nil {
 					return err
 				}
-				_, err = bell.Write([]byte{0})
-				return errors.Join(err, waitFor(base+".alive"), bell.Close())
+				_, err = wakeup.Write([]byte{0})
+				return errors.Join(err, waitFor(base+".alive"), wakeup.Close())
 			})
 			return c, out
 		}, wire.CodeFailed},

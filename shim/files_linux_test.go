@@ -180,14 +180,14 @@ func TestFilesUntrusted(t *testing.T) {
 // TestFilesWakeup has a host die before its answer: it closes the named pipe.
 func TestFilesWakeup(t *testing.T) {
 	c, _, dir := byFiles(t, func(base string) error {
-		bell, err := os.OpenFile(base+".bell", os.O_WRONLY, 0)
+		wakeup, err := os.OpenFile(base+".bell", os.O_WRONLY, 0)
 		if err != nil {
 			return err
 		}
 		err = errors.Join(os.Remove(base+".req"), os.WriteFile(base+".stdout", nil, 0o600), os.WriteFile(base+".stderr", nil, 0o600))
-		_, werr := bell.Write([]byte{0})
+		_, werr := wakeup.Write([]byte{0})
 		// With .alive, the shim has read the files and waits.
-		return errors.Join(err, werr, waitFor(base+".alive"), bell.Close())
+		return errors.Join(err, werr, waitFor(base+".alive"), wakeup.Close())
 	})
 	c.wantExit(125)
 	if !strings.Contains(c.stderr.String(), "the host side went away") {
